@@ -1,0 +1,75 @@
+# `make` alone lists what there is. Settings: ARGS="…" is handed on to the command, PYTHONS="…" names the Pythons to try.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+PYTHONS ?= python3.11 python3.12 python3.13 python3 python
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_PROGRESS_BAR := off
+
+# A name on PATH proves nothing (pyenv leaves shims that fail when run), so each candidate has to run this.
+PROBE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(READY) ## make .venv with everything in it
+
+$(READY): pyproject.toml
+	@if ! $(PY) -c '$(PROBE)' >/dev/null 2>&1; then \
+	  for candidate in $(PYTHONS); do \
+	    if "$$candidate" -c '$(PROBE)' >/dev/null 2>&1; then python="$$candidate"; break; fi; \
+	  done; \
+	  if [ -z "$${python:-}" ]; then \
+	    echo 'No Python 3.11, 3.12 or 3.13 (with its venv module) was found; tried: $(PYTHONS).' >&2; \
+	    echo 'Install one, or use conda with environment.yml, or name yours: make setup PYTHONS=/path/to/python' >&2; \
+	    exit 1; \
+	  fi; \
+	  echo "Making $(VENV) with $$("$$python" --version)"; \
+	  "$$python" -m venv --clear $(VENV); \
+	fi
+	@echo 'Installing the packages of pyproject.toml into $(VENV) (the first time takes minutes)'
+	@$(PY) -m pip install --quiet --quiet --editable '.[dev]'
+	@touch $@
+
+.PHONY: train
+train: setup ## train Gorila for a short while on this machine, ends with its table; ARGS="game=Breakout seed=1"
+	@$(PY) -m pipeline.train experiment=gorila $(ARGS)
+
+.PHONY: test
+test: setup ## run the tests, without those marked slow; ARGS="tests/replay"
+	@$(PY) -m pytest -m 'not slow' $(ARGS)
+
+.PHONY: test-slow
+test-slow: setup ## run the tests marked slow
+	@$(PY) -m pytest -m slow $(ARGS)
+
+.PHONY: lint
+lint: setup ## check style and types
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
+
+.PHONY: format
+format: setup ## repair what of style can be repaired by itself
+	@$(PY) -m ruff check --fix-only .
+	@$(PY) -m ruff format .
+
+.PHONY: bench
+bench: setup ## run the benchmarks
+	@$(PY) -m benchmarks $(ARGS)
+
+.PHONY: report
+report: setup ## make tables and figures from results/runs
+	@$(PY) -m pipeline.report $(ARGS)
+
+.PHONY: clean
+clean: ## remove caches and build output; keeps .venv and results
+	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache
+	@find . -path ./$(VENV) -prune -o -type d \( -name __pycache__ -o -name '*.egg-info' \) -print0 | xargs -0 rm -rf

@@ -1,0 +1,69 @@
+"""Every exception that the pipeline raises on purpose.
+
+    PipelineError
+    ├── ConfigError          the command line or a config file asks for something that cannot be
+    ├── PlacementError       the cluster that is there cannot hold what the run wants
+    ├── HostMismatchError    a host runs another version of something that must be equal
+    ├── RunFolderError       the run folder is taken, damaged or of another experiment
+    ├── CheckpointError      a checkpoint cannot be read or does not fit the network
+    ├── CallTimeoutError     a remote did not answer before its deadline
+    ├── RemoteLostError      the host of a remote is gone, and its state with it
+    ├── DivergedError        the loss is no number any more
+    └── RoleFailedError      a role ended with an error, or its host died
+
+Each message says what was given, what is allowed, and what to do. Anything else that escapes is a bug.
+"""
+
+from collections.abc import Sequence
+
+
+class PipelineError(Exception):
+    """Base of every error that the pipeline raises on purpose."""
+
+
+class ConfigError(PipelineError):
+    """One or more mistakes in a configuration, all found before any work started.
+
+    `mistakes` holds one line per mistake; the message is all of them, numbered.
+    """
+
+    def __init__(self, mistakes: Sequence[str]) -> None:
+        self.mistakes = tuple(mistakes)
+        count = len(self.mistakes)
+        head = f"{count} mistake{'s' if count != 1 else ''} in the configuration, nothing was started:"
+        super().__init__("\n".join([head, *(f"  {i}. {line}" for i, line in enumerate(self.mistakes, 1))]))
+
+    def __reduce__(self) -> tuple[type["ConfigError"], tuple[tuple[str, ...]]]:
+        return (ConfigError, (self.mistakes,))
+
+
+class PlacementError(PipelineError):
+    """What a run wants does not fit the hosts that are offered; both numbers stand in the message."""
+
+
+class HostMismatchError(PipelineError):
+    """A host runs another version of Python, the project, torch or ale-py; both versions stand in the message."""
+
+
+class RunFolderError(PipelineError):
+    """A run folder is already taken, or is not what the command needs."""
+
+
+class CheckpointError(PipelineError):
+    """A checkpoint is missing, damaged, or does not fit the network of this run."""
+
+
+class CallTimeoutError(PipelineError):
+    """A remote did not answer before its deadline; the call may still have been carried out."""
+
+
+class RemoteLostError(PipelineError):
+    """The host of a remote is gone, and the remote's state with it."""
+
+
+class DivergedError(PipelineError):
+    """The loss is no finite number any more, and stays so: the parameters are lost to this run."""
+
+
+class RoleFailedError(PipelineError):
+    """A role ended with an error, or the host that ran it died."""

@@ -1,0 +1,34 @@
+"""Random streams: every draw belongs to a stream with a name, and all streams of a run follow from its one seed.
+
+`stream(7, "bundle-0", "exploration")` is always the same generator; another name is an independent one. After a resume
+the name carries the step count that the run resumed at, so that the future is drawn anew and never repeats the past.
+"""
+
+import hashlib
+
+import numpy as np
+
+MAX_EMULATOR_SEED = 2**31 - 1
+"""ALE takes seeds below 2^31; -1 would mean "unseeded"."""
+
+
+def stream(seed: int, *names: str | int) -> np.random.Generator:
+    """The generator of the stream `names` in the run with this seed."""
+    return np.random.default_rng(_entropy(seed, names))
+
+
+def emulator_seeds(seed: int, *names: str | int, count: int) -> np.ndarray:
+    """(count,) int64 seeds for emulators, each in [0, 2^31), all different."""
+    first = _entropy(seed, names) % (MAX_EMULATOR_SEED - count)
+    return np.arange(first, first + count, dtype=np.int64)
+
+
+def torch_seed(seed: int, *names: str | int) -> int:
+    """A seed for `torch.Generator.manual_seed`, below 2^63."""
+    return _entropy(seed, names) % 2**63
+
+
+def _entropy(seed: int, names: tuple[str | int, ...]) -> int:
+    # A cryptographic digest, because Python's own hash of a string changes from process to process.
+    text = "/".join([str(seed), *map(str, names)])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "little")

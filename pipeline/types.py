@@ -1,0 +1,81 @@
+"""The data that travels between the parts, and the array types it is made of.
+
+One spelling everywhere, after dqn_zoo: `s_tm1, a_tm1, r_t, discount_t, s_t` (time as suffix, `tm1` = t - 1).
+B is a batch, E the lanes of one actor (games played at once), P the number of parameters, H x W a frame,
+K the frames of a stack, A the actions of a game. Counters are Python ints from end to end.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+UInt8Array = npt.NDArray[np.uint8]
+Int64Array = npt.NDArray[np.int64]
+Float32Array = npt.NDArray[np.float32]
+BoolArray = npt.NDArray[np.bool_]
+WireArray = npt.NDArray[np.float32] | npt.NDArray[np.uint16]
+"""What crosses a process border: float32, or bfloat16 carried as uint16."""
+
+
+class LaneStep(NamedTuple):
+    """One step of all E lanes of an actor, as the replay takes it: what was seen, what was done, what came of it."""
+
+    frame_tm1: UInt8Array
+    """(E, H, W) or (E, H, W, 3): newest frame of the observation in which the action was chosen."""
+    first_tm1: BoolArray
+    """(E,): that observation is the first of an episode; no stack reaches behind it."""
+    valid: BoolArray
+    """(E,): False where the episode had already ended at t - 1: the action was ignored, it is no transition."""
+    a_tm1: Int64Array
+    """(E,): action index below A."""
+    r_t: Float32Array
+    """(E,): reward as the learner sees it (clipped if the protocol clips)."""
+    continues_t: Float32Array
+    """(E,): 0.0 where the return ends at t (game over, or a life lost if the protocol says so), else 1.0.
+
+    A time limit is not an end of the return: there it is 1.0, and the lane's next frame is the last of the episode.
+    """
+
+
+class TransitionBatch(NamedTuple):
+    """B transitions as a learner takes them. Arrays may be views of memory that the next sample overwrites."""
+
+    s_tm1: UInt8Array
+    """(B, K, H, W), or (B, K, H, W, 3) for RGB; frames before the episode's start are zero."""
+    a_tm1: Int64Array
+    """(B,)"""
+    r_t: Float32Array
+    """(B,)"""
+    discount_t: Float32Array
+    """(B,): gamma where the return continues, 0.0 where it ends."""
+    s_t: UInt8Array
+    """Like s_tm1, one step later; meaningless where discount_t is 0."""
+
+
+class Params(NamedTuple):
+    """Parameters as a role gets them from the server. `flat` belongs to the source: read it, never write it."""
+
+    flat: Float32Array
+    """(P,) all parameters in the network's fixed order."""
+    versions: tuple[int, ...]
+    """Version of each shard's slice, in shard order: a pull may mix versions of different shards."""
+    changed: bool
+    """False when no shard had anything newer than the last pull."""
+
+    @property
+    def version(self) -> int:
+        """The oldest of the shards' versions: what the server's version is at least."""
+        return min(self.versions)
+
+
+class Receipt(NamedTuple):
+    """What one shard did with one pushed slice."""
+
+    admitted: bool
+    reason: str
+    """Why it was dropped: "" | "stale" | "duplicate" | "old_generation"."""
+    version: int
+    """The shard's version after this push (number of updates that it has applied)."""
+    staleness: int
+    """The shard's version when the gradient arrived minus the version that it was computed at."""

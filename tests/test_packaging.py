@@ -1,0 +1,122 @@
+"""What is installed is what is here: one list of packages, and a wheel that works without the checkout."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def project() -> dict[str, Any]:
+    table: dict[str, Any] = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+    return table
+
+
+@pytest.fixture(scope="module")
+def conda_dependencies() -> list[Any]:
+    dependencies: list[Any] = yaml.safe_load((CHECKOUT / "environment.yml").read_text())["dependencies"]
+    return dependencies
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    _run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(CHECKOUT)], folder)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path) -> Path:
+    target = wheel.parent / "installed"
+    _run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), str(wheel)], target)
+    return target
+
+
+def test_conda_brings_python_pip_and_make_and_the_project_brings_the_rest(conda_dependencies: list[Any]) -> None:
+    from_conda = [re.split(r"[ <>=]", entry)[0] for entry in conda_dependencies if isinstance(entry, str)]
+    from_pip = [entry for entry in conda_dependencies if not isinstance(entry, str)]
+    assert sorted(from_conda) == ["make", "pip", "python"]
+    assert from_pip == [{"pip": ["-e .[dev]"]}]
+
+
+def test_conda_and_pip_accept_the_same_pythons(conda_dependencies: list[Any], project: dict[str, Any]) -> None:
+    (python,) = (entry for entry in conda_dependencies if isinstance(entry, str) and entry.startswith("python "))
+    assert python.removeprefix("python ") == project["requires-python"]
+
+
+def test_make_tries_the_pythons_that_the_project_accepts(project: dict[str, Any]) -> None:
+    first, end = (tuple(map(int, pair)) for pair in re.findall(r"(\d+)\.(\d+)", project["requires-python"]))
+    makefile = (CHECKOUT / "Makefile").read_text()
+    assert f"not {first} <= sys.version_info[:2] < {end}" in makefile
+    names = re.findall(r"^PYTHONS \?= (.*)$", makefile, re.MULTILINE)[0].split()
+    minors = range(first[1], end[1])
+    assert names[: len(minors)] == [f"python3.{minor}" for minor in minors]
+
+
+def test_make_help_lists_every_target() -> None:
+    listed = re.findall(r"^make (\S+)", _run(["make", "help"], CHECKOUT), re.MULTILINE)
+    declared = re.findall(r"^\.PHONY: (\S+)", (CHECKOUT / "Makefile").read_text(), re.MULTILINE)
+    assert listed == declared
+    assert {"setup", "train", "test", "lint", "bench", "report", "help"} <= set(listed)
+
+
+def test_make_setup_says_so_when_no_python_fits(tmp_path: Path) -> None:
+    # A shim that is on PATH and fails when it is run, as pyenv leaves them.
+    shim = tmp_path / "python3.11"
+    shim.write_text("#!/bin/sh\nexit 127\n")
+    shim.chmod(0o755)
+    (tmp_path / "Makefile").symlink_to(CHECKOUT / "Makefile")
+    (tmp_path / "pyproject.toml").touch()
+    words = ["make", "setup", f"PYTHONS={shim} no-such-python"]
+    outcome = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert outcome.returncode != 0
+    assert (
+        f"No Python 3.11, 3.12 or 3.13 (with its venv module) was found; tried: {shim} no-such-python."
+        in outcome.stderr
+    )
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_the_wheel_holds_configuration_and_published_scores_and_no_tests(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for source, target in [("conf", "conf"), ("results/published", "published")]:
+        files = [path for path in (CHECKOUT / source).rglob("*") if path.is_file()]
+        assert files
+        assert {f"pipeline/{target}/{path.relative_to(CHECKOUT / source)}" for path in files} <= names
+    assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"pipeline"}
+
+
+def test_the_installed_wheel_finds_its_own_configuration_and_scores(installed: Path) -> None:
+    program = (
+        "from pipeline.experiments.config_overrides import config_directory\n"
+        "from pipeline.results.published import load_published, published_directory\n"
+        "assert len(load_published()) == 49\n"
+        "print(config_directory())\n"
+        "print(published_directory())\n"
+    )
+    printed = _run([sys.executable, "-c", program], installed.parent, PYTHONPATH=str(installed))
+    assert printed.splitlines() == [str(installed / "pipeline" / name) for name in ("conf", "published")]
+
+
+def test_the_installed_wheel_plans_a_run_away_from_the_checkout(installed: Path, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "pipeline.train", "plan=true", "experiment=smoke_gorila", "game=Pong"]
+    assert "bundle" in _run(words, tmp_path, PYTHONPATH=str(installed))
+    assert not (tmp_path / "results").exists()
+
+
+def _run(words: list[str], folder: Path, **environment: str) -> str:
+    """Standard output of a command; AssertionError with all that it said if it fails."""
+    folder.mkdir(exist_ok=True)
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    outcome = subprocess.run(words, cwd=folder, env=inherited | environment, capture_output=True, text=True)
+    assert outcome.returncode == 0, f"{' '.join(words)} failed:\n{outcome.stdout}\n{outcome.stderr}"
+    return outcome.stdout
