@@ -1,0 +1,195 @@
+"""One game played in several lanes at once: the emulator behind every actor and every evaluation.
+
+    lane 0   reset(seeds) -> o0   step -> o1, r1   step -> o2, r2, terminated   step -> o0' (is_reset)   step -> ...
+    lane 1                o0             o1, r1           o2, r2                       o3, r3
+
+All lanes step together. A lane whose episode has ended spends the next step on its restart: that step ignores its
+action, pays no reward and returns the first observation of the next episode. The threads of ale-py's
+`AtariVectorEnv` do the work, and Python's lock is free meanwhile.
+
+A lost life never touches the emulator: both life flags of ale-py stay off, since one of them restarts the game at each
+lost life and the other reports an end where there is none. Rewards are unclipped; clipping is the learner's business.
+
+Not here: whole episodes (`pipeline.envs.episodes`), what a lost life means (`pipeline.roles.actor`).
+"""
+
+import difflib
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import ale_py
+import gymnasium
+import numpy as np
+from ale_py.vector_env import AtariVectorEnv
+from gymnasium.vector import AutoresetMode
+
+from pipeline.envs.protocol import EnvironmentConfig
+from pipeline.envs.rom import rom_md5
+from pipeline.errors import ConfigError
+from pipeline.seeding import MAX_EMULATOR_SEED
+from pipeline.types import BoolArray, Float32Array, Int64Array, UInt8Array
+
+
+class LaneResults(NamedTuple):
+    """What one step did to each of the E lanes. The arrays are fresh at each step: nobody writes to them later."""
+
+    observation: UInt8Array
+    """(E, K, H, W), or (E, K, H, W, 3) for RGB; oldest frame first, zeros before the episode's start."""
+    reward: Float32Array
+    """(E,) unclipped, summed over the frames of the step."""
+    terminated: BoolArray
+    """(E,) the game is over."""
+    truncated: BoolArray
+    """(E,) the frame cap was reached: no end of the return."""
+    lives: Int64Array
+    """(E,) lives left; 0 throughout in games that do not count them."""
+    is_reset: BoolArray
+    """(E,) the action was ignored, and `observation` is the first of the next episode: no transition."""
+
+
+@dataclass(frozen=True)
+class EnvironmentReport:
+    """What was made. The made environment is asked where it can answer; ale-py has no question for the other fields."""
+
+    game: str
+    frame_skip: int
+    """As passed."""
+    sticky_probability: float
+    """As passed."""
+    noop_max: int
+    """As passed."""
+    max_frames: int
+    """As passed."""
+    full_action_set: bool
+    """As passed: some games use all 18 actions anyway, so that the number alone does not tell."""
+    grey: bool
+    """Asked."""
+    num_actions: int
+    """Asked."""
+    stack: int
+    """Asked."""
+    rom_md5: str
+    """Of the ROM file, hexadecimal."""
+    ale_version: str
+
+
+class AtariLanes:
+    """E lanes of one game, stepped together.
+
+    `game` is a gymnasium name such as "Breakout"; `num_threads` emulator threads share the lanes. Raises ConfigError
+    with everything that is wrong, the nearest games for an unknown one.
+    """
+
+    def __init__(self, game: str, config: EnvironmentConfig, num_lanes: int, num_threads: int) -> None:
+        rom_ids = _rom_ids()
+        mistakes = _mistakes(game, list(rom_ids), config, num_lanes, num_threads)
+        if mistakes:
+            raise ConfigError(mistakes)
+        self.game = game
+        self.config = config
+        self.num_lanes = num_lanes
+        self._env = _make(rom_ids[game], config, num_lanes, num_threads)
+        self.num_actions = len(self._env.ale.get_action_set())
+        self._ended = np.zeros(num_lanes, dtype=np.bool_)
+
+    def reset(self, seeds: Int64Array) -> UInt8Array:
+        """Start a new episode in every lane, from seeds (E,) in [0, 2^31); returns the observations.
+
+        A seed fixes all that follows in its lane: no-ops, sticky actions, and the episodes after the first. Seeding
+        loads the ROM again, some 70 ms per lane.
+        """
+        return self.reset_lanes(np.ones(self.num_lanes, dtype=np.bool_), seeds)
+
+    def reset_lanes(self, mask: BoolArray, seeds: Int64Array) -> UInt8Array:
+        """Start a new episode in the lanes of `mask` (E,), from one seed for each of them in lane order.
+
+        Returns the current observations of all lanes; the other lanes are left as they were. The first reset of all
+        must be a whole one (`reset`).
+        """
+        if len(seeds) and not (np.min(seeds) >= 0 and np.max(seeds) <= MAX_EMULATOR_SEED):
+            raise ValueError(
+                f"emulator seeds must lie in [0, {MAX_EMULATOR_SEED}], got {np.min(seeds)} to {np.max(seeds)}"
+            )
+        observation: UInt8Array
+        observation, _ = self._env.reset(seed=seeds, options={"reset_mask": mask})
+        self._ended = self._ended & ~mask
+        return observation
+
+    def step(self, actions: Int64Array) -> LaneResults:
+        """Play one action (E,) per lane, each below `num_actions`, for `frame_skip` frames."""
+        # ale-py does not look: an index outside the action set ends the whole process, without a word.
+        if not (np.min(actions) >= 0 and np.max(actions) < self.num_actions):
+            raise ValueError(f"{self.game} has actions 0 to {self.num_actions - 1}, got {actions.tolist()}")
+        is_reset = self._ended
+        observation, reward, terminated, truncated, info = self._env.step(actions)
+        self._ended = terminated | truncated
+        lives = info["lives"].astype(np.int64)
+        return LaneResults(observation, reward.astype(np.float32), terminated, truncated, lives, is_reset)
+
+    def report(self) -> EnvironmentReport:
+        """What was made, for the rows and `run.json`."""
+        shape = self._env.ale.get_observation_shape()
+        return EnvironmentReport(
+            game=self.game,
+            frame_skip=self.config.frame_skip,
+            sticky_probability=self.config.sticky_probability,
+            noop_max=self.config.noop_max,
+            max_frames=self.config.max_frames,
+            full_action_set=self.config.full_action_set,
+            grey=len(shape) == 3,
+            num_actions=self.num_actions,
+            stack=shape[0],
+            rom_md5=rom_md5(self.game),
+            ale_version=ale_py.__version__,
+        )
+
+    def close(self) -> None:
+        """Stop the emulator threads. The lanes cannot be used afterwards."""
+        self._env.close()
+        del self._env.ale  # its threads end with the object; ale-py's own close() leaves them running
+
+
+def _make(rom_id: str, config: EnvironmentConfig, num_lanes: int, num_threads: int) -> AtariVectorEnv:
+    return AtariVectorEnv(
+        rom_id,
+        num_lanes,
+        batch_size=num_lanes,
+        num_threads=num_threads,
+        thread_affinity_offset=-1,
+        max_num_frames_per_episode=config.max_frames,
+        repeat_action_probability=config.sticky_probability,
+        full_action_space=config.full_action_set,
+        continuous=False,
+        continuous_action_threshold=0.5,
+        autoreset_mode=AutoresetMode.NEXT_STEP,
+        img_height=config.frame_height,
+        img_width=config.frame_width,
+        grayscale=config.grey,
+        stack_num=config.stack,
+        frameskip=config.frame_skip,
+        maxpool=config.max_pool,
+        noop_max=config.noop_max + 1,  # ale-py draws the number of no-ops below its noop_max, which is never reached
+        episodic_life=False,
+        life_loss_info=False,
+        reward_clipping=False,
+        use_fire_reset=config.fire_on_reset,
+    )
+
+
+def _mistakes(game: str, games: list[str], config: EnvironmentConfig, num_lanes: int, num_threads: int) -> list[str]:
+    found = [f"environment.{line}" for line in config.mistakes()]
+    if game not in games:
+        nearest = difflib.get_close_matches(game, games, n=3, cutoff=0.4)
+        found.append(f"game={game} is not an Atari game that ale-py has; nearest: {', '.join(nearest) or 'none'}")
+    found += [
+        f"{name}={value} must be at least 1"
+        for name, value in (("num_lanes", num_lanes), ("num_threads", num_threads))
+        if value < 1
+    ]
+    return found
+
+
+def _rom_ids() -> dict[str, str]:
+    # {"BeamRider": "beam_rider", ...}: what importing ale_py registered. Its list of ROM files is longer by four games
+    # for two players, and making one of those ends the process.
+    return {spec.name: spec.kwargs["game"] for spec in gymnasium.registry.values() if spec.namespace == "ALE"}

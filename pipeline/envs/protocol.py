@@ -1,0 +1,57 @@
+"""How games are played and scored: the environment protocol as data.
+
+A protocol is never a library default: every field is given, and what the made environment reports goes into the rows.
+Not here: the emulator (`pipeline.envs.atari`), who evaluates with it (`pipeline.evaluation`).
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class EnvironmentConfig:
+    """Settings of one vectorised Atari environment. Sources stand beside the values in `conf/environment/`."""
+
+    frame_skip: int
+    """Emulator frames per agent step; the action is repeated."""
+    sticky_probability: float
+    """Chance that the emulator repeats the previous frame's action instead of the given one (Machado et al. 2018)."""
+    noop_max: int
+    """An episode starts with 0 to this many no-ops, drawn by its seed."""
+    max_frames: int
+    """An episode is truncated after this many emulator frames, no-ops not counted."""
+    full_action_set: bool
+    """All 18 actions, or only those that the game uses."""
+    fire_on_reset: bool
+    """Press FIRE after a reset, where the game has it."""
+    grey: bool
+    """Grey frames (H, W), or RGB (H, W, 3)."""
+    frame_height: int
+    """Pixels."""
+    frame_width: int
+    """Pixels."""
+    stack: int
+    """Newest frames in one observation."""
+    max_pool: bool
+    """Pixel-wise maximum over the last two emulator frames of a step, against flicker."""
+    life_loss_ends_return: bool
+    """In training: a lost life ends the return (discount 0), never the episode. Ignored in evaluation."""
+    clip_rewards: bool
+    """In training: rewards to [-1, 1]. Episode scores are never clipped."""
+
+    @property
+    def frame_shape(self) -> tuple[int, ...]:
+        """(H, W), or (H, W, 3) for RGB."""
+        size = (self.frame_height, self.frame_width)
+        return size if self.grey else (*size, 3)
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = []
+        for name in ("frame_skip", "max_frames", "frame_height", "frame_width", "stack"):
+            if getattr(self, name) < 1:
+                found.append(f"{name}={getattr(self, name)} must be at least 1")
+        if not 0 <= self.sticky_probability <= 1:
+            found.append(f"sticky_probability={self.sticky_probability} must lie in [0, 1]")
+        if self.noop_max < 0:
+            found.append(f"noop_max={self.noop_max} must be at least 0")
+        return found

@@ -1,0 +1,30 @@
+"""Facts about a game that need no lanes: how many actions it has, and which ROM it is."""
+
+import hashlib
+from pathlib import Path
+
+import ale_py
+from ale_py import roms
+
+from pipeline.errors import ConfigError
+from pipeline.games import rom_name
+
+
+def num_actions(game: str, full_action_set: bool) -> int:
+    """A: the actions that the game uses, or all 18 of the console. Raises ConfigError for an unknown game."""
+    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)  # a banner for each console is no news
+    ale = ale_py.ALEInterface()
+    ale.loadROM(_rom_path(game))
+    return len(ale.getLegalActionSet() if full_action_set else ale.getMinimalActionSet())
+
+
+def rom_md5(game: str) -> str:
+    """Hexadecimal digest of the game's ROM file. Raises ConfigError for an unknown game."""
+    return hashlib.md5(_rom_path(game).read_bytes()).hexdigest()
+
+
+def _rom_path(game: str) -> Path:
+    path = roms.get_rom_path(rom_name(game))
+    if path is None:
+        raise ConfigError([f"game={game}: ale-py has no ROM {rom_name(game)!r}"])
+    return Path(path)
