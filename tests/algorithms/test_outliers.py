@@ -1,0 +1,97 @@
+"""LossOutlierRule: what it rejects, what it remembers, and that it always recovers."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pipeline.algorithms.outliers import LossOutlierRule
+
+
+def warmed_up(deviations: float | None = 3.0, decay: float = 0.99, seed: int = 0) -> LossOutlierRule:
+    """A rule that has seen 300 losses around 1.0 with deviation 0.1."""
+    rule = LossOutlierRule(deviations, decay)
+    for loss in np.random.default_rng(seed).normal(1.0, 0.1, size=300):
+        rule.admit(float(loss))
+    return rule
+
+
+def rejections_until_admitted(rule: LossOutlierRule, loss: float, limit: int) -> int:
+    return next(count for count in range(limit) if rule.admit(loss))
+
+
+def test_only_what_lies_above_the_threshold_is_rejected() -> None:
+    threshold = (rule := warmed_up()).mean + 3.0 * rule.deviation
+    assert warmed_up().admit(threshold)
+    assert not warmed_up().admit(math.nextafter(threshold, math.inf))
+    assert warmed_up().admit(0.0)
+
+
+def test_the_loss_is_judged_before_it_enters() -> None:
+    # With the loss of 100 inside, the deviation would be about 10 and nothing would lie 30 deviations above.
+    assert not warmed_up(deviations=30.0).admit(100.0)
+
+
+def test_mean_and_deviation_are_those_of_the_weighted_losses() -> None:
+    losses = np.random.default_rng(1).gamma(2.0, size=20)
+    rule = LossOutlierRule(None, decay=0.9)
+    for loss in losses:
+        rule.admit(float(loss))
+    weights = 0.9 ** np.arange(19, -1, -1)
+    mean = np.average(losses, weights=weights)
+    assert rule.mean == pytest.approx(mean)
+    assert rule.deviation == pytest.approx(math.sqrt(np.average((losses - mean) ** 2, weights=weights)))
+
+
+def test_nothing_finite_is_rejected_in_the_warm_up() -> None:
+    rule = LossOutlierRule(deviations=0.1, decay=0.9)
+    assert all(rule.admit(10.0**power) for power in range(10))
+    assert not rule.admit(1e20)
+
+
+def test_without_deviations_only_what_is_not_finite_is_rejected() -> None:
+    rule = warmed_up(deviations=None)
+    assert rule.admit(1e30)
+    assert not rule.admit(math.nan)
+
+
+@pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf])
+def test_a_loss_that_is_not_finite_is_rejected_even_at_first_and_never_enters(loss: float) -> None:
+    assert not LossOutlierRule(3.0, 0.99).admit(loss)
+    rule = warmed_up()
+    before = (rule.mean, rule.deviation)
+    assert not rule.admit(loss)
+    assert (rule.mean, rule.deviation) == before
+
+
+def test_after_equal_losses_the_first_different_one_is_admitted() -> None:
+    rule = LossOutlierRule(deviations=3.0, decay=0.9)
+    for _ in range(50):
+        assert rule.admit(0.0)
+    assert rule.admit(1.0)
+
+
+def test_one_freak_loss_of_any_size_does_not_blind_the_rule() -> None:
+    rule = warmed_up()
+    assert not rule.admit(1e30)
+    assert not rule.admit(3.0)
+
+
+@pytest.mark.parametrize("deviations", [0.5, 3.0])
+@pytest.mark.parametrize("level", [1.5, 10.0, 1e6])
+def test_after_a_lasting_rise_it_admits_again(deviations: float, level: float) -> None:
+    rule = warmed_up(deviations)
+    assert rejections_until_admitted(rule, level, limit=1000) > 0
+    noisy = np.random.default_rng(2).normal(level, 0.1 * level, size=2000)
+    admitted = [rule.admit(float(loss)) for loss in noisy]
+    assert sum(admitted[1000:]) > 500
+
+
+def test_a_rise_to_ten_times_the_level_costs_fewer_gradients_than_the_warm_up() -> None:
+    assert rejections_until_admitted(warmed_up(), 10.0, limit=100) < 100
+
+
+def test_a_fall_of_the_level_is_admitted_at_once_and_the_threshold_follows() -> None:
+    rule = warmed_up()
+    assert all(rule.admit(0.01 + 0.001 * (n % 2)) for n in range(2000))
+    assert not rule.admit(1.0)
