@@ -1,0 +1,70 @@
+"""Time of one optimizer step on the Nature network's parameters, and of what a shard does around it. One core.
+
+A step reads and writes params, gradient and slots: some 20 to 50 MB, more than a cache holds, as in training.
+"""
+
+import numpy as np
+import torch
+
+from benchmarks import median_seconds, report
+from pipeline.optimizers import AdaGradConfig, AdamConfig, OptimizerConfig, RMSPropConfig, make_optimizer
+from pipeline.param_server.client import ParamClient
+from pipeline.param_server.config import WIRE_DTYPES, ParamServerConfig
+from pipeline.param_server.layout import ParamLayout
+from pipeline.param_server.shard import DirectShard, ParameterShard
+from pipeline.param_server.snapshot import ShardSnapshot
+from pipeline.param_server.wire import decode, encode
+from pipeline.types import Float32Array
+
+NUM_PARAMS = 1_693_362
+"""Nature network with 18 actions."""
+
+NUM_CALLS = 200
+
+OPTIMIZERS: tuple[OptimizerConfig, ...] = (
+    AdaGradConfig(kind="adagrad", learning_rate=1e-4, epsilon=1e-6, initial_accumulator=0.0),
+    RMSPropConfig(kind="rmsprop", learning_rate=1e-4, decay=0.95, epsilon=0.01),
+    AdamConfig(kind="adam", learning_rate=1e-4, beta1=0.9, beta2=0.999, epsilon=1e-8),
+)
+
+
+def main() -> None:
+    """Print one line for each optimizer, then one for each wire dtype."""
+    # Asked for first: a thread that has not yet computed forgets what it is told.
+    torch.get_num_threads()
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(0)
+    params, gradient = (rng.standard_normal(NUM_PARAMS).astype(np.float32) for _ in range(2))
+    for config in OPTIMIZERS:
+        step_optimizer(config, params.copy(), gradient)
+    for wire_dtype in WIRE_DTYPES:
+        cross_wire(wire_dtype, params, gradient)
+
+
+def step_optimizer(config: OptimizerConfig, params: Float32Array, gradient: Float32Array) -> None:
+    """The bare step."""
+    optimizer = make_optimizer(config, params.size)
+    seconds = median_seconds(lambda: optimizer.apply(params, gradient), NUM_CALLS)
+    report("optimizer_step", optimizer=config.kind, num_params=params.size, step_ms=seconds * 1e3)
+
+
+def cross_wire(wire_dtype: str, params: Float32Array, gradient: Float32Array) -> None:
+    """Both directions of the wire, and a client's pull of a new version with the push that makes the next one."""
+    config = ParamServerConfig(
+        num_shards=1, max_staleness=None, target_period_updates=10**9, wire_dtype=wire_dtype, timeout_seconds=10.0
+    )
+    shard = ParameterShard(ShardSnapshot(0, params, 0, params, {}), OPTIMIZERS[0], config, generation=1)
+    client = ParamClient([DirectShard(shard)], ParamLayout(params.size, 1), "benchmark", 1, config)
+    wire = encode(gradient, wire_dtype)
+    report(
+        "parameter_wire",
+        wire_dtype=wire_dtype,
+        num_params=params.size,
+        encode_ms=median_seconds(lambda: encode(gradient, wire_dtype), NUM_CALLS) * 1e3,
+        decode_ms=median_seconds(lambda: decode(wire), NUM_CALLS) * 1e3,
+        adagrad_pull_push_ms=median_seconds(lambda: client.push(gradient, client.pull().versions), NUM_CALLS) * 1e3,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Settings of the sharded parameter server."""
+
+from dataclasses import dataclass
+
+WIRE_DTYPES = ("float32", "bfloat16")
+
+
+@dataclass(frozen=True)
+class ParamServerConfig:
+    """Sharding, admission and wire. Sources stand beside the values in `conf/param_server/`."""
+
+    num_shards: int
+    """Contiguous slices of the parameter vector, each with its optimizer state and version."""
+    max_staleness: int | None
+    """A shard drops a gradient computed more than this many of its versions ago; None: never."""
+    target_period_updates: int
+    """The target network is a copy of the server's parameters, renewed every this many server updates."""
+    wire_dtype: str
+    """"float32" or "bfloat16": what crosses a process border. Master parameters are float32 always."""
+    timeout_seconds: float
+    """Deadline of one call to a shard."""
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = []
+        if self.num_shards < 1:
+            found.append(f"num_shards={self.num_shards} must be at least 1")
+        if self.max_staleness is not None and self.max_staleness < 0:
+            found.append(f"max_staleness={self.max_staleness} must be at least 0, or null for no limit")
+        if self.target_period_updates < 1:
+            found.append(f"target_period_updates={self.target_period_updates} must be at least 1")
+        if self.wire_dtype not in WIRE_DTYPES:
+            found.append(f"wire_dtype={self.wire_dtype} must be one of {', '.join(WIRE_DTYPES)}")
+        if self.timeout_seconds <= 0:
+            found.append(f"timeout_seconds={self.timeout_seconds} must be positive")
+        return found
