@@ -1,0 +1,38 @@
+"""Which device, dtype and how many threads a role computes with: "auto" settings made concrete on the host that asks.
+
+Not here: how threads are shared out among roles (`pipeline.cluster.placement`).
+"""
+
+import torch
+
+from pipeline.errors import ConfigError
+
+
+def resolve_device(device: str) -> torch.device:
+    """ "auto" is CUDA where a GPU is present, else the CPU. Raises ConfigError for "cuda" without one."""
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(["device=cuda: this host has no CUDA device; use device=auto or device=cpu"])
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(device)
+
+
+def resolve_precision(precision: str, device: torch.device) -> torch.dtype:
+    """ "auto" is bfloat16 where the processor multiplies it faster than float32, else float32."""
+    if precision == "auto":
+        return torch.bfloat16 if _has_fast_bfloat16(device) else torch.float32
+    return {"float32": torch.float32, "bfloat16": torch.bfloat16}[precision]
+
+
+def set_compute_threads(num_threads: int) -> None:
+    """Give the calling thread's torch operations this many threads."""
+    # Without a first read, a value set in a fresh thread is lost when another thread sets its own later.
+    torch.get_num_threads()
+    torch.set_num_threads(num_threads)
+
+
+def _has_fast_bfloat16(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported())
+    capabilities = torch.cpu.get_capabilities()
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))

@@ -1,0 +1,134 @@
+"""The actor: plays E games at once, epsilon-greedily, and hands every step to a replay. The one place that joins them.
+
+    observation -> Q-values -> epsilon-greedy -> lanes -> clipped reward, continuation -> replay
+                                                       -> unclipped score -> EpisodeRow
+
+Nair et al. 2015 (Gorila's "actors"). Not here: learning (`pipeline.roles.learner`), evaluation (`pipeline.evaluation`).
+"""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from pipeline.algorithms.config import ExplorationConfig
+from pipeline.algorithms.exploration import epsilon, epsilon_greedy
+from pipeline.envs.atari import AtariLanes, LaneResults
+from pipeline.interfaces import RowSink, TransitionSink
+from pipeline.roles.follower import Follower
+from pipeline.rows import EpisodeRow
+from pipeline.types import BoolArray, Float32Array, Int64Array, LaneStep, UInt8Array
+
+
+@dataclass(frozen=True)
+class ActorPlace:
+    """Which of the run's actors this is, and where it starts to count."""
+
+    role: str
+    index: int
+    num_actors: int
+    num_steps_before: int
+    """Steps that this actor made before a resume."""
+    wall_seconds_before: float
+    """Wall time of the run before a resume, in seconds."""
+
+
+class Actor:
+    """Steps all its lanes once per `step()`. `num_steps` counts agent steps of all lanes, resumes included."""
+
+    def __init__(
+        self,
+        place: ActorPlace,
+        lanes: AtariLanes,
+        follower: Follower,
+        exploration: ExplorationConfig,
+        transitions: TransitionSink,
+        rows: RowSink,
+        rng: np.random.Generator,
+        emulator_seeds: Int64Array,
+    ) -> None:
+        self.num_steps = place.num_steps_before
+        self.epsilon = 1.0
+        self._place = place
+        self._lanes = lanes
+        self._follower = follower
+        self._exploration = exploration
+        self._transitions = transitions
+        self._rows = rows
+        self._rng = rng
+        self._started = time.monotonic()
+        self._observation = lanes.reset(emulator_seeds)
+        self._first: BoolArray = np.ones(lanes.num_lanes, dtype=np.bool_)
+        self._score = np.zeros(lanes.num_lanes, dtype=np.float64)
+        self._length = np.zeros(lanes.num_lanes, dtype=np.int64)
+        self._lives: Int64Array = np.zeros(lanes.num_lanes, dtype=np.int64)
+
+    def step(self) -> int:
+        """Play one step in every lane; returns how many agent steps that were (lanes that only reset do not count)."""
+        self._follower.refresh()
+        self.epsilon = epsilon(self._exploration, self._follower.version, self._place.index, self._place.num_actors)
+        actions = self._choose()
+        results = self._lanes.step(actions)
+        self._transitions.add(self._as_lane_step(actions, results))
+        valid = ~results.is_reset
+        num_steps = int(valid.sum())
+        self.num_steps += num_steps
+        self._score += np.where(valid, results.reward, 0.0)
+        self._length += valid
+        self._finish_episodes(results)
+        self._observation, self._first, self._lives = results.observation, results.is_reset, results.lives
+        return num_steps
+
+    def _choose(self) -> Int64Array:
+        # While everything is random the network need not be asked.
+        if self.epsilon >= 1.0:
+            return self._rng.integers(self._lanes.num_actions, size=self._lanes.num_lanes)
+        q_values: Float32Array = self._follower.replica.values(self._observation).cpu().numpy()
+        return epsilon_greedy(q_values, self.epsilon, self._rng)
+
+    def _as_lane_step(self, actions: Int64Array, results: LaneResults) -> LaneStep:
+        config = self._lanes.config
+        ends = results.terminated
+        if config.life_loss_ends_return:
+            ends = ends | (results.lives < self._lives)
+        return LaneStep(
+            frame_tm1=_newest_frame(self._observation),
+            first_tm1=self._first,
+            valid=~results.is_reset,
+            a_tm1=actions,
+            r_t=np.clip(results.reward, -1.0, 1.0) if config.clip_rewards else results.reward,
+            continues_t=np.where(ends, np.float32(0.0), np.float32(1.0)),
+        )
+
+    def _finish_episodes(self, results: LaneResults) -> None:
+        for lane in np.flatnonzero(results.terminated | results.truncated).tolist():
+            self._rows.emit(
+                EpisodeRow(
+                    role=self._place.role,
+                    lane=lane,
+                    end_step=self.num_steps,
+                    total_frames=self.num_frames * self._place.num_actors,
+                    score=float(self._score[lane]),
+                    num_steps=int(self._length[lane]),
+                    truncated=bool(results.truncated[lane] and not results.terminated[lane]),
+                    epsilon=self.epsilon,
+                    version=self._follower.version,
+                    wall_seconds=self.wall_seconds,
+                )
+            )
+            self._score[lane] = 0.0
+            self._length[lane] = 0
+
+    @property
+    def num_frames(self) -> int:
+        """Emulator frames of this actor: steps times frame skip."""
+        return self.num_steps * self._lanes.config.frame_skip
+
+    @property
+    def wall_seconds(self) -> float:
+        """Since the run's first start, pauses between resumes not counted."""
+        return self._place.wall_seconds_before + time.monotonic() - self._started
+
+
+def _newest_frame(observation: UInt8Array) -> UInt8Array:
+    return observation[:, -1]

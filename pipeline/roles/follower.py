@@ -1,0 +1,36 @@
+"""A replica that follows the server: a network, and the versions of the parameters that are in it.
+
+An actor and a learner of one bundle share one follower, as they share theta in Gorila's pseudo-code.
+"""
+
+from pipeline.interfaces import ParamSource
+from pipeline.networks.replica import Replica
+
+
+class Follower:
+    """Keeps `replica` equal to what `source` last answered."""
+
+    def __init__(self, replica: Replica, source: ParamSource) -> None:
+        self.replica = replica
+        self.versions: tuple[int, ...] = ()
+        """Version of each shard's slice now in the replica, in shard order; empty before the first refresh."""
+        self._source = source
+
+    @property
+    def version(self) -> int:
+        """The oldest of the shards' versions, 0 before the first refresh."""
+        return min(self.versions, default=0)
+
+    def refresh(self) -> None:
+        """theta <- theta+: take over the server's newest parameters."""
+        params = self._source.pull()
+        if params.changed or not self.versions:
+            self.replica.load(params.flat)
+        self.versions = params.versions
+
+    def refresh_target(self) -> None:
+        """theta- <- the server's target parameters, for a follower of the target network."""
+        params = self._source.pull_target()
+        if params.changed or not self.versions:
+            self.replica.load(params.flat)
+        self.versions = params.versions

@@ -1,0 +1,31 @@
+"""Held-out states: a fixed set of observations on which the mean max-Q of a run is followed.
+
+Mnih et al. 2013, section 5.1: collected by a random policy before training; a smoother sign of learning than the score.
+"""
+
+import numpy as np
+
+from pipeline import seeding
+from pipeline.envs.atari import AtariLanes
+from pipeline.envs.protocol import EnvironmentConfig
+from pipeline.types import UInt8Array
+
+NUM_HELDOUT_STATES = 128
+_NUM_LANES = 8
+_STEPS_BETWEEN = 10
+
+
+def heldout_states(game: str, environment: EnvironmentConfig, seed: int) -> UInt8Array:
+    """(128, K, H, W[, 3]) observations of random play, the same ones whenever game, environment and seed are."""
+    rng = seeding.stream(seed, "heldout", "actions")
+    lanes = AtariLanes(game, environment, num_lanes=_NUM_LANES, num_threads=1)
+    try:
+        lanes.reset(seeding.emulator_seeds(seed, "heldout", "emulator", count=_NUM_LANES))
+        states: list[UInt8Array] = []
+        while len(states) * _NUM_LANES < NUM_HELDOUT_STATES:
+            for _ in range(_STEPS_BETWEEN):
+                observation = lanes.step(rng.integers(lanes.num_actions, size=_NUM_LANES)).observation
+            states.append(observation.copy())
+        return np.concatenate(states)
+    finally:
+        lanes.close()

@@ -1,0 +1,18 @@
+"""What a role has done so far, as it tells its coordinator about once a second."""
+
+from typing import NamedTuple
+
+
+class RoleProgress(NamedTuple):
+    """Counters of one role; the newest one replaces the one before."""
+
+    num_steps: int
+    """Agent steps, resumes included."""
+    num_updates: int
+    """Gradients computed since this start of the role."""
+    version: int
+    """Server version that the role last saw."""
+    epsilon: float
+    replay_transitions: int
+    wall_seconds: float
+    """Since the run's first start."""

@@ -1,0 +1,89 @@
+"""What a learner did, gathered over a group of updates into one row of `updates.csv`.
+
+Not here: how rows travel to the run folder (`pipeline.cluster.channel`).
+"""
+
+import time
+from collections.abc import Sequence
+
+from pipeline.rows import UpdateRow
+from pipeline.types import Receipt
+
+
+class UpdateStatistics:
+    """Sums over the updates of one group; `row` closes the group and begins the next."""
+
+    def __init__(self, role: str, num_steps: int) -> None:
+        self._role = role
+        self._begin(num_steps)
+
+    def _begin(self, num_steps: int) -> None:
+        self.num_updates = 0
+        self._num_admitted = self._num_stale = self._num_outliers = self._num_refused = 0
+        self._loss = self._gradient_norm = self._q = 0.0
+        self._staleness = self._max_staleness = self._num_receipts = 0
+        self._first_step = num_steps
+        self._started = time.monotonic()
+
+    def outlier(self, loss: float, mean_q: float) -> None:
+        """Count a gradient that the learner threw away for its loss."""
+        self._count(loss, mean_q)
+        self._num_outliers += 1
+
+    def pushed(self, loss: float, mean_q: float, gradient_norm: float, receipts: Sequence[Receipt]) -> None:
+        """Count a gradient that was sent, with one receipt per shard."""
+        self._count(loss, mean_q)
+        self._gradient_norm += gradient_norm
+        reasons = {receipt.reason for receipt in receipts}
+        if reasons == {""}:
+            self._num_admitted += 1
+        elif "stale" in reasons:
+            self._num_stale += 1
+        else:
+            self._num_refused += 1
+        self._num_receipts += len(receipts)
+        self._staleness += sum(receipt.staleness for receipt in receipts)
+        self._max_staleness = max(self._max_staleness, *(receipt.staleness for receipt in receipts))
+
+    def row(
+        self,
+        *,
+        version: int,
+        num_steps: int,
+        total_frames: int,
+        epsilon: float,
+        heldout_max_q: float,
+        replay_transitions: int,
+        wall_seconds: float,
+    ) -> UpdateRow:
+        """The group as a row; begins a new group."""
+        seconds = max(time.monotonic() - self._started, 1e-9)
+        num_pushed = max(self.num_updates - self._num_outliers, 1)
+        row = UpdateRow(
+            role=self._role,
+            num_updates=self.num_updates,
+            num_admitted=self._num_admitted,
+            num_dropped_stale=self._num_stale,
+            num_dropped_outlier=self._num_outliers,
+            num_refused=self._num_refused,
+            version=version,
+            total_frames=total_frames,
+            mean_loss=self._loss / self.num_updates,
+            mean_gradient_norm=self._gradient_norm / num_pushed,
+            mean_q=self._q / self.num_updates,
+            heldout_max_q=heldout_max_q,
+            mean_staleness=self._staleness / max(self._num_receipts, 1),
+            max_staleness=self._max_staleness,
+            epsilon=epsilon,
+            steps_per_second=(num_steps - self._first_step) / seconds,
+            updates_per_second=self.num_updates / seconds,
+            replay_transitions=replay_transitions,
+            wall_seconds=wall_seconds,
+        )
+        self._begin(num_steps)
+        return row
+
+    def _count(self, loss: float, mean_q: float) -> None:
+        self.num_updates += 1
+        self._loss += loss
+        self._q += mean_q

@@ -1,0 +1,109 @@
+"""The Nature network against a plain torch module, and its parameter order."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from pipeline.networks.config import NetworkConfig
+from pipeline.networks.nature import initial_parameters, num_parameters, parameter_shapes
+from pipeline.networks.replica import Replica
+from pipeline.types import Float32Array, UInt8Array
+
+CPU = torch.device("cpu")
+NATURE = NetworkConfig(torso="nature", hidden_units=512)
+SMALL = NetworkConfig(torso="nature", hidden_units=16)
+
+
+def observations(shape: tuple[int, ...]) -> UInt8Array:
+    return np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+
+
+class PlainNature(nn.Module):
+    """The network as most people write it: NCHW, one module a layer, weights copied in from the flat vector."""
+
+    def __init__(self, flat: Float32Array, channels: int, hidden: int, num_actions: int) -> None:
+        super().__init__()
+        self.convolutions = nn.ModuleList(
+            [nn.Conv2d(channels, 32, 8, 4), nn.Conv2d(32, 64, 4, 2), nn.Conv2d(64, 64, 3)]
+        )
+        self.linears = nn.ModuleList([nn.Linear(64 * 7 * 7, hidden), nn.Linear(hidden, num_actions)])
+        rest = torch.from_numpy(flat)
+        for layer in [*self.convolutions, *self.linears]:
+            assert isinstance(layer, nn.Conv2d | nn.Linear) and layer.bias is not None
+            weight, bias, rest = rest.split(
+                [layer.weight.numel(), layer.bias.numel(), rest.numel() - layer.weight.numel() - layer.bias.numel()]
+            )
+            if isinstance(layer, nn.Conv2d):
+                out, inputs, height, width = layer.weight.shape
+                layer.weight.data = weight.view(out, height, width, inputs).permute(0, 3, 1, 2).contiguous()
+            else:
+                layer.weight.data = weight.view(layer.weight.shape).clone()
+            layer.bias.data = bias.clone()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x.float() / 255
+        for convolution in self.convolutions:
+            x = convolution(x).relu()
+        hidden, head = self.linears
+        # The hidden layer's inputs are numbered by place first and channel last.
+        result: torch.Tensor = head(hidden(x.permute(0, 2, 3, 1).flatten(1)).relu())
+        return result
+
+
+def test_it_has_as_many_parameters_as_the_paper_s_layers() -> None:
+    by_hand = (4 * 64 * 32 + 32) + (32 * 16 * 64 + 64) + (64 * 9 * 64 + 64) + (3136 * 512 + 512) + (512 * 6 + 6)
+    assert num_parameters(parameter_shapes(NATURE, 4, (84, 84), 6)) == by_hand == 1_687_206
+
+
+def test_its_values_and_gradients_equal_those_of_a_plain_module() -> None:
+    shapes = parameter_shapes(NATURE, 4, (84, 84), 6)
+    flat = initial_parameters(shapes, np.random.default_rng(1))
+    plain, replica = PlainNature(flat, 4, 512, 6), Replica(shapes, torch.float32, CPU)
+    replica.load(flat)
+    frames = observations((5, 4, 84, 84))
+
+    expected = plain(torch.from_numpy(frames))
+    values = replica.q_values(frames)
+    torch.testing.assert_close(values, expected, rtol=1e-5, atol=1e-6)
+
+    expected.square().mean().backward()
+    gradient = replica.gradient(values.square().mean())
+    pieces = []
+    for layer in [*plain.convolutions, *plain.linears]:
+        assert isinstance(layer, nn.Conv2d | nn.Linear) and layer.weight.grad is not None and layer.bias is not None
+        weight = layer.weight.grad.permute(0, 2, 3, 1) if isinstance(layer, nn.Conv2d) else layer.weight.grad
+        assert layer.bias.grad is not None
+        pieces += [weight.flatten(), layer.bias.grad]
+    torch.testing.assert_close(gradient, torch.cat(pieces), rtol=1e-4, atol=1e-7)
+
+
+def test_rgb_stacks_are_channels_frame_by_frame() -> None:
+    shapes = parameter_shapes(SMALL, 4, (84, 84, 3), 3)
+    flat = initial_parameters(shapes, np.random.default_rng(2))
+    replica = Replica(shapes, torch.float32, CPU)
+    replica.load(flat)
+    frames = observations((2, 4, 84, 84, 3))
+    channels = np.moveaxis(frames, -1, 2).reshape(2, 12, 84, 84)
+    expected = PlainNature(flat, 12, 16, 3)(torch.from_numpy(channels))
+    torch.testing.assert_close(replica.values(frames), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_first_parameters_are_uniform_within_one_over_root_fan_in() -> None:
+    shapes = parameter_shapes(SMALL, 4, (84, 84), 3)
+    flat = initial_parameters(shapes, np.random.default_rng(3))
+    start = 0
+    for shape in shapes:
+        part = flat[start : start + math.prod(shape.shape)]
+        bound = 1 / math.sqrt(shape.fan_in)
+        assert np.abs(part).max() <= bound
+        if part.size > 1000:
+            assert part.std() == pytest.approx(bound / math.sqrt(3), rel=0.05)
+        start += part.size
+
+
+def test_a_frame_that_is_too_small_is_refused_with_its_size() -> None:
+    with pytest.raises(ValueError, match=r"\(30, 84\) pixels is too small for convolution 3"):
+        parameter_shapes(SMALL, 4, (30, 84), 3)

@@ -1,0 +1,111 @@
+"""The actor on real games: what reaches the replay, and what reaches the rows."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from pipeline import seeding
+from pipeline.algorithms.config import ExplorationConfig
+from pipeline.envs.atari import AtariLanes
+from pipeline.interfaces import TransitionSink
+from pipeline.roles.actor import Actor, ActorPlace
+from pipeline.types import LaneStep
+from tests.protocols import nature_protocol
+from tests.roles.wiring import Rows, Wired, bundle_spec
+
+
+class Kept(TransitionSink):
+    """A sink that keeps copies of all steps."""
+
+    def __init__(self) -> None:
+        self.steps: list[LaneStep] = []
+
+    def add(self, step: LaneStep) -> None:
+        self.steps.append(LaneStep._make(array.copy() for array in step))
+
+
+def random_actor(game: str, rows: Rows, kept: Kept, num_lanes: int = 2, **protocol: object) -> Actor:
+    """Plays at random: epsilon stays 1, so that the network is never asked."""
+    follower = Wired(bundle_spec(game="Breakout")).bundle._online  # any follower will do
+    lanes = AtariLanes(game, nature_protocol(**protocol), num_lanes, num_threads=1)
+    exploration = ExplorationConfig(1.0, 1.0, 1, 0.0)
+    seeds = seeding.emulator_seeds(0, "test", count=num_lanes)
+    place = ActorPlace("bundle-0", 0, 3, 0, 100.0)
+    return Actor(place, lanes, follower, exploration, kept, rows, np.random.default_rng(0), seeds)
+
+
+def test_a_lost_life_ends_the_return_but_not_the_episode() -> None:
+    rows, kept = Rows(), Kept()
+    actor = random_actor("Breakout", rows, kept)
+    while not rows.episodes:
+        actor.step()
+    first = rows.episodes[0]
+    lane = [step for step in kept.steps if step.valid[first.lane]][: first.num_steps]
+    ends = sum(step.continues_t[first.lane] == 0 for step in lane)
+    assert ends == 5, "Breakout has five lives; the last one ends the game"
+    assert sum(step.first_tm1[first.lane] for step in lane) == 1
+
+
+def test_without_the_life_rule_only_the_end_of_the_game_ends_the_return() -> None:
+    rows, kept = Rows(), Kept()
+    actor = random_actor("Breakout", rows, kept, num_lanes=1, life_loss_ends_return=False)
+    while not rows.episodes:
+        actor.step()
+    assert [step.continues_t[0] for step in kept.steps].count(0.0) == 1
+
+
+def test_a_time_limit_does_not_end_the_return_and_is_marked_in_the_row() -> None:
+    rows, kept = Rows(), Kept()
+    actor = random_actor("Pong", rows, kept, num_lanes=1, max_frames=200, noop_max=0)
+    while not rows.episodes:
+        actor.step()
+    assert rows.episodes[0].truncated
+    assert rows.episodes[0].num_steps == 50
+    assert all(step.continues_t[0] == 1.0 for step in kept.steps)
+
+
+def test_rewards_are_clipped_for_the_replay_and_whole_in_the_score() -> None:
+    rows, kept = Rows(), Kept()
+    actor = random_actor("MsPacman", rows, kept, num_lanes=1)
+    while not rows.episodes:
+        actor.step()
+    clipped = [float(step.r_t[0]) for step in kept.steps if step.valid[0]]
+    assert set(clipped) <= {-1.0, 0.0, 1.0}
+    assert rows.episodes[0].score == 10 * round(rows.episodes[0].score / 10) > sum(clipped)
+
+
+def test_a_row_counts_steps_and_frames_of_the_whole_run() -> None:
+    rows = Rows()
+    actor = random_actor("Breakout", rows, Kept())
+    while not rows.episodes:
+        actor.step()
+    row = rows.episodes[0]
+    assert row.end_step == actor.num_steps
+    assert row.total_frames == actor.num_steps * 4 * 3, "frame skip 4, three actors"
+    assert row.wall_seconds >= 100.0, "time before a resume counts"
+
+
+def test_the_step_that_only_resets_is_no_transition_and_does_not_count() -> None:
+    rows, kept = Rows(), Kept()
+    actor = random_actor("Breakout", rows, kept, num_lanes=1)
+    while len(rows.episodes) < 2:
+        actor.step()
+    resets = [i for i, step in enumerate(kept.steps) if not step.valid[0]]
+    assert len(resets) == 1
+    assert kept.steps[resets[0] + 1].first_tm1[0]
+    assert sum(bool(step.valid[0]) for step in kept.steps) == actor.num_steps
+
+
+def test_actors_of_one_run_explore_differently_when_asked_to() -> None:
+    spread = replace(bundle_spec().algorithm.exploration, actor_spread=7.0, initial_epsilon=0.4, decay_updates=1)
+    epsilons = []
+    for index in range(2):
+        spec = bundle_spec(
+            place=ActorPlace(f"bundle-{index}", index, 2, 0, 0.0),
+            algorithm=replace(bundle_spec().algorithm, exploration=spread),
+        )
+        wired = Wired(spec)
+        wired.bundle.step()
+        epsilons.append(wired.bundle.progress().epsilon)
+    assert epsilons[0] == 0.4
+    assert epsilons[1] == 0.4**8

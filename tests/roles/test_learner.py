@@ -1,0 +1,121 @@
+"""The learner on a real replay and real shards."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline.errors import DivergedError
+from pipeline.optimizers import AdamConfig, OptimizerConfig, RMSPropConfig
+from pipeline.param_server.config import ParamServerConfig
+from tests.roles.wiring import ADAGRAD, Wired, bundle_spec
+
+OPTIMIZERS: list[OptimizerConfig] = [
+    ADAGRAD,
+    RMSPropConfig(kind="rmsprop", learning_rate=2.5e-4, decay=0.95, epsilon=1e-5),
+    AdamConfig(kind="adam", learning_rate=1e-4, beta1=0.9, beta2=0.999, epsilon=1e-8),
+]
+
+
+def test_no_gradient_is_sent_while_the_replay_fills() -> None:
+    wired = Wired(bundle_spec())
+    assert wired.run(64).version == 0
+    assert wired.run(200).version > 0
+
+
+def test_one_gradient_is_sent_per_steps_per_update() -> None:
+    wired = Wired(bundle_spec())
+    before = wired.run(200)
+    after = wired.run(400)
+    assert after.version - before.version == pytest.approx(50, abs=1)
+
+
+def test_the_replica_holds_the_server_s_parameters_and_never_its_own_update() -> None:
+    wired = Wired(bundle_spec())
+    wired.run(200)
+    before = wired.server().params
+    replica = wired.bundle._online.replica
+    wired.bundle._learner.step()
+    held = torch.cat(
+        [p.detach().permute(0, 2, 3, 1).flatten() if p.dim() == 4 else p.detach().flatten() for p in replica.parameters]
+    )
+    np.testing.assert_array_equal(held.numpy(), before)
+    assert not np.array_equal(wired.server().params, before)
+
+
+def test_the_target_network_is_the_server_s_copy_of_the_last_multiple_of_the_period() -> None:
+    wired = Wired(bundle_spec())
+    wired.run(400)
+    server = wired.server()
+    assert server.version > 40
+    assert server.target_versions[0] == server.version // 20 * 20
+    wired.bundle._learner.step()
+    assert wired.bundle._learner._target.version == server.target_versions[0]
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda o: o.kind)
+def test_three_odd_shards_learn_what_one_shard_learns_bit_for_bit(optimizer: OptimizerConfig) -> None:
+    servers = []
+    for num_shards in (1, 3):
+        server_config = ParamServerConfig(num_shards, None, 20, "float32", 10.0)
+        servers.append(Wired(bundle_spec(param_server=server_config), optimizer).run(300))
+    np.testing.assert_array_equal(servers[0].params, servers[1].params)
+    assert servers[0].version == servers[1].version > 20
+
+
+def test_a_run_with_the_same_seed_is_the_same_and_with_another_is_another() -> None:
+    first, again, other = (Wired(bundle_spec(seed=seed)).run(300).params for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_an_outlying_loss_is_counted_and_not_sent() -> None:
+    algorithm = replace(bundle_spec().algorithm, outlier_deviations=0.5, outlier_decay=0.9)
+    wired = Wired(bundle_spec(algorithm=algorithm))
+    server = wired.run(900)
+    dropped = sum(row.num_dropped_outlier for row in wired.rows.updates)
+    computed = sum(row.num_updates for row in wired.rows.updates)
+    assert dropped > 0
+    assert server.version < wired.bundle.progress().num_updates
+    assert computed == dropped + sum(row.num_admitted for row in wired.rows.updates)
+
+
+def test_a_long_gradient_is_scaled_down_before_it_is_sent() -> None:
+    limit = 1e-4
+    wired = Wired(bundle_spec(algorithm=replace(bundle_spec().algorithm, max_gradient_norm=limit)))
+    sent: list[float] = []
+    push = wired.shards[0].push
+
+    def watch(pushed):  # type: ignore[no-untyped-def]
+        sent.append(float(np.linalg.norm(pushed.gradient)))
+        return push(pushed)
+
+    wired.shards[0].push = watch  # type: ignore[method-assign]
+    wired.run(200)
+    assert sent and max(sent) == pytest.approx(limit, rel=1e-4)
+
+
+def test_a_run_whose_loss_is_no_number_ends_with_a_reason() -> None:
+    wired = Wired(bundle_spec())
+    wired.run(200)
+    wired.shards[0]._params[:] = np.nan
+    wired.shards[0]._published = None
+    with pytest.raises(DivergedError, match=r"lower optimizer\.learning_rate"):
+        for _ in range(200):
+            wired.bundle._learner._online._source._params.versions = (-1,)  # type: ignore[attr-defined]
+            wired.bundle._learner.step()
+
+
+def test_rows_hold_what_the_learner_did() -> None:
+    wired = Wired(bundle_spec())
+    wired.run(600)
+    wired.bundle.close()
+    rows = wired.rows.updates
+    assert rows[0].num_updates == 100
+    assert sum(row.num_updates for row in rows) == wired.bundle.progress().num_updates
+    assert all(
+        np.isfinite([row.mean_loss, row.mean_q, row.heldout_max_q, row.mean_gradient_norm]).all() for row in rows
+    )
+    assert all(row.mean_staleness == 0 for row in rows)
+    assert rows[-1].version == wired.bundle.progress().version

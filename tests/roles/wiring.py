@@ -1,0 +1,107 @@
+"""Roles wired by hand in one thread: real lanes, a real replay, real shards, and a sink that remembers rows."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pipeline import seeding
+from pipeline.algorithms.config import ExplorationConfig, QLearningConfig
+from pipeline.envs.rom import num_actions
+from pipeline.interfaces import RowSink
+from pipeline.networks.config import NetworkConfig
+from pipeline.networks.nature import initial_parameters, parameter_shapes
+from pipeline.optimizers import AdaGradConfig, OptimizerConfig
+from pipeline.param_server.config import ParamServerConfig
+from pipeline.param_server.layout import ParamLayout
+from pipeline.param_server.shard import DirectShard, ParameterShard
+from pipeline.param_server.snapshot import ServerSnapshot, first_snapshot, merge_snapshots, split_snapshot
+from pipeline.replay.config import ReplayConfig
+from pipeline.roles.actor import ActorPlace
+from pipeline.roles.bundle import Bundle, BundleSpec
+from pipeline.rows import EpisodeRow, Row, UpdateRow
+from tests.protocols import nature_protocol
+
+ADAGRAD = AdaGradConfig(kind="adagrad", learning_rate=1e-3, epsilon=1e-6, initial_accumulator=0.0)
+
+
+def bundle_spec(**changes: Any) -> BundleSpec:
+    """A bundle on Breakout that learns within a second: 4 lanes, 16 hidden units, float32."""
+    spec = BundleSpec(
+        place=ActorPlace("bundle-0", 0, 1, 0, 0.0),
+        sender="bundle-0/1",
+        seed=0,
+        game="Breakout",
+        num_lanes=4,
+        compute_threads=1,
+        device="cpu",
+        precision="float32",
+        generation=1,
+        max_steps=None,
+        algorithm=QLearningConfig(
+            discount=0.99,
+            max_abs_td_error=1.0,
+            max_gradient_norm=None,
+            outlier_deviations=None,
+            outlier_decay=0.99,
+            steps_per_update=4,
+            exploration=ExplorationConfig(1.0, 0.1, 50, 0.0),
+        ),
+        network=NetworkConfig("nature", 16),
+        environment=nature_protocol(),
+        replay=ReplayConfig(capacity=2_000, min_transitions=64, batch_size=32),
+        param_server=ParamServerConfig(1, None, 20, "float32", 10.0),
+    )
+    return replace(spec, **changes)
+
+
+def first_server(spec: BundleSpec) -> ServerSnapshot:
+    """The server before its first update, with the parameters that seed 0 gives."""
+    environment = spec.environment
+    shapes = parameter_shapes(
+        spec.network, environment.stack, environment.frame_shape, num_actions(spec.game, environment.full_action_set)
+    )
+    return first_snapshot(initial_parameters(shapes, seeding.stream(spec.seed, "parameters")))
+
+
+@dataclass
+class Rows(RowSink):
+    """A sink that keeps what it is given."""
+
+    rows: list[Row] = field(default_factory=list)
+
+    def emit(self, row: Row) -> None:
+        """Keep one row."""
+        self.rows.append(row)
+
+    @property
+    def episodes(self) -> list[EpisodeRow]:
+        """Rows of finished games."""
+        return [row for row in self.rows if isinstance(row, EpisodeRow)]
+
+    @property
+    def updates(self) -> list[UpdateRow]:
+        """Rows of groups of updates."""
+        return [row for row in self.rows if isinstance(row, UpdateRow)]
+
+
+class Wired:
+    """One bundle and its shards in this thread."""
+
+    def __init__(self, spec: BundleSpec, optimizer: OptimizerConfig = ADAGRAD) -> None:
+        self.rows = Rows()
+        start = first_server(spec)
+        layout = ParamLayout(start.params.size, spec.param_server.num_shards)
+        self.shards = [
+            ParameterShard(part, optimizer, spec.param_server, spec.generation)
+            for part in split_snapshot(start, layout)
+        ]
+        self.bundle = Bundle(spec, [DirectShard(shard) for shard in self.shards], self.rows)
+
+    def run(self, num_steps: int) -> ServerSnapshot:
+        """Step until this many agent steps were made; the server afterwards."""
+        while self.bundle.progress().num_steps < num_steps:
+            self.bundle.step()
+        return self.server()
+
+    def server(self) -> ServerSnapshot:
+        """The server's state now."""
+        return merge_snapshots([shard.snapshot() for shard in self.shards])
