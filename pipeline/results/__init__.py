@@ -1,0 +1,1 @@
+"""From rows to tables and figures: load -> scores -> table, curves. No torch, no dask."""

@@ -1,0 +1,64 @@
+"""Scores as numbers with an uncertainty: human-normalised scores, and means with a bootstrap interval.
+
+An interval here is over episodes of one agent: it says how well its mean score is known, not how much another seed of
+the same training would differ. See also `pipeline.results.table`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class MeanInterval(NamedTuple):
+    """A mean score with its confidence interval."""
+
+    mean: float
+    low: float
+    """NaN when there is a single episode: one number says nothing about its spread."""
+    high: float
+    num_episodes: int
+
+
+def mean_interval(
+    scores: npt.ArrayLike, *, confidence: float = 0.95, num_resamples: int = 9999, seed: int = 0
+) -> MeanInterval:
+    """Mean of episode scores (num_episodes,) with its bootstrap interval; the same scores give the same interval.
+
+    The interval is BCa (bias-corrected and accelerated): Atari scores are skewed and there are often only 30 of them,
+    and there the plain percentile interval sits too low. Raises ValueError when there is no score.
+
+    Efron 1987, "Better bootstrap confidence intervals".
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"scores of shape {values.shape} given, needed (num_episodes,) with at least one episode")
+    mean = float(values.mean())
+    if values.size == 1:
+        return MeanInterval(mean, float("nan"), float("nan"), 1)
+    if np.ptp(values) == 0:
+        # BCa divides by the spread; a random Pong player that always loses 21 to 0 is a frequent case.
+        return MeanInterval(mean, mean, mean, values.size)
+    interval = stats.bootstrap(
+        (values,),
+        np.mean,
+        confidence_level=confidence,
+        n_resamples=num_resamples,
+        method="BCa",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return MeanInterval(mean, float(interval.low), float(interval.high), values.size)
+
+
+def normalised_score(agent: npt.ArrayLike, random: npt.ArrayLike, human: npt.ArrayLike) -> FloatArray:
+    """100 * (agent - random) / |human - random|, in percent: 0 plays like the random player, 100 like the human.
+
+    The three are scores, or arrays of scores that broadcast. The absolute value matters where the random player beats
+    the human (Video Pinball under human starts).
+    """
+    agents, randoms, humans = (np.asarray(scores, dtype=np.float64) for scores in (agent, random, human))
+    normalised: FloatArray = 100 * (agents - randoms) / np.abs(humans - randoms)
+    return normalised

@@ -1,0 +1,84 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+
+from pipeline.results.curves import COLOURS, HorizontalAxis, learning_curves, save_learning_curves
+from pipeline.results.load import LoadedRuns, load_run, load_runs
+from tests.results.run_folders import episode, evaluation, write_run
+
+
+@pytest.fixture
+def two_runs(tmp_path: Path) -> LoadedRuns:
+    # Frames out of order, as rows of several bundles are; 150 episodes with scores 0, 1, … 149 in order of frames.
+    games = [episode(float(number), 1_000_000 * (number + 1), version=number) for number in range(150)]
+    random_game = evaluation(-21.0, agent="random", version=0, total_frames=0)
+    played = [random_game, *(evaluation(float(number), number) for number in range(10))]
+    folder = write_run(tmp_path, [*games[75:], *games[:75], *played])
+    write_run(tmp_path, [episode(3.0), episode(5.0)], experiment="dqn")
+    return load_runs(folder.parents[2])
+
+
+def axes_of(loaded: LoadedRuns, x: HorizontalAxis = "frames") -> Axes:
+    return learning_curves(loaded, "Pong", x=x).axes[0]
+
+
+def labelled(axes: Axes) -> dict[str, object]:
+    handles, labels = axes.get_legend_handles_labels()
+    return dict(zip(labels, handles, strict=True))
+
+
+def test_the_line_is_the_mean_of_the_last_100_episodes_in_order_of_frames(two_runs: LoadedRuns) -> None:
+    axes = axes_of(two_runs)
+    (line,) = [line for line in axes.lines if line.get_label() == "gorila, seed 0"]
+    frames, means = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    assert frames.tolist() == [float(number + 1) for number in range(150)]
+    assert means[[0, 1, 99, 149]].tolist() == [0.0, 0.5, 49.5, 99.5]
+
+
+def test_evaluations_of_the_trained_agent_are_points_with_their_interval(two_runs: LoadedRuns) -> None:
+    (bars,) = axes_of(two_runs).containers
+    assert isinstance(bars, ErrorbarContainer)
+    point, caps, _ = bars.lines
+    assert np.asarray(point.get_xydata()).tolist() == [[0.004, 4.5]]
+    low, high = (float(np.asarray(cap.get_ydata())[0]) for cap in caps)
+    assert 0.0 < low < 4.5 < high < 9.0
+
+
+@pytest.mark.parametrize(
+    ("x", "label", "last"),
+    [
+        ("frames", "emulator frames (millions)", 150.0),
+        ("hours", "wall time since the run's start (hours)", 1_500_000 / 3600),
+        ("updates", "parameter updates (thousands)", 0.149),
+    ],
+)
+def test_the_horizontal_axis_names_its_unit(two_runs: LoadedRuns, x: HorizontalAxis, label: str, last: float) -> None:
+    axes = axes_of(two_runs, x)
+    assert axes.get_xlabel() == label
+    assert max(np.max(np.asarray(line.get_xdata())) for line in axes.lines) == pytest.approx(last)
+
+
+def test_each_experiment_has_its_colour_and_the_title_names_game_experiments_and_seeds(two_runs: LoadedRuns) -> None:
+    axes = axes_of(two_runs)
+    colours = {str(line.get_label()).partition(",")[0]: line.get_color() for line in axes.lines}
+    assert (colours["dqn"], colours["gorila"]) == COLOURS[:2]
+    assert axes.get_title() == "Pong: dqn, gorila; seed 0"
+
+
+def test_a_single_evaluation_game_is_a_point_without_a_bar(tmp_path: Path) -> None:
+    axes = axes_of(load_run(write_run(tmp_path, [evaluation(2.0)])))
+    assert list(labelled(axes)) == ["gorila, seed 0: noop_starts"]
+
+
+def test_a_run_without_any_score_gives_an_empty_figure_and_no_error(tmp_path: Path) -> None:
+    axes = axes_of(load_run(write_run(tmp_path, [])))
+    assert labelled(axes) == {}
+
+
+def test_the_figure_is_written_as_png_into_a_new_folder(two_runs: LoadedRuns, tmp_path: Path) -> None:
+    path = tmp_path / "new" / "Pong.png"
+    save_learning_curves(two_runs, "Pong", path)
+    assert path.read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,121 @@
+import dataclasses
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pipeline.errors import RunFolderError
+from pipeline.results.load import load_run, load_runs
+from pipeline.rows import EpisodeRow, EvaluationRow, UpdateRow
+from tests.results.run_folders import append_rows, episode, evaluation, update, write_run
+
+
+def test_every_row_comes_back_with_its_run_and_its_types(tmp_path: Path) -> None:
+    written = [episode(-20.5), episode(3.0, truncated=True, lane=2)]
+    folder = write_run(tmp_path, [*written, update(), evaluation(-21.0)], experiment="dqn", game="Breakout", seed=7)
+    loaded = load_run(folder)
+    assert loaded.problems == ()
+    keys = ["experiment", "game", "seed"]
+    assert loaded.episodes[keys].to_numpy().tolist() == [["dqn", "Breakout", 7]] * 2
+    assert [EpisodeRow(*row) for row in loaded.episodes.drop(columns=keys).itertuples(index=False)] == written
+    assert list(loaded.updates.columns) == keys + [field.name for field in dataclasses.fields(UpdateRow)]
+    fields = [field.name for field in dataclasses.fields(EvaluationRow)]
+    assert list(loaded.evaluations.columns) == keys + fields
+    assert loaded.evaluations[["seed", "episode_seed"]].to_numpy().tolist() == [[7, 70]]
+    assert loaded.episodes.dtypes[["lane", "score", "truncated"]].tolist() == ["int64", "float64", "bool"]
+    assert pd.isna(loaded.updates["heldout_max_q"][0])
+
+
+def test_facts_of_the_run_are_there_and_missing_ones_are_absent(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [episode(1.0)], commit="abc", end_reason="budget", versions={"torch": "2"})
+    run = load_run(folder).runs.iloc[0]
+    assert (run["commit"], run["end_reason"], run["folder"]) == ("abc", "budget", str(folder))
+    assert run["wall_seconds"] is None
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_last_line_that_a_killed_run_cut_off_is_skipped_and_named(tmp_path: Path, newline: str) -> None:
+    folder = write_run(tmp_path, [episode(1.0), episode(2.0), update(), evaluation(0.0)])
+    path = folder / "episodes.csv"
+    whole = path.read_text().replace("\n", newline)
+    # 10.0 seconds, cut off after the 1: all columns are there, and one is wrong.
+    path.write_bytes(whole.encode()[: -len("0.0" + newline)])
+    loaded = load_run(folder)
+    assert loaded.episodes["score"].tolist() == [1.0]
+    assert len(loaded.problems) == 1
+    assert loaded.problems[0].startswith(f"{path}: the last line is cut off and was skipped: 'bundle-0,0,250,")
+
+
+def test_missing_and_empty_files_are_named_and_give_no_rows(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [episode(1.0)])
+    (folder / "config.yaml").unlink()
+    (folder / "updates.csv").touch()
+    loaded = load_run(folder)
+    assert loaded.problems == (
+        f"{folder / 'config.yaml'}: missing",
+        f"{folder / 'updates.csv'}: empty",
+        f"{folder / 'evaluations.csv'}: missing",
+    )
+    assert len(loaded.updates) == len(loaded.evaluations) == 0
+    assert loaded.evaluations["score"].dtype == "float64"
+
+
+def test_a_run_without_run_json_is_known_by_its_path(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [episode(1.0)], experiment="gorila", game="Pong", seed=3)
+    (folder / "run.json").unlink()
+    loaded = load_run(folder)
+    assert loaded.episodes[["experiment", "game", "seed"]].to_numpy().tolist() == [["gorila", "Pong", 3]]
+    assert f"{folder / 'run.json'}: missing" in loaded.problems
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("run.json", "{", "is not JSON"),
+        ("run.json", "[]", "needed an object"),
+        ("run.json", '{"seed": "one"}', "seed must be a whole number"),
+        (
+            "episodes.csv",
+            "role,lane\nbundle-0,0\n",
+            "has the columns role, lane; this version needs role, lane, end_step",
+        ),
+        ("episodes.csv", None, "line 3 has fewer than 10 values"),
+    ],
+)
+def test_a_damaged_file_is_refused_with_its_path(tmp_path: Path, name: str, text: str | None, message: str) -> None:
+    folder = write_run(tmp_path, [episode(1.0)])
+    path = folder / name
+    path.write_text(path.read_text() + "bundle-0,0,1,2,3.0,4,False,0.5,7\n" if text is None else text)
+    with pytest.raises(RunFolderError, match=message) as caught:
+        load_run(folder)
+    assert str(folder) in str(caught.value)
+
+
+def test_a_folder_without_any_file_of_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunFolderError, match="is no run folder"):
+        load_run(tmp_path)
+
+
+def test_bad_folders_are_named_and_the_others_loaded(tmp_path: Path) -> None:
+    good = write_run(tmp_path, [episode(1.0), evaluation(2.0)], seed=0)
+    also_good = write_run(tmp_path, [episode(5.0), update()], seed=1, commit="abc")
+    bad = write_run(tmp_path, [episode(9.0)], seed=2)
+    (bad / "run.json").write_text("{")
+    loaded = load_runs(good.parents[2])
+    assert loaded.runs["folder"].tolist() == [str(good), str(also_good)]
+    assert loaded.episodes[["seed", "score"]].to_numpy().tolist() == [[0, 1.0], [1, 5.0]]
+    assert loaded.problems[-1].startswith(f"{bad}: skipped: ")
+    assert f"{good / 'updates.csv'}: missing" in loaded.problems
+
+
+def test_no_runs_at_all_are_empty_frames_with_all_columns(tmp_path: Path) -> None:
+    loaded = load_runs(tmp_path / "nothing")
+    assert [len(frame) for frame in loaded[:4]] == [0, 0, 0, 0]
+    assert "score" in loaded.episodes
+    assert loaded.problems == ()
+
+
+def test_rows_appended_after_a_resume_belong_to_the_same_run(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [episode(1.0)])
+    append_rows(folder, [episode(2.0)])
+    assert load_run(folder).episodes["score"].tolist() == [1.0, 2.0]
