@@ -1,0 +1,79 @@
+"""What a host reports of itself, and whether it may take part: all hosts must run the same versions.
+
+Not here: choosing among hosts (`pipeline.cluster.placement`).
+"""
+
+import contextlib
+import platform
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import psutil
+
+import pipeline
+from pipeline.errors import HostMismatchError
+from pipeline.networks import compute
+
+_MUST_BE_EQUAL = ("torch", "ale-py", "distributed")
+_MEMORY_SHARE = 0.8
+"""Of the free memory; the rest stays for Python, torch and the emulators."""
+
+
+@dataclass(frozen=True)
+class HostReport:
+    """One host as it sees itself."""
+
+    machine: str
+    num_cores: int
+    free_memory_bytes: int
+    processor: str
+    device: str
+    """What device "auto" means there: "cpu" or "cuda"."""
+    precision: str
+    """What precision "auto" means there: "float32" or "bfloat16"."""
+    versions: dict[str, str]
+    """Python (major.minor), pipeline, torch, ale-py, distributed."""
+
+
+def report_host() -> HostReport:
+    """The report of the process that calls this."""
+    versions = {"python": ".".join(platform.python_version_tuple()[:2]), "pipeline": pipeline.__version__}
+    # A torch build's local part (+cpu, +cu130) may differ between a laptop and a GPU host; the release may not.
+    versions |= {name: metadata.version(name).split("+")[0] for name in _MUST_BE_EQUAL}
+    free = int(psutil.virtual_memory().available * _MEMORY_SHARE)
+    device = compute.resolve_device("auto")
+    precision = str(compute.resolve_precision("auto", device)).removeprefix("torch.")
+    num_cores = psutil.cpu_count() or 1
+    return HostReport(socket.gethostname(), num_cores, free, _processor(), device.type, precision, versions)
+
+
+def _processor() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def check_versions(ours: HostReport, hosts: Mapping[str, HostReport]) -> None:
+    """Raise HostMismatchError naming every host (by address) whose versions differ from ours, and both versions."""
+    lines: list[str] = []
+    for address, host in hosts.items():
+        lines += [f"{address} has {text}" for text in _differences(ours.versions, host.versions)]
+    if lines:
+        raise HostMismatchError(
+            "hosts with other versions cannot take part:\n  "
+            + "\n  ".join(lines)
+            + "\nInstall the same versions there, or start the coordinator from the same environment"
+        )
+
+
+def _differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> Sequence[str]:
+    return [
+        f"{name} {theirs.get(name, 'missing')}, the coordinator has {version}"
+        for name, version in ours.items()
+        if theirs.get(name) != version
+    ]

@@ -1,0 +1,97 @@
+"""A role as a long-running Dask task: built on its host, stepped until it is done or has to leave.
+
+Not here: what the role does (`pipeline.roles`), which tasks a run has (`pipeline.topologies`).
+"""
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from distributed import Variable, get_client, get_worker
+
+from pipeline.cluster.channel import Outbox
+from pipeline.cluster.coordinator import topic
+from pipeline.cluster.remotes import ShardAddress
+from pipeline.interfaces import RowSink, ShardHandle
+from pipeline.roles.progress import RoleProgress
+
+
+class Role(Protocol):
+    """What a task steps."""
+
+    @property
+    def done(self) -> bool:
+        """True once the role has nothing left to do."""
+        ...
+
+    def step(self) -> None:
+        """One unit of work, seconds at most."""
+        ...
+
+    def progress(self) -> RoleProgress:
+        """What it has done so far."""
+        ...
+
+    def close(self) -> None:
+        """Emit what is left and free what it holds."""
+        ...
+
+
+RoleBuilder = Callable[[Any, Sequence[ShardHandle], RowSink], Role]
+"""(spec, shards, rows) -> role; called on the host."""
+
+
+@dataclass(frozen=True)
+class RoleAddress:
+    """How a role reaches its coordinator."""
+
+    run_id: str
+    role: str
+    attempt: int
+    lease_seconds: float
+
+
+class RoleResult(NamedTuple):
+    """What a role's task returns."""
+
+    role: str
+    reason: str
+    """"done", "stopped" or "lease lapsed"."""
+    undelivered: list[dict[str, object]]
+    """Batches that were not acknowledged."""
+    progress: RoleProgress
+
+
+def run_role(build: RoleBuilder, spec: Any, shards: Sequence[ShardAddress], address: RoleAddress) -> RoleResult:
+    """Build the role on this host and step it until it is done, stopped, or its coordinator is gone."""
+    outbox = _connect(address)
+    role = build(spec, [shard.connect() for shard in shards], outbox)
+    try:
+        while not role.done and not outbox.should_stop():
+            role.step()
+            outbox.report(role.progress())
+    finally:
+        role.close()
+    progress = role.progress()
+    outbox.report(progress)
+    return RoleResult(address.role, outbox.stop_reason or "done", outbox.drain(), progress)
+
+
+def _connect(address: RoleAddress) -> Outbox:
+    worker, name = get_worker(), topic(address.run_id)
+    variable = Variable(name, client=get_client())
+
+    def read_control() -> dict[str, object] | None:
+        with contextlib.suppress(OSError, TimeoutError):
+            message: dict[str, object] = variable.get(timeout="2s")
+            return message
+        return None
+
+    return Outbox(
+        address.role,
+        address.attempt,
+        address.lease_seconds,
+        publish=lambda message: worker.log_event(name, message),
+        read_control=read_control,
+    )

@@ -1,0 +1,216 @@
+"""What one run is asked to do: `RunConfig`, its checks across groups, and what a resume may not change.
+
+The groups' dataclasses live where they are used (`pipeline.*.config`, `pipeline.envs.protocol`, ...); here they meet.
+Not here: YAML and nested dictionaries (`config_tree`), Hydra and the command line (`config_overrides`).
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from pipeline.algorithms.config import QLearningConfig
+from pipeline.cluster.config import ClusterConfig
+from pipeline.envs.protocol import EnvironmentConfig
+from pipeline.evaluation.protocol import EvaluationConfig
+from pipeline.experiments.config_words import no_such
+from pipeline.games import ATARI49
+from pipeline.networks.config import NetworkConfig
+from pipeline.optimizers import OptimizerConfig
+from pipeline.param_server.config import ParamServerConfig
+from pipeline.replay.config import ReplayConfig
+from pipeline.replay.uniform import fit_mistakes
+from pipeline.topologies.config import SINGLE, TopologyConfig
+
+DEVICES = ("auto", "cpu", "cuda")
+PRECISIONS = ("auto", "float32", "bfloat16")
+PROGRESS_KINDS = ("auto", "bar", "lines", "none")
+
+MISSING = "???"
+"""What Hydra leaves where a value must be given."""
+
+MAY_CHANGE_ON_RESUME = frozenset(
+    {"budget", "checkpoint", "cluster", "results_dir", "resume", "overwrite", "plan", "progress"}
+)
+"""Settings that say how long, where and how visibly a run goes on, not what it computes."""
+
+
+@runtime_checkable
+class _Group(Protocol):
+    def mistakes(self) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class BudgetConfig:
+    """When a run ends: at whichever limit comes first."""
+
+    frames: int | None
+    """Emulator frames of all actors together; None: no such limit."""
+    minutes: float | None
+    """Wall-clock minutes, pauses between resumes not counted; None: no such limit."""
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = []
+        if self.frames is None and self.minutes is None:
+            found.append("frames and budget.minutes are both null: a run needs at least one of them")
+        if self.frames is not None and self.frames < 1:
+            found.append(f"frames={self.frames} must be at least 1, or null")
+        if self.minutes is not None and self.minutes <= 0:
+            found.append(f"minutes={self.minutes} must be positive, or null")
+        return found
+
+
+@dataclass(frozen=True)
+class CheckpointConfig:
+    """How often a run saves itself."""
+
+    every_minutes: float
+    """Wall-clock minutes between two checkpoints."""
+    keep: int
+    """Newest checkpoints that are kept."""
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = []
+        if self.every_minutes <= 0:
+            found.append(f"every_minutes={self.every_minutes} must be positive")
+        if self.keep < 1:
+            found.append(f"keep={self.keep} must be at least 1")
+        return found
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """One experiment, one game, one seed. Sources of the values stand in `conf/`."""
+
+    experiment: str
+    """Name of a file in `conf/experiment/`."""
+    game: str
+    """One of `pipeline.games.ATARI49`."""
+    seed: int
+    """Every random stream of the run follows from it; 0 or more."""
+    device: str
+    """"auto" (CUDA if there is any), "cpu" or "cuda"."""
+    precision: str
+    """Of the networks of learners and actors: "auto" (measured at the start), "float32" or "bfloat16"."""
+    results_dir: str
+    """Run folders are `<results_dir>/<experiment>/<game>/<seed>`."""
+    resume: bool
+    """Go on in a run folder that is there."""
+    overwrite: bool
+    """Delete a run folder that is there and start anew."""
+    plan: bool
+    """Print which host would run what, and stop."""
+    progress: str
+    """"auto" (a bar on a terminal, else lines), "bar", "lines" or "none"."""
+    budget: BudgetConfig
+    checkpoint: CheckpointConfig
+    algorithm: QLearningConfig
+    network: NetworkConfig
+    optimizer: OptimizerConfig
+    environment: EnvironmentConfig
+    replay: ReplayConfig
+    param_server: ParamServerConfig
+    topology: TopologyConfig
+    cluster: ClusterConfig
+    evaluation: EvaluationConfig
+
+    def mistakes(self) -> list[str]:
+        """Everything that is out of range or cannot go together, one line each, beginning with the setting's name.
+
+        Settings of two groups are compared only where both groups are in order by themselves.
+        """
+        found = self._own_mistakes()
+        sound: set[str] = set()
+        for field in dataclasses.fields(self):
+            group = getattr(self, field.name)
+            if isinstance(group, _Group):
+                lines = group.mistakes()
+                found += [f"{field.name}.{line}" for line in lines]
+                if not lines:
+                    sound.add(field.name)
+        return found + self._impossible_combinations(sound)
+
+    def _own_mistakes(self) -> list[str]:
+        found = []
+        if self.game == MISSING:
+            found.append("game is missing: name one of the 49 games, e.g. game=Breakout")
+        elif self.game not in ATARI49:
+            found.append(no_such("game", f"game={self.game}", self.game, ATARI49))
+        if self.seed < 0:
+            found.append(f"seed={self.seed} must be at least 0")
+        for name, allowed in (("device", DEVICES), ("precision", PRECISIONS), ("progress", PROGRESS_KINDS)):
+            value = getattr(self, name)
+            if value not in allowed:
+                found.append(f"{name}={value} must be one of {', '.join(allowed)}")
+        if not self.results_dir:
+            found.append("results_dir is empty: name a folder, e.g. results/runs")
+        if self.resume and self.overwrite:
+            found.append("resume=true and overwrite=true exclude each other: go on in the run folder, or replace it")
+        return found
+
+    def _impossible_combinations(self, sound: set[str]) -> list[str]:
+        found = []
+        if {"topology", "param_server"} <= sound:
+            found += _too_many_shards(self.topology, self.param_server)
+        if {"topology", "param_server", "cluster"} <= sound:
+            found += _too_few_hosts(self.topology, self.param_server, self.cluster)
+        if {"topology", "replay", "environment"} <= sound:
+            too_small = fit_mistakes(self.replay, self.topology.num_lanes, self.environment.stack)
+            found += [f"replay.{line}" for line in too_small]
+        if {"environment", "evaluation"} <= sound:
+            found += _other_network_in_evaluation(self.environment, self.evaluation.environment)
+        return found
+
+
+def differences(saved: RunConfig, now: RunConfig) -> list[str]:
+    """What a resume would change and may not, one line per setting; empty if the run may go on.
+
+    Budget, checkpoints, cluster, results folder and progress may change: see MAY_CHANGE_ON_RESUME.
+    """
+    before, after = dict(_settings(saved)), dict(_settings(now))
+    return [
+        f"{name}: {before.get(name, 'not set')} in the run folder, {after.get(name, 'not set')} now"
+        for name in dict.fromkeys([*before, *after])
+        if name.partition(".")[0] not in MAY_CHANGE_ON_RESUME and before.get(name, _UNSET) != after.get(name, _UNSET)
+    ]
+
+
+_UNSET = object()
+
+
+def _settings(config: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if dataclasses.is_dataclass(value):
+            yield from _settings(value, f"{prefix}{field.name}.")
+        else:
+            yield f"{prefix}{field.name}", value
+
+
+def _too_many_shards(topology: TopologyConfig, server: ParamServerConfig) -> list[str]:
+    if topology.kind == SINGLE and server.num_shards > 1:
+        return [
+            f"param_server.num_shards={server.num_shards} must be 1 with topology.kind={SINGLE}: use topology=bundled"
+        ]
+    return []
+
+
+def _too_few_hosts(topology: TopologyConfig, server: ParamServerConfig, cluster: ClusterConfig) -> list[str]:
+    wanted = topology.num_bundles + (server.num_shards if topology.shards == "apart" else 0)
+    if cluster.num_hosts is not None and cluster.num_hosts < wanted:
+        own_hosts = f"{topology.num_bundles} bundles" + (
+            f" and {server.num_shards} shards" if topology.shards == "apart" else ""
+        )
+        return [f"cluster.num_hosts={cluster.num_hosts} must be at least {wanted}: {own_hosts} have hosts of their own"]
+    return []
+
+
+def _other_network_in_evaluation(training: EnvironmentConfig, evaluation: EnvironmentConfig) -> list[str]:
+    return [
+        f"evaluation.environment.{name}={getattr(evaluation, name)} must equal environment.{name}="
+        f"{getattr(training, name)}: one network plays both"
+        for name in ("full_action_set", "grey", "frame_height", "frame_width", "stack")
+        if getattr(evaluation, name) != getattr(training, name)
+    ]

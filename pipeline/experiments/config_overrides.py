@@ -1,0 +1,244 @@
+"""From a command line to a `RunConfig`: Hydra composes `conf/`, and every mistake is found before it starts.
+
+Hydra itself stops at the first wrong word. So the overrides are parsed first, with Hydra's own parser; each one is
+held against the files of `conf/` and the schema of `config_tree`; those that are wrong are put aside, and the rest is
+composed and checked for ranges and combinations. All lines are reported together.
+
+Not here: what a run may contain (`config`), starting it (`pipeline.train`).
+"""
+
+import contextlib
+import copy
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import hydra
+from hydra._internal.utils import get_args_parser  # the words that Hydra itself takes from the command line
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, ValueType
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+import pipeline
+from pipeline.errors import ConfigError
+from pipeline.experiments import config_tree
+from pipeline.experiments.config import RunConfig
+from pipeline.experiments.config_tree import Tree
+from pipeline.experiments.config_words import no_such
+
+CONFIG_NAME = "config"
+HYDRA_VERSION_BASE = "1.3"
+
+
+def config_directory() -> Path:
+    """Absolute path of `conf/`: inside the package if it was installed from a wheel, else beside it in the checkout."""
+    package = Path(pipeline.__file__).resolve().parent
+    candidates = (package / "conf", package.parent / "conf")
+    for directory in candidates:
+        if (directory / f"{CONFIG_NAME}.yaml").is_file():
+            return directory
+    raise ConfigError(
+        [f"no conf/ with a {CONFIG_NAME}.yaml at {' or '.join(map(str, candidates))}: install the project again"]
+    )
+
+
+def compose(overrides: Sequence[str] = ()) -> RunConfig:
+    """The run that `overrides` describe, e.g. `["experiment=dqn", "game=Pong"]`; for notebooks, scripts and tests.
+
+    Raises ConfigError with all mistakes of all overrides.
+    """
+    if found := check_overrides(overrides):
+        raise ConfigError(found)
+    return config_tree.build(_resolved(_compose(tuple(overrides))))
+
+
+def from_hydra(config: DictConfig) -> RunConfig:
+    """The run that a job function of `@hydra.main` was given. Raises ConfigError with all mistakes."""
+    return config_tree.build(_resolved(_as_tree(config)))
+
+
+def check_command_line(arguments: Sequence[str]) -> list[str]:
+    """All mistakes in the arguments of a program with `@hydra.main`, flags included; empty: let Hydra start.
+
+    Nothing is checked where Hydra only shows something (`--help`, `--info`, `--cfg`, ...), nor where files outside of
+    `conf/` are named (`-cd`, `-cp`, `-cn`, `hydra.searchpath`): there `from_hydra` has the last word.
+    """
+    words = get_args_parser().parse_args(list(arguments))
+    only_shows = (words.help, words.hydra_help, words.cfg, words.info, words.shell_completion, words.experimental_rerun)
+    elsewhere = (words.config_dir, words.config_path, words.config_name)
+    if any(only_shows) or any(elsewhere) or any("hydra.searchpath" in word for word in words.overrides):
+        return []
+    return check_overrides(words.overrides, multirun=words.multirun)
+
+
+def check_overrides(overrides: Sequence[str], *, multirun: bool = False) -> list[str]:
+    """All mistakes in `overrides`, one line each, in the order of the command line; ranges and combinations last.
+
+    With `multirun` a value may be a sweep: each of its choices is checked, together with the first choice of the other
+    sweeps. Other combinations are checked by `from_hydra` in the job that runs them.
+    """
+    parsed, found = _parse(overrides, multirun=multirun)
+    compose_once = functools.cache(_compose)
+    for case in _cases(parsed):
+        found += _check_case(case, compose_once)
+    return list(dict.fromkeys(found))
+
+
+def _parse(overrides: Sequence[str], *, multirun: bool) -> tuple[list[list[Override]], list[str]]:
+    """Each override as the list of its choices (one, if it is no sweep), and the mistakes of those that are none."""
+    parser = OverridesParser.create()
+    parsed: list[list[Override]] = []
+    found: list[str] = []
+    for text in overrides:
+        try:
+            override = parser.parse_override(text)
+            if override.is_hydra_override():
+                continue
+            choices = [parser.parse_override(choice) for choice in _choices(override)]
+        except HydraException as error:
+            found.append(f"{text}: Hydra cannot read this: {_one_line(error)}")
+            continue
+        if override.is_sweep_override() and not multirun:
+            found.append(f"{text}: several values need --multirun (-m), or quotes if it is one text")
+        if choices:
+            parsed.append(choices)
+        else:
+            found.append(f"{text}: a sweep without values")
+    return parsed, found
+
+
+def _choices(override: Override) -> list[str]:
+    """The override once for each of its values, as text."""
+    if not override.is_sweep_override():
+        return [cast(str, override.input_line)]
+    key = override.get_key_element()
+    if override.value_type == ValueType.GLOB_CHOICE_SWEEP:
+        return [f"{key}={name}" for name in override.value().filter(_options(override.key_or_group))]  # type: ignore[union-attr]
+    return [f"{key}={value}" for value in override.sweep_string_iterator()]
+
+
+def _cases(parsed: Sequence[Sequence[Override]]) -> Iterator[list[Override]]:
+    """All first choices together, then each further choice in the place of its first."""
+    first = [choices[0] for choices in parsed]
+    yield first
+    for place, choices in enumerate(parsed):
+        for choice in choices[1:]:
+            yield [*first[:place], choice, *first[place + 1 :]]
+
+
+def _check_case(case: Sequence[Override], compose_once: Callable[[tuple[str, ...]], Tree]) -> list[str]:
+    """The mistakes of one run's overrides. Those that are wrong by themselves leave the default in place."""
+    groups = [override for override in case if _options(override.key_or_group)]
+    settings = [override for override in case if override not in groups]
+    found = {_text(override): _wrong_choice(override) for override in groups}
+    try:
+        chosen = compose_once(tuple(_text(override) for override in groups if found[_text(override)] is None))
+        found |= {_text(override): _wrong_setting(override, chosen) for override in settings}
+        config_tree.build(_resolved(_with(chosen, [word for word in settings if found[_text(word)] is None])))
+        others: tuple[str, ...] = ()
+    except ConfigError as error:
+        others = error.mistakes
+    in_order = [found.get(_text(override)) for override in case]
+    return [*(line for line in in_order if line is not None), *others]
+
+
+def _wrong_choice(override: Override) -> str | None:
+    """What is wrong with choosing an option of a group, or None."""
+    group, text = override.key_or_group, _text(override)
+    if override.is_delete():
+        return f"{text}: a run needs {group}"
+    if (override.is_add() and group in _ALWAYS_CHOSEN) or override.is_force_add():
+        return f"{text}: {group} is chosen already; write {text.lstrip('+')}"
+    option = override.value()
+    if option not in _options(group):
+        return no_such(group, text, str(option), _options(group))
+    return None
+
+
+def _wrong_setting(override: Override, tree: Tree) -> str | None:
+    """What is wrong with one setting's name or the type of its value, or None."""
+    name, text = override.key_or_group, _text(override)
+    for leaf, value in _leaves(name, override.value()):
+        if (mistake := config_tree.unknown_setting(leaf, text, tree)) is not None:
+            return mistake
+        if override.is_delete():
+            return f"{text}: a run needs {name}"
+        if override.is_add():
+            return f"{text}: {name} is there already; write {text.lstrip('+')}"
+        if leaf == "optimizer.kind":
+            return f"{text}: each kind has settings of its own; write optimizer={value}"
+        is_interpolation = isinstance(value, str) and "${" in value
+        if not is_interpolation and (mistake := config_tree.wrong_type(leaf, value, tree)) is not None:
+            return mistake
+    return None
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """`budget={frames: 4}` sets budget.frames."""
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _leaves(f"{name}.{key}", inner)
+    else:
+        yield name, value
+
+
+def _with(tree: Tree, settings: Sequence[Override]) -> Tree:
+    """A copy of `tree` in which each of `settings`, all known to it, has its value: as Hydra does it, but quickly."""
+    changed = copy.deepcopy(dict(tree))
+    for override in settings:
+        for leaf, value in _leaves(override.key_or_group, override.value()):
+            *groups, word = leaf.split(".")
+            functools.reduce(dict.__getitem__, groups, changed)[word] = value
+    return changed
+
+
+def _compose(overrides: tuple[str, ...]) -> Tree:
+    try:
+        with _hydra_over_conf():
+            return _as_tree(hydra.compose(CONFIG_NAME, overrides=list(overrides)))
+    except HydraException as error:
+        raise ConfigError([f"Hydra cannot compose this: {_one_line(error)}"]) from error
+
+
+@contextlib.contextmanager
+def _hydra_over_conf() -> Iterator[None]:
+    """A Hydra of our own; one that is running already, since a job or a notebook composes, is put back afterwards."""
+    running = GlobalHydra.instance().hydra
+    GlobalHydra.instance().clear()
+    try:
+        with hydra.initialize_config_dir(str(config_directory()), version_base=HYDRA_VERSION_BASE):
+            yield
+    finally:
+        GlobalHydra.instance().hydra = running
+
+
+def _as_tree(config: DictConfig) -> Tree:
+    tree = cast(dict[str, Any], OmegaConf.to_container(config))
+    return {name: value for name, value in tree.items() if name != "hydra"}
+
+
+def _resolved(tree: Tree) -> Tree:
+    try:
+        return cast(Tree, OmegaConf.to_container(OmegaConf.create(dict(tree)), resolve=True))
+    except OmegaConfBaseException as error:
+        raise ConfigError([_one_line(error)]) from error
+
+
+def _options(group: str) -> list[str]:
+    """Names of the files in `conf/<group>/`; empty if `group` is no group."""
+    return sorted(file.stem for file in (config_directory() / group).glob("*.yaml")) if group else []
+
+
+def _text(override: Override) -> str:
+    return cast(str, override.input_line)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+_ALWAYS_CHOSEN = frozenset(RunConfig.__dataclass_fields__)

@@ -1,0 +1,192 @@
+"""Nested dictionaries, as YAML and Hydra give them, to typed settings and back; every mistake in them at once.
+
+The schema is the dataclasses themselves: names, types and optionality are read from `RunConfig` and its groups.
+Not here: ranges (each dataclass's `mistakes`), Hydra's overrides (`config_overrides`).
+"""
+
+import dataclasses
+import functools
+import math
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from pipeline.errors import ConfigError
+from pipeline.experiments.config import RunConfig
+from pipeline.experiments.config_words import listed, nearest, no_such
+from pipeline.optimizers import AdaGradConfig, AdamConfig, OptimizerConfig, RMSPropConfig
+
+Tree = Mapping[str, Any]
+
+VARIANTS: Mapping[type, Mapping[str, type]] = {
+    OptimizerConfig: {"adagrad": AdaGradConfig, "rmsprop": RMSPropConfig, "adam": AdamConfig},
+}
+"""Groups whose class depends on their `kind`."""
+
+
+def build(tree: Tree) -> RunConfig:
+    """The run that `tree` describes.
+
+    Raises ConfigError with all mistakes in names and types, or, where there are none, in ranges and combinations.
+    """
+    found: list[str] = []
+    config = _build(RunConfig, tree, "", found)
+    if config is None:
+        raise ConfigError(found)
+    if out_of_range := config.mistakes():
+        raise ConfigError(out_of_range)
+    return typing.cast(RunConfig, config)
+
+
+def to_yaml(config: RunConfig) -> str:
+    """The whole configuration, as `config.yaml` of a run folder holds it."""
+    return OmegaConf.to_yaml(OmegaConf.create(dataclasses.asdict(config)))
+
+
+def from_yaml(text: str) -> RunConfig:
+    """The configuration that `to_yaml` wrote. Raises ConfigError as `build` does."""
+    try:
+        tree = OmegaConf.to_container(OmegaConf.create(text))
+    except Exception as error:  # OmegaConf lets every error of its YAML reader through
+        raise ConfigError([f"the file cannot be read: {' '.join(str(error).split())}"]) from error
+    if not isinstance(tree, dict):
+        raise ConfigError(["the file holds no settings"])
+    return build(typing.cast(Tree, tree))
+
+
+def setting_names(tree: Tree) -> list[str]:
+    """Dotted names of all settings of a run whose variants are chosen as in `tree`, groups not included."""
+    return list(_leaves(RunConfig, tree, ""))
+
+
+def unknown_setting(name: str, given: str, tree: Tree) -> str | None:
+    """The mistake of naming a setting that a run with these variants does not have; None if it has it.
+
+    What was meant, tried in turn: the same last word in another group and the nearest in this one, or the nearest whole
+    name where there is no such group; then the nearest last word anywhere.
+    """
+    names = setting_names(tree)
+    if name in names:
+        return None
+    group, _, word = name.rpartition(".")
+    beside = {_last_word(known): known for known in names if known.rpartition(".")[0] == group}
+    if not group:
+        beside |= {known: known for known in _hints(RunConfig)}
+    anywhere = {_last_word(known): known for known in reversed(names)}
+    meant = (anywhere.get(word) or _nearest_of(word, beside)) if beside else nearest(name, names)
+    return _no_such_setting(given, meant or _nearest_of(word, anywhere), group, beside)
+
+
+def wrong_type(name: str, value: Any, tree: Tree) -> str | None:
+    """The mistake of giving the known setting `name` a value of another type; None if the type is right."""
+    declared: Any = RunConfig
+    node: Any = tree
+    for part in name.split("."):
+        declared = _hints(_class_of(declared, node))[part]
+        node = node.get(part, {})
+    found: list[str] = []
+    _convert(declared, value, name, found)
+    return found[0] if found else None
+
+
+def _no_such_setting(given: str, meant: str | None, group: str, beside: Mapping[str, str]) -> str:
+    if meant is not None:
+        return f"{given}: no such setting; did you mean {meant}?"
+    has = f"{group} has {listed(beside)}" if group and beside else f"a run has {listed(_hints(RunConfig))}"
+    return f"{given}: no such setting; {has}"
+
+
+def _nearest_of(word: str, names: Mapping[str, str]) -> str | None:
+    near = nearest(word, names)
+    return None if near is None else names[near]
+
+
+def _last_word(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _leaves(declared: type, tree: Any, prefix: str) -> Iterator[str]:
+    for field, hint in _hints(_class_of(declared, tree)).items():
+        if dataclasses.is_dataclass(hint):
+            yield from _leaves(typing.cast(type, hint), tree.get(field, {}), f"{prefix}{field}.")
+        else:
+            yield f"{prefix}{field}"
+
+
+def _build(declared: type, tree: Any, prefix: str, found: list[str]) -> Any:
+    """An instance of `declared`, or None with at least one line added to `found`."""
+    group = prefix.removesuffix(".")
+    if not isinstance(tree, Mapping):
+        found.append(f"{group}={_shown(tree)}: a group of settings is expected")
+        return None
+    cls = _class_of(declared, tree)
+    if declared in VARIANTS and cls is declared:
+        kinds = VARIANTS[declared]
+        found.append(no_such("kind", f"{prefix}kind={tree.get('kind')}", str(tree.get("kind")), kinds))
+        return None
+    hints = _hints(cls)
+    before = len(found)
+    beside = {known: f"{prefix}{known}" for known in hints}
+    found += [
+        _no_such_setting(f"{prefix}{name}", _nearest_of(str(name), beside), group, beside)
+        for name in tree
+        if name not in hints
+    ]
+    values = {name: _convert(hint, tree.get(name, _ABSENT), prefix + name, found) for name, hint in hints.items()}
+    return cls(**values) if len(found) == before else None
+
+
+def _convert(declared: Any, value: Any, name: str, found: list[str]) -> Any:
+    if value is _ABSENT:
+        found.append(f"{name} is missing: a run needs it")
+        return None
+    if dataclasses.is_dataclass(declared):
+        return _build(typing.cast(type, declared), value, f"{name}.", found)
+    allowed = typing.get_args(declared) if isinstance(declared, types.UnionType) else (declared,)
+    if value is None and types.NoneType in allowed:
+        return None
+    for kind in allowed:
+        if (converted := _as_type(kind, value)) is not None:
+            return converted
+    wanted = " or ".join(_TYPE_WORDS[kind] for kind in allowed)
+    found.append(f"{name}={_shown(value)}: {wanted} is expected")
+    return None
+
+
+def _as_type(kind: type, value: Any) -> Any:
+    """`value` as `kind` where nothing is lost by it, else None."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is float:
+        return float(value) if is_number and math.isfinite(value) else None
+    if kind is str and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)  # YAML and Hydra read a bare 8787 as a number
+    return value if type(value) is kind else None
+
+
+_ABSENT = object()
+
+_TYPE_WORDS = {
+    bool: "true or false",
+    int: "an integer",
+    float: "a finite number",
+    str: "text",
+    types.NoneType: "null",
+}
+
+
+def _class_of(declared: type, tree: Any) -> type:
+    kind = tree.get("kind") if isinstance(tree, Mapping) else None
+    return VARIANTS.get(declared, {}).get(str(kind), declared)
+
+
+@functools.cache
+def _hints(cls: type) -> dict[str, Any]:
+    hints = typing.get_type_hints(cls)
+    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+
+
+def _shown(value: Any) -> str:
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,76 @@
+"""What `run.json` says: which code, on which hosts, computed what, when, and why it ended."""
+
+import datetime
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.cluster.hosts import HostReport
+from pipeline.cluster.placement import Placement
+from pipeline.envs.rom import rom_md5
+from pipeline.experiments.config import RunConfig
+
+
+def begin(
+    before: dict[str, Any], config: RunConfig, hosts: Mapping[str, HostReport], placement: Placement
+) -> dict[str, Any]:
+    """The record of a run that starts now; `before` is the record of an earlier start that is resumed, or empty."""
+    roles_of: dict[str, list[str]] = {}
+    for role, offer in placement.items():
+        roles_of.setdefault(offer.address, []).append(role)
+    return {
+        "experiment": config.experiment,
+        "game": config.game,
+        "seed": config.seed,
+        "commit": commit(),
+        "started_at": before.get("started_at", _now()),
+        "resumed_at": [*before.get("resumed_at", []), _now()] if before else [],
+        "rom_md5": rom_md5(config.game),
+        "versions": next(iter(hosts.values())).versions,
+        "device": config.device,
+        "precision": config.precision,
+        "compute_threads": config.topology.compute_threads,
+        "hosts": [
+            {
+                "address": address,
+                "machine": host.machine,
+                "processor": host.processor,
+                "num_cores": host.num_cores,
+                "device": host.device if config.device == "auto" else config.device,
+                "precision": host.precision if config.precision == "auto" else config.precision,
+                "roles": roles_of.get(address, []),
+            }
+            for address, host in hosts.items()
+        ],
+        "end_reason": None,
+    }
+
+
+def end(run: dict[str, Any], reason: str, wall_seconds: float, total_frames: int) -> dict[str, Any]:
+    """The record of a run that has ended."""
+    return run | {
+        "end_reason": reason,
+        "ended_at": _now(),
+        "wall_seconds": round(wall_seconds, 3),
+        "total_frames": total_frames,
+    }
+
+
+def commit() -> str | None:
+    """The git commit of the code that runs, "+" behind it if files differ from it; None outside a checkout."""
+    folder = Path(__file__).parent
+    try:
+        head = _git(folder, "rev-parse", "HEAD")
+        return head + ("+" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, text=True, check=True, timeout=10)
+    return done.stdout.strip()
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -1,0 +1,155 @@
+"""The folder of one run: refused when taken, written as rows come, trimmed back to the checkpoint of a resume.
+
+    results/runs/<experiment>/<game>/<seed>/
+        config.yaml  run.json  episodes.csv  updates.csv  evaluations.csv  checkpoints/  discarded/
+
+Only the coordinator writes here; hosts need no shared disk. `run.json` gets its `end_reason` last: a folder without one
+is of a run that goes on, or that was killed.
+Not here: reading folders back into tables (`pipeline.results.load`).
+"""
+
+import csv
+import dataclasses
+import io
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import RunFolderError
+from pipeline.experiments import checkpoint
+from pipeline.experiments.config import RunConfig, differences
+from pipeline.experiments.config_tree import from_yaml, to_yaml
+from pipeline.rows import ROW_FILES, EvaluationRow, Row
+
+_CONFIG, _RUN = "config.yaml", "run.json"
+
+
+class RunFolder:
+    """Made by `open_folder`. `write` is for one thread at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._files: dict[type[Any], io.TextIOWrapper] = {}
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where the checkpoints are."""
+        return self.path / "checkpoints"
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Append rows to their files and hand them to the operating system, so that a killed run still has them."""
+        touched = set()
+        for row in rows:
+            file = self._file(type(row))
+            csv.writer(file, lineterminator="\n").writerow(dataclasses.astuple(row))
+            touched.add(file)
+        for file in touched:
+            file.flush()
+
+    def read_run(self) -> dict[str, Any]:
+        """What `run.json` says; empty if there is none."""
+        path = self.path / _RUN
+        return json.loads(path.read_text()) if path.exists() else {}
+
+    def write_run(self, values: dict[str, Any]) -> None:
+        """Replace `run.json`, whole or not at all."""
+        temporary = self.path / f".{_RUN}"
+        temporary.write_text(json.dumps(values, indent=2) + "\n")
+        temporary.replace(self.path / _RUN)
+
+    def discard_rows_after(self, wall_seconds: float) -> int:
+        """Move rows that are newer than a checkpoint to `discarded/`; returns how many.
+
+        The training behind them was lost: the run goes on from the checkpoint and will write that time anew. Lines that
+        a kill cut short go the same way. Evaluations score parameters of the past, and stay.
+        """
+        num_discarded = 0
+        for row_type, name in ROW_FILES.items():
+            path = self.path / name
+            if row_type is EvaluationRow or not path.exists():
+                continue
+            header, *lines = path.read_text().splitlines(keepends=True)
+            kept: list[str] = []
+            discarded: list[str] = []
+            for line in lines:
+                (kept if _is_before(line, header, wall_seconds) else discarded).append(line)
+            if discarded:
+                (self.path / "discarded").mkdir(exist_ok=True)
+                with (self.path / "discarded" / name).open("a") as file:
+                    file.writelines(discarded)
+                temporary = path.with_name(f".{name}")
+                temporary.write_text(header + "".join(kept))
+                temporary.replace(path)
+            num_discarded += len(discarded)
+        return num_discarded
+
+    def close(self) -> None:
+        """Close the row files."""
+        for file in self._files.values():
+            file.flush()
+            os.fsync(file.fileno())
+            file.close()
+        self._files = {}
+
+    def _file(self, row_type: type[Row]) -> io.TextIOWrapper:
+        if row_type not in self._files:
+            path = self.path / ROW_FILES[row_type]
+            is_new = not path.exists() or path.stat().st_size == 0
+            file = self._files[row_type] = path.open("a", newline="")
+            if is_new:
+                csv.writer(file, lineterminator="\n").writerow(field.name for field in dataclasses.fields(row_type))
+        return self._files[row_type]
+
+
+def folder_path(config: RunConfig) -> Path:
+    """Where the run of this config lives."""
+    return Path(config.results_dir) / config.experiment / config.game / str(config.seed)
+
+
+def check_folder(config: RunConfig) -> None:
+    """Raise RunFolderError when the run's folder is taken, or not fit to be resumed. Changes nothing."""
+    path = folder_path(config)
+    exists = (path / _CONFIG).exists()
+    if exists and not config.resume and not config.overwrite:
+        raise RunFolderError(
+            f"{path} holds a run already. Go on with it: resume=true. Delete it and start anew: overwrite=true. "
+            "Or choose another seed or results_dir"
+        )
+    if exists and config.resume:
+        _check_same_run(path, config)
+
+
+def open_folder(config: RunConfig) -> RunFolder:
+    """The run's folder, new, emptied or to be resumed, as the config says. Raises what `check_folder` raises."""
+    check_folder(config)
+    path = folder_path(config)
+    exists = (path / _CONFIG).exists()
+    if exists and config.overwrite:
+        shutil.rmtree(path)
+    path.mkdir(parents=True, exist_ok=True)
+    folder = RunFolder(path)
+    if config.resume and exists and not checkpoint.any_in(folder.checkpoints):
+        # Killed before its first checkpoint: nothing to go on from, so it begins again, and its rows are set aside.
+        folder.discard_rows_after(-1.0)
+    (path / _CONFIG).write_text(to_yaml(config))
+    return folder
+
+
+def _check_same_run(path: Path, config: RunConfig) -> None:
+    changed = differences(from_yaml((path / _CONFIG).read_text()), config)
+    if changed:
+        raise RunFolderError(
+            f"{path} cannot be resumed with other settings:\n  "
+            + "\n  ".join(changed)
+            + "\nGive the same settings again, or start another run (another seed or results_dir)"
+        )
+
+
+def _is_before(line: str, header: str, wall_seconds: float) -> bool:
+    names, values = next(csv.reader([header])), next(csv.reader([line]), [])
+    if len(values) != len(names) or not line.endswith("\n"):
+        return False
+    return float(values[names.index("wall_seconds")]) <= wall_seconds

@@ -1,0 +1,122 @@
+"""Every file of `conf/`: it composes, it resolves, and each of its values says where it comes from."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pipeline.experiments.config import RunConfig
+from pipeline.experiments.config_overrides import compose, config_directory
+
+CONF = config_directory()
+GROUPS = sorted(folder.name for folder in CONF.iterdir() if folder.is_dir())
+EXPERIMENTS = sorted(file.stem for file in (CONF / "experiment").glob("*.yaml"))
+OPTIONS = [(group, file.stem) for group in GROUPS for file in sorted((CONF / group).glob("*.yaml"))]
+NEEDED_BESIDE = {
+    ("cluster", "address"): ["cluster.address=tcp://10.0.0.1:8786"],
+    ("topology", "single"): ["param_server=single"],
+}
+"""What must stand on the command line beside an option, since it makes no run by itself."""
+PAPERS = ("Mnih et al. 2015", "Nair et al. 2015", "Dean et al. 2012", "Kingma & Ba 2015")
+VALUE_LINE = re.compile(r"^\s*\w+: *[^\s#]")
+
+
+def value_lines(file: Path) -> list[str]:
+    """Lines that give a setting a value; the defaults list gives none, and `hydra:` is Hydra's."""
+    lines = file.read_text().splitlines()
+    return [line for line in lines if VALUE_LINE.match(line)]
+
+
+@pytest.mark.parametrize(("group", "option"), OPTIONS, ids=lambda word: word)
+def test_every_option_of_every_group_composes_to_a_run_without_mistakes(group: str, option: str) -> None:
+    run = compose([f"{group}={option}", "game=Pong", *NEEDED_BESIDE.get((group, option), [])])
+    assert isinstance(run, RunConfig)
+    assert run.mistakes() == []
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_an_experiment_is_named_after_its_file(experiment: str) -> None:
+    assert compose([f"experiment={experiment}", "game=Pong"]).experiment == experiment
+
+
+@pytest.mark.parametrize("name", ["gorila", "dqn"])
+def test_a_smoke_experiment_is_its_system_made_small(name: str) -> None:
+    system, smoke = (compose([f"experiment={file}", "game=Pong"]) for file in (name, f"smoke_{name}"))
+    assert smoke.optimizer == system.optimizer
+    assert smoke.topology.kind == system.topology.kind
+    assert smoke.param_server.num_shards == system.param_server.num_shards
+    assert smoke.evaluation.protocol == "smoke"
+    assert smoke.budget.frames is not None and smoke.budget.frames <= 10_000
+    assert smoke.evaluation.num_episodes == 2
+
+
+def test_gorila_and_its_baseline_differ_only_where_the_systems_do() -> None:
+    gorila, dqn = (compose([f"experiment={name}", "game=Pong"]) for name in ("gorila", "dqn"))
+    assert (gorila.environment, gorila.evaluation, gorila.network) == (dqn.environment, dqn.evaluation, dqn.network)
+    assert (gorila.replay, gorila.budget) == (dqn.replay, dqn.budget)
+    assert gorila.algorithm.outlier_deviations is not None
+    assert dqn.algorithm.outlier_deviations is None
+
+
+def test_evaluation_plays_like_training_except_for_the_cap() -> None:
+    run = compose(["game=Pong", "evaluation=noop_starts"])
+    assert run.evaluation.environment.max_frames == 18_000
+    assert run.environment.max_frames == 108_000
+    assert run.evaluation.environment.noop_max == run.environment.noop_max == 30
+
+
+@pytest.mark.parametrize("file", sorted(CONF.rglob("*.yaml")), ids=lambda file: str(file.relative_to(CONF)))
+def test_every_value_has_a_comment_on_its_line(file: Path) -> None:
+    assert value_lines(file)
+    assert [line for line in value_lines(file) if " # " not in line] == []
+
+
+@pytest.mark.parametrize(("group", "option"), OPTIONS, ids=lambda word: word)
+def test_every_number_names_the_paper_or_says_that_it_is_ours(group: str, option: str) -> None:
+    lines = value_lines(CONF / group / f"{option}.yaml")
+    numbers = [line for line in lines if re.search(r": *-?[\d.][\d._e+-]* #", line)]
+    unsourced = [
+        line for line in numbers if not any(word in line.split(" # ")[1] for word in (*PAPERS, "Ours", "ours"))
+    ]
+    assert [line for line in unsourced if "only number" not in line] == []
+
+
+@pytest.mark.parametrize("file", sorted(CONF.rglob("*.yaml")), ids=lambda file: str(file.relative_to(CONF)))
+def test_a_number_is_a_number_for_every_yaml_reader(file: Path) -> None:
+    # "1e-4" is text to YAML 1.1 readers, "1.0e-4" a number: a run's files are read by other tools too.
+    def texts(node: object) -> list[str]:
+        match node:
+            case dict():
+                return [text for value in node.values() for text in texts(value)]
+            case str():
+                return [node]
+            case _:
+                return []
+
+    assert [text for text in texts(yaml.safe_load(file.read_text())) if re.fullmatch(r"\d[\d._]*(e-?\d+)?", text)] == []
+
+
+def test_a_run_under_hydra_leaves_no_file_of_hydra_behind(tmp_path: Path) -> None:
+    program = tmp_path / "job.py"
+    program.write_text(
+        "import hydra, os\n"
+        "from pipeline.experiments.config_overrides import config_directory, from_hydra\n"
+        "@hydra.main(version_base='1.3', config_path=str(config_directory()), config_name='config')\n"
+        "def job(config):\n"
+        "    print(from_hydra(config).game, os.getcwd())\n"
+        "job()\n"
+    )
+    (tmp_path / "work").mkdir()
+    ran = subprocess.run(
+        [sys.executable, str(program), "game=Pong", "seed=0"],
+        env={"PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        cwd=tmp_path / "work",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.split() == ["Pong", str(tmp_path / "work")]
+    assert list((tmp_path / "work").iterdir()) == []

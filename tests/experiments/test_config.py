@@ -1,0 +1,162 @@
+"""Checks across the groups of a run, and what a resume may not change."""
+
+import dataclasses
+from collections.abc import Callable
+
+import pytest
+
+from pipeline.experiments.config import RunConfig, differences
+from pipeline.experiments.config_overrides import compose
+
+
+@pytest.fixture(scope="module")
+def gorila() -> RunConfig:
+    return compose(["experiment=gorila", "game=Pong"])
+
+
+Change = Callable[[RunConfig], RunConfig]
+
+
+def group(name: str, **values: object) -> Change:
+    """A change of some values of one group."""
+    return lambda run: dataclasses.replace(run, **{name: dataclasses.replace(getattr(run, name), **values)})
+
+
+def root(**values: object) -> Change:
+    """A change of some values outside of the groups."""
+    return lambda run: dataclasses.replace(run, **values)  # type: ignore[arg-type]  # wrong values are the point
+
+
+def test_a_sound_run_has_no_mistakes(gorila: RunConfig) -> None:
+    assert gorila.mistakes() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "mistake"),
+    [
+        ([root(game="Pongg")], "game=Pongg: no such game; did you mean Pong?"),
+        ([root(game="???")], "game is missing: name one of the 49 games, e.g. game=Breakout"),
+        ([root(seed=-1)], "seed=-1 must be at least 0"),
+        ([root(device="gpu")], "device=gpu must be one of auto, cpu, cuda"),
+        ([root(precision="float16")], "precision=float16 must be one of auto, float32, bfloat16"),
+        ([root(progress="dots")], "progress=dots must be one of auto, bar, lines, none"),
+        ([root(results_dir="")], "results_dir is empty: name a folder, e.g. results/runs"),
+        (
+            [root(resume=True, overwrite=True)],
+            "resume=true and overwrite=true exclude each other: go on in the run folder, or replace it",
+        ),
+        (
+            [group("budget", frames=None, minutes=None)],
+            "budget.frames and budget.minutes are both null: a run needs at least one of them",
+        ),
+        ([group("budget", frames=0)], "budget.frames=0 must be at least 1, or null"),
+        ([group("budget", minutes=0.0)], "budget.minutes=0.0 must be positive, or null"),
+        ([group("checkpoint", every_minutes=0.0)], "checkpoint.every_minutes=0.0 must be positive"),
+        ([group("checkpoint", keep=0)], "checkpoint.keep=0 must be at least 1"),
+        ([group("optimizer", learning_rate=0.0)], "optimizer.learning_rate=0.0 must be positive"),
+        (
+            [group("topology", kind="single", num_bundles=1)],
+            "param_server.num_shards=2 must be 1 with topology.kind=single: use topology=bundled",
+        ),
+        (
+            [group("topology", num_bundles=3), group("cluster", num_hosts=2)],
+            "cluster.num_hosts=2 must be at least 3: 3 bundles have hosts of their own",
+        ),
+        (
+            [group("topology", shards="apart"), group("cluster", num_hosts=3)],
+            "cluster.num_hosts=3 must be at least 4: 2 bundles and 2 shards have hosts of their own",
+        ),
+        (
+            # 10 lanes of 10 records, of which a stack of 4 leaves 6 to sample.
+            [group("topology", num_lanes=10), group("replay", capacity=105, min_transitions=61)],
+            "replay.capacity=105 over 10 lanes with stack=4 leaves 60 transitions when full, min_transitions=61 "
+            "would never be reached: raise capacity to at least 111",
+        ),
+        (
+            [group("environment", stack=3)],
+            "evaluation.environment.stack=4 must equal environment.stack=3: one network plays both",
+        ),
+        (
+            [group("environment", full_action_set=True)],
+            "evaluation.environment.full_action_set=False must equal environment.full_action_set=True: "
+            "one network plays both",
+        ),
+    ],
+)
+def test_each_mistake_is_one_line_that_names_the_setting(
+    gorila: RunConfig, changes: list[Change], mistake: str
+) -> None:
+    run = gorila
+    for change in changes:
+        run = change(run)
+    assert run.mistakes() == [mistake]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        root(seed=0),
+        group("cluster", num_hosts=2),
+        group("budget", frames=None, minutes=0.5),
+        group("replay", capacity=16 * 4 + 32 + 16, min_transitions=32),
+    ],
+)
+def test_values_at_the_edge_of_what_is_allowed_are_no_mistakes(gorila: RunConfig, change: Change) -> None:
+    assert change(gorila).mistakes() == []
+
+
+def test_a_group_with_a_mistake_is_not_compared_with_others(gorila: RunConfig) -> None:
+    no_lanes = group("topology", num_lanes=0)(gorila)  # capacity // num_lanes would be an error of ours
+    assert no_lanes.mistakes() == ["topology.num_lanes=0 must be at least 1"]
+
+
+def test_mistakes_of_all_groups_come_together(gorila: RunConfig) -> None:
+    run = root(seed=-1)(group("replay", batch_size=0)(group("network", hidden_units=0)(gorila)))
+    assert run.mistakes() == [
+        "seed=-1 must be at least 0",
+        "network.hidden_units=0 must be at least 1",
+        "replay.batch_size=0 must be at least 1",
+    ]
+
+
+def test_a_run_does_not_differ_from_itself(gorila: RunConfig) -> None:
+    assert differences(gorila, gorila) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        group("budget", frames=5_000_000),
+        group("checkpoint", keep=5),
+        group("cluster", kind="processes"),
+        root(resume=True),
+        root(overwrite=True),
+        root(plan=True),
+        root(progress="none"),
+        root(results_dir="elsewhere"),
+    ],
+)
+def test_a_resume_may_change_how_long_and_where_a_run_goes_on(gorila: RunConfig, change: Change) -> None:
+    assert change(gorila) != gorila
+    assert differences(gorila, change(gorila)) == []
+
+
+def test_a_resume_that_changes_what_is_computed_is_told_each_setting(gorila: RunConfig) -> None:
+    now = root(seed=1)(group("algorithm", discount=0.9)(gorila))
+    assert differences(gorila, now) == [
+        "seed: 0 in the run folder, 1 now",
+        "algorithm.discount: 0.99 in the run folder, 0.9 now",
+    ]
+
+
+def test_another_optimizer_differs_in_the_settings_that_only_one_of_them_has(gorila: RunConfig) -> None:
+    rmsprop = compose(["experiment=gorila", "game=Pong", "optimizer=rmsprop"])
+    lines = differences(gorila, rmsprop)
+    assert "optimizer.kind: adagrad in the run folder, rmsprop now" in lines
+    assert "optimizer.initial_accumulator: 0.0 in the run folder, not set now" in lines
+    assert "optimizer.decay: not set in the run folder, 0.95 now" in lines
+
+
+def test_a_setting_that_became_null_differs(gorila: RunConfig) -> None:
+    now = group("param_server", max_staleness=None)(gorila)
+    assert differences(gorila, now) == ["param_server.max_staleness: 8 in the run folder, None now"]

@@ -1,0 +1,218 @@
+"""Command lines to runs: everything that is wrong with one is reported at once."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import hydra
+import pytest
+from hydra.core.global_hydra import GlobalHydra
+
+from pipeline.errors import ConfigError
+from pipeline.experiments.config_overrides import (
+    CONFIG_NAME,
+    HYDRA_VERSION_BASE,
+    check_command_line,
+    check_overrides,
+    compose,
+    config_directory,
+    from_hydra,
+)
+from pipeline.optimizers import AdamConfig, RMSPropConfig
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def check(words: str) -> list[str]:
+    return check_overrides(words.split())
+
+
+def test_the_overrides_of_a_command_line_make_the_run() -> None:
+    run = compose(["experiment=dqn", "game=Breakout", "seed=3", "budget.frames=2_000_000", "cluster=processes"])
+    assert (run.experiment, run.game, run.seed, run.budget.frames) == ("dqn", "Breakout", 3, 2_000_000)
+    assert run.cluster.kind == "processes"
+    assert isinstance(run.optimizer, RMSPropConfig)
+
+
+def test_a_group_chosen_on_the_command_line_wins_over_the_experiment() -> None:
+    run = compose(["experiment=dqn", "optimizer=adam", "optimizer.beta2=0.99", "game=Pong"])
+    assert isinstance(run.optimizer, AdamConfig)
+    assert run.optimizer.beta2 == 0.99
+
+
+def test_seed_zero_is_a_seed_and_null_is_a_value() -> None:
+    run = compose(["game=Pong", "seed=0", "param_server.max_staleness=null"])
+    assert (run.seed, run.param_server.max_staleness) == (0, None)
+
+
+def test_five_mistakes_of_one_command_line_are_five_lines() -> None:
+    words = "experiment=gorilla game=Pongg optimizer.lerning_rate=1 param_server.num_shards=0 seed=-1"
+    with pytest.raises(ConfigError) as caught:
+        compose(words.split())
+    assert caught.value.mistakes == (
+        "experiment=gorilla: no such experiment; did you mean gorila?",
+        "optimizer.lerning_rate=1: no such setting; did you mean optimizer.learning_rate?",
+        "game=Pongg: no such game; did you mean Pong?",
+        "seed=-1 must be at least 0",
+        "param_server.num_shards=0 must be at least 1",
+    )
+
+
+def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
+    assert check("seed=abc checkpoint.keep=0") == [
+        "seed=abc: an integer is expected",
+        "game is missing: name one of the 49 games, e.g. game=Breakout",
+        "checkpoint.keep=0 must be at least 1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "mistake"),
+    [
+        ("optimizer=adamw", "optimizer=adamw: no such optimizer; did you mean adam?"),
+        ("evaluation=x", "evaluation=x: no such evaluation; there is noop_starts, smoke"),
+        ("optimizer={kind:adam}", "optimizer={kind:adam}: no such optimizer; there is adagrad, adam, rmsprop"),
+        ("optimizer.kind=adam", "optimizer.kind=adam: each kind has settings of its own; write optimizer=adam"),
+        ("optimizer=adam optimizer.initial_accumulator=1",
+         "optimizer.initial_accumulator=1: no such setting; optimizer has kind, learning_rate, beta1, beta2, epsilon"),
+        ("evaluation.environment.stak=4",
+         "evaluation.environment.stak=4: no such setting; did you mean evaluation.environment.stack?"),
+        ("+foo=1", "+foo=1: no such setting; a run has experiment, game, seed, device, precision, results_dir, resume, "
+                   "overwrite, plan, progress, budget, checkpoint and 9 more"),
+        ("+optimizer.momentum=1",
+         "+optimizer.momentum=1: no such setting; optimizer has kind, learning_rate, epsilon, initial_accumulator"),
+        ("+seed=1", "+seed=1: seed is there already; write seed=1"),
+        ("+optimizer=adam", "+optimizer=adam: optimizer is chosen already; write optimizer=adam"),
+        ("++optimizer=adam", "++optimizer=adam: optimizer is chosen already; write optimizer=adam"),
+        ("~seed", "~seed: a run needs seed"),
+        ("~optimizer", "~optimizer: a run needs optimizer"),
+        ("~algorithm.discount=0.99", "~algorithm.discount=0.99: a run needs algorithm.discount"),
+        ("resume=maybe", "resume=maybe: true or false is expected"),
+        ("replay.capacity=null", "replay.capacity=null: an integer is expected"),
+        ("replay.capacity=2e5", "replay.capacity=200000.0: an integer is expected"),
+        ("budget={frames:x}", "budget.frames=x: an integer or null is expected"),
+        ("seed", "seed: Hydra cannot read this: missing EQUAL at '<EOF>'"),
+        ("seed=[1", "seed=[1: Hydra cannot read this: no viable alternative at input '[1'"),
+        ("seed=1,2", "seed=1,2: several values need --multirun (-m), or quotes if it is one text"),
+        ("cluster=address", "cluster.address is missing: kind=address needs cluster.address=tcp://host:port"),
+        ("resume=true overwrite=true",
+         "resume=true and overwrite=true exclude each other: go on in the run folder, or replace it"),
+        ("topology=single", "param_server.num_shards=2 must be 1 with topology.kind=single: use topology=bundled"),
+        ("results_dir=${nowhere}", "Interpolation key 'nowhere' not found full_key: results_dir object_type=dict"),
+    ],
+)  # fmt: skip
+def test_each_kind_of_mistake_has_its_line(words: str, mistake: str) -> None:
+    assert check(f"game=Pong {words}") == [mistake]
+
+
+def test_what_only_hydra_can_tell_is_told_in_its_words_on_one_line() -> None:
+    (mistake,) = check("game=Pong optimizer@elsewhere=adam")
+    assert mistake.startswith("Hydra cannot compose this: ")
+    assert "Could not override 'optimizer@elsewhere'." in mistake
+    assert "\n" not in mistake
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "++seed=4",
+        "budget={frames:4}",
+        "budget.frames=null budget.minutes=1.5",
+        "cluster=address cluster.address=tcp://10.0.0.1:8786",
+        "results_dir='elsewhere/${game}' device=cpu",
+        "evaluation.environment.noop_max=0",
+        "environment@evaluation.environment=nature",
+        "hydra/launcher=anything hydra.job.name=x",
+    ],
+)
+def test_what_hydra_allows_and_a_run_can_use_is_no_mistake(words: str) -> None:
+    assert check(f"game=Pong {words}") == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "game=Pong ++seed=4 budget={frames:4,minutes:2} optimizer=adam optimizer.beta1=0.5",
+        "game=Qbert seed=2 evaluation.environment.noop_max=${seed} results_dir='elsewhere/${game}'",
+    ],
+)
+def test_a_job_of_hydra_gets_the_same_run_as_a_notebook(words: str) -> None:
+    with hydra.initialize_config_dir(str(config_directory()), version_base=HYDRA_VERSION_BASE):
+        assert from_hydra(hydra.compose(CONFIG_NAME, overrides=words.split())) == compose(words.split())
+
+
+def test_composing_inside_of_a_running_hydra_leaves_it_as_it_was() -> None:
+    with hydra.initialize_config_dir(str(config_directory()), version_base=HYDRA_VERSION_BASE):
+        running = GlobalHydra.instance().hydra
+        assert compose(["game=Pong"]).game == "Pong"
+        assert GlobalHydra.instance().hydra is running
+    assert not GlobalHydra.instance().is_initialized()
+
+
+def test_each_choice_of_a_sweep_is_checked() -> None:
+    line = "-m game=Pong,Brakout,Boxing seed=range(-1,2) experiment=gorila,dqn optimizer=adam,adamax hydra/launcher=x"
+    assert sorted(check_command_line(line.split())) == [
+        "game=Brakout: no such game; did you mean Breakout?",
+        "optimizer=adamax: no such optimizer; did you mean adam?",
+        "seed=-1 must be at least 0",
+    ]
+
+
+def test_a_setting_must_fit_every_option_that_is_swept() -> None:
+    assert check_command_line(["-m", "game=Pong", "optimizer=choice(adam,rmsprop)", "optimizer.beta1=0.8"]) == [
+        "optimizer.beta1=0.8: no such setting; optimizer has kind, learning_rate, decay, epsilon"
+    ]
+
+
+def test_a_glob_sweeps_over_the_files_of_its_group() -> None:
+    assert check_command_line(["-m", "game=Pong", "optimizer=glob(ad*)"]) == []
+    assert check_command_line(["-m", "game=Pong", "optimizer=glob(x*)"]) == [
+        "optimizer=glob(x*): a sweep without values"
+    ]
+
+
+def test_an_interval_is_no_list_of_values() -> None:
+    (mistake,) = check_command_line(["-m", "game=Pong", "optimizer.learning_rate=interval(0,1)"])
+    assert mistake.startswith("optimizer.learning_rate=interval(0,1): Hydra cannot read this: ")
+
+
+@pytest.mark.parametrize(
+    "line", ["--help", "--hydra-help", "--cfg job", "--info defaults", "-c all seed=x", "-cd somewhere experiment=mine"]
+)
+def test_where_hydra_only_shows_something_or_reads_other_files_nothing_is_checked(line: str) -> None:
+    assert check_command_line(line.split()) == []
+
+
+def test_flags_are_told_from_overrides() -> None:
+    assert check_command_line(["game=Pong", "seed=0"]) == []
+    assert check_command_line(["--multirun", "game=Pong,Boxing"]) == []
+    assert check_command_line(["-r", "gmae=Pong", "game=Pong"]) == ["gmae=Pong: no such setting; did you mean game?"]
+
+
+def test_the_checkout_has_its_configuration_beside_the_package() -> None:
+    assert config_directory() == CHECKOUT / "conf"
+
+
+def test_an_installed_wheel_has_its_configuration_inside_the_package(tmp_path: Path) -> None:
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(CHECKOUT / "pipeline", tmp_path / "pipeline", ignore=ignore)
+    shutil.copytree(CHECKOUT / "conf", tmp_path / "pipeline" / "conf", ignore=ignore)
+    (tmp_path / "conf").mkdir()  # another project's, beside ours in site-packages
+    (tmp_path / "conf" / "config.yaml").write_text("not: ours\n")
+    (tmp_path / "work").mkdir()
+    program = (
+        "from pipeline.experiments.config_overrides import compose, config_directory\n"
+        "print(config_directory())\n"
+        "print(compose(['experiment=dqn', 'game=Pong']).experiment)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path / "work",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.split() == [str(tmp_path / "pipeline" / "conf"), "dqn"]
