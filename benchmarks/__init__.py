@@ -1,6 +1,8 @@
-"""Benchmarks: each module is run with `python -m benchmarks.<name>` and prints one JSON line per figure group.
+"""Benchmarks: each module is run with `python -m benchmarks <name>` and prints one JSON line per group of figures.
 
-A figure is worth something only beside the machine and the commit it was measured on, so `report` adds them.
+A figure is worth something only beside the machine and the commit it was measured on, so `report` adds them. A ratio
+is worth something only when both sides were measured in one run, turn and turn about, so that whatever else the machine
+does hits both alike: `alternate`.
 """
 
 import json
@@ -9,18 +11,20 @@ import platform
 import statistics
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
 
+Figure = float | int | str
 
-def report(name: str, **figures: float | int | str) -> None:
+
+def report(name: str, **figures: Figure) -> None:
     """Print one JSON line: the benchmark's name, its figures (unit in the key), commit, machine and versions."""
     line = {
         "benchmark": name,
-        **figures,
+        **{key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in figures.items()},
         "commit": _commit(),
         "cpu": _cpu_model(),
         "num_cores": os.cpu_count(),
@@ -35,12 +39,32 @@ def median_seconds(call: Callable[[], object], num_calls: int, num_warmup_calls:
     """Median wall time of `call()` over `num_calls`, after calls that are not counted."""
     for _ in range(num_warmup_calls):
         call()
-    durations = []
-    for _ in range(num_calls):
-        start = time.perf_counter()
-        call()
-        durations.append(time.perf_counter() - start)
-    return statistics.median(durations)
+    return statistics.median(seconds(call) for _ in range(num_calls))
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Wall time of one `call()`."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def alternate(
+    variants: Mapping[str, Callable[[], float]], num_rounds: int, num_warmup_rounds: int = 1
+) -> dict[str, list[float]]:
+    """What each variant measured in each round, A B A B ..., after rounds that are not counted."""
+    measured: dict[str, list[float]] = {name: [] for name in variants}
+    for round_ in range(num_warmup_rounds + num_rounds):
+        for name, measure in variants.items():
+            value = measure()
+            if round_ >= num_warmup_rounds:
+                measured[name].append(value)
+    return measured
+
+
+def median_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float:
+    """Median over the rounds of the ratio within each round: slow drift of the machine cancels."""
+    return statistics.median(a / b for a, b in zip(numerators, denominators, strict=True))
 
 
 def _commit() -> str:

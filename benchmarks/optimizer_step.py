@@ -19,8 +19,6 @@ from pipeline.types import Float32Array
 NUM_PARAMS = 1_693_362
 """Nature network with 18 actions."""
 
-NUM_CALLS = 200
-
 OPTIMIZERS: tuple[OptimizerConfig, ...] = (
     AdaGradConfig(kind="adagrad", learning_rate=1e-4, epsilon=1e-6, initial_accumulator=0.0),
     RMSPropConfig(kind="rmsprop", learning_rate=1e-4, decay=0.95, epsilon=0.01),
@@ -28,27 +26,27 @@ OPTIMIZERS: tuple[OptimizerConfig, ...] = (
 )
 
 
-def main() -> None:
+def main(num_params: int = NUM_PARAMS, num_calls: int = 200) -> None:
     """Print one line for each optimizer, then one for each wire dtype."""
     # Asked for first: a thread that has not yet computed forgets what it is told.
     torch.get_num_threads()
     torch.set_num_threads(1)
     rng = np.random.default_rng(0)
-    params, gradient = (rng.standard_normal(NUM_PARAMS).astype(np.float32) for _ in range(2))
+    params, gradient = (rng.standard_normal(num_params).astype(np.float32) for _ in range(2))
     for config in OPTIMIZERS:
-        step_optimizer(config, params.copy(), gradient)
+        step_optimizer(config, params.copy(), gradient, num_calls)
     for wire_dtype in WIRE_DTYPES:
-        cross_wire(wire_dtype, params, gradient)
+        cross_wire(wire_dtype, params, gradient, num_calls)
 
 
-def step_optimizer(config: OptimizerConfig, params: Float32Array, gradient: Float32Array) -> None:
+def step_optimizer(config: OptimizerConfig, params: Float32Array, gradient: Float32Array, num_calls: int) -> None:
     """The bare step."""
     optimizer = make_optimizer(config, params.size)
-    seconds = median_seconds(lambda: optimizer.apply(params, gradient), NUM_CALLS)
+    seconds = median_seconds(lambda: optimizer.apply(params, gradient), num_calls)
     report("optimizer_step", optimizer=config.kind, num_params=params.size, step_ms=seconds * 1e3)
 
 
-def cross_wire(wire_dtype: str, params: Float32Array, gradient: Float32Array) -> None:
+def cross_wire(wire_dtype: str, params: Float32Array, gradient: Float32Array, num_calls: int) -> None:
     """Both directions of the wire, and a client's pull of a new version with the push that makes the next one."""
     config = ParamServerConfig(
         num_shards=1, max_staleness=None, target_period_updates=10**9, wire_dtype=wire_dtype, timeout_seconds=10.0
@@ -60,9 +58,9 @@ def cross_wire(wire_dtype: str, params: Float32Array, gradient: Float32Array) ->
         "parameter_wire",
         wire_dtype=wire_dtype,
         num_params=params.size,
-        encode_ms=median_seconds(lambda: encode(gradient, wire_dtype), NUM_CALLS) * 1e3,
-        decode_ms=median_seconds(lambda: decode(wire), NUM_CALLS) * 1e3,
-        adagrad_pull_push_ms=median_seconds(lambda: client.push(gradient, client.pull().versions), NUM_CALLS) * 1e3,
+        encode_ms=median_seconds(lambda: encode(gradient, wire_dtype), num_calls) * 1e3,
+        decode_ms=median_seconds(lambda: decode(wire), num_calls) * 1e3,
+        adagrad_pull_push_ms=median_seconds(lambda: client.push(gradient, client.pull().versions), num_calls) * 1e3,
     )
 
 

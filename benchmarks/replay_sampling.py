@@ -5,7 +5,6 @@ both observations, and `add()` of 16 records: medians in microseconds. One in 20
 The copy to the network's precision and memory format is not in it.
 """
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -21,31 +20,27 @@ FRAME_SHAPE = (84, 84)
 EPISODE_RECORDS = 200
 
 
-def main() -> None:
+def main(capacity: int = CAPACITY, num_calls: int = 300) -> None:
     """Fill a replay per batch size, one at a time, and print one JSON line."""
     figures: dict[str, float] = {}
     step = _step(np.random.default_rng(1), time=1)
     for batch_size in (32, 512):
-        replay = _full_replay(batch_size)
-        figures[f"sample_{batch_size}_microseconds"] = _median_microseconds(replay.sample)
-        figures["add_microseconds"] = _median_microseconds(partial(replay.add, step))
-    report("replay_sampling", **figures, replay_bytes=memory_bytes(_config(32), NUM_LANES, FRAME_SHAPE))
+        replay = full_replay(batch_size, capacity)
+        figures[f"sample_{batch_size}_microseconds"] = 1e6 * median_seconds(replay.sample, num_calls)
+        figures["add_microseconds"] = 1e6 * median_seconds(partial(replay.add, step), num_calls)
+    report("replay_sampling", **figures, replay_bytes=memory_bytes(_config(32, capacity), NUM_LANES, FRAME_SHAPE))
 
 
-def _median_microseconds(call: Callable[[], object]) -> float:
-    return round(1e6 * median_seconds(call, num_calls=300), 1)
+def _config(batch_size: int, capacity: int) -> ReplayConfig:
+    return ReplayConfig(capacity=capacity, min_transitions=batch_size, batch_size=batch_size)
 
 
-def _config(batch_size: int) -> ReplayConfig:
-    return ReplayConfig(capacity=CAPACITY, min_transitions=batch_size, batch_size=batch_size)
-
-
-def _full_replay(batch_size: int) -> UniformReplay:
-    replay = UniformReplay(
-        _config(batch_size), NUM_LANES, FRAME_SHAPE, stack=4, discount=0.99, rng=np.random.default_rng(0)
-    )
+def full_replay(batch_size: int, capacity: int = CAPACITY) -> UniformReplay:
+    """A replay of 84 x 84 noise that has just become full."""
+    config = _config(batch_size, capacity)
+    replay = UniformReplay(config, NUM_LANES, FRAME_SHAPE, stack=4, discount=0.99, rng=np.random.default_rng(0))
     rng = np.random.default_rng(2)
-    for time in range(CAPACITY // NUM_LANES):
+    for time in range(capacity // NUM_LANES):
         replay.add(_step(rng, time))
     return replay
 

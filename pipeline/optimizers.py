@@ -185,7 +185,10 @@ class _Fused(FlatOptimizer):
 
 
 class _AdaGrad(_Fused):
-    """sum += g^2; params -= learning_rate * g / (sqrt(sum) + epsilon)"""
+    """sum += g^2; params -= learning_rate * g / (sqrt(sum) + epsilon)
+
+    Departure: Dean et al. 2012 give the formula without epsilon; it keeps elements finite that never had a gradient.
+    """
 
     SLOTS = ("sum_of_squares",)
 
@@ -263,6 +266,7 @@ class _RMSProp(FlatOptimizer):
         np.subtract(mean_square, x, out=x)
         x += epsilon
         # A large and constant gradient has next to no variance, and rounding can carry it below zero: no root of that.
+        # Departure from Mnih et al. 2015, without effect where rounding does no harm.
         np.maximum(x, epsilon, out=x)
         np.sqrt(x, out=x)
         np.divide(g, x, out=x)

@@ -14,8 +14,9 @@ def epsilon(config: ExplorationConfig, version: int, actor_index: int = 0, num_a
 
     base = initial_epsilon + (final_epsilon - initial_epsilon) * min(version / decay_updates, 1)
     epsilon = base ** (1 + actor_spread * actor_index / (num_actors - 1))
-    Schedule: Mnih et al. 2015, Methods, counted in updates as Gorila's actors see them; exponent: Horgan et al. 2018,
-    section 4.1. A single actor has exponent 1.
+    Schedule: Mnih et al. 2015, Methods; exponent: Horgan et al. 2018, section 4.1. A single actor has exponent 1.
+    Departure: Mnih et al. 2015 count agent steps. Here it is server updates, the only clock that all actors share, and
+    epsilon stays at its initial value while the replays fill.
     """
     if version < 0 or not 0 <= actor_index < num_actors:
         raise ValueError(

@@ -2,7 +2,8 @@
 
 Nair et al. 2015 keep a running mean and standard deviation of the absolute loss and reject what lies several deviations
 above (how many, and how long their memory is, has not come down to us: both are settings). A loss is never negative, so
-it is its own absolute value. Not here: stale gradients (`pipeline.param_server`).
+it is its own absolute value. Departure: what is judged is the clipped loss of a minibatch, its mean, not each error.
+Not here: stale gradients (`pipeline.param_server`).
 """
 
 import math

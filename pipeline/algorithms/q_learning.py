@@ -24,6 +24,8 @@ def minibatch_loss(q_tm1: Tensor, a_tm1: Tensor, target_tm1: Tensor, max_abs_td_
     """Mean over the minibatch of `loss(td_errors(...))`, with the mean value of the actions taken.
 
     q_tm1 (B, A) float32, a_tm1 (B,) int64, target_tm1 (B,) float32.
+    Departure: the code of Mnih et al. 2015 sums over the minibatch. A mean leaves AdaGrad, RMSProp and Adam as they are
+    except for their epsilon, which has to shrink with it: see `conf/optimizer/rmsprop.yaml`.
     """
     td_error = td_errors(q_tm1, a_tm1, target_tm1)
     mean_q = taken_values(q_tm1, a_tm1).detach().mean()

@@ -79,7 +79,10 @@ def evaluate(
 def evaluate_random_agent(
     game: str, config: EvaluationConfig, seed: int, *, num_threads: int, num_lanes: int = 8
 ) -> list[EvaluationRow]:
-    """The same games, each action uniformly random: the 0 of the normalised score. Rows say agent "random"."""
+    """The same games, each action uniformly random: the 0 of the normalised score. Rows say agent "random".
+
+    Departure: a new action at each agent step (15 Hz); the random player of Mnih et al. 2015 chose at 10 Hz.
+    """
     return evaluate(
         game,
         replace(config, epsilon=1.0),

@@ -93,7 +93,7 @@ class RunConfig:
     device: str
     """"auto" (CUDA if there is any), "cpu" or "cuda"."""
     precision: str
-    """Of the networks of learners and actors: "auto" (measured at the start), "float32" or "bfloat16"."""
+    """Of the networks of learners and actors: "auto" (what each host is made for), "float32" or "bfloat16"."""
     results_dir: str
     """Run folders are `<results_dir>/<experiment>/<game>/<seed>`."""
     resume: bool

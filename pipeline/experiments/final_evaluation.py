@@ -1,5 +1,7 @@
 """The evaluation at the end of a run: the last parameters, and the random player beside them, each as a Dask task.
 
+Departure: Mnih et al. 2015 report the best of many evaluations during training. The best of noisy means is too high, so
+the last parameters count here.
 Not here: the games (`pipeline.evaluation`), the table made of the rows (`pipeline.results.table`).
 """
 

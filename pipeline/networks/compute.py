@@ -1,5 +1,7 @@
 """Which device, dtype and how many threads a role computes with: "auto" settings made concrete on the host that asks.
 
+Departure: the papers computed in float32; half precision changes the networks' arithmetic only, never the master
+parameters, targets or losses.
 Not here: how threads are shared out among roles (`pipeline.cluster.placement`).
 """
 

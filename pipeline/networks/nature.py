@@ -70,7 +70,9 @@ def q_values(parameters: Sequence[torch.Tensor], observations: torch.Tensor) -> 
     The torso computes in the dtype of its parameters; the head and its sums are float32, because differences between
     actions are often below bfloat16's resolution (about 0.4 % of the value).
     """
-    *convolutions, hidden_weight, hidden_bias, head_weight, head_bias = parameters
+    first_weight, *rest, hidden_weight, hidden_bias, head_weight, head_bias = parameters
+    # Pixels are scaled to [0, 1] by scaling the 8,192 first weights instead of a million pixels.
+    convolutions = [first_weight * (1 / 255), *rest]
     x = _as_image(observations, hidden_weight.dtype)
     for (_, _, stride), weight, bias in zip(CONVOLUTIONS, convolutions[::2], convolutions[1::2], strict=True):
         x = F.relu(F.conv2d(x, weight, bias, stride), inplace=True)
@@ -91,4 +93,4 @@ def _as_image(observations: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     # (B, K, H, W, 3) -> (B, 3K, H, W). Reordering bytes first and widening afterwards is twice as fast as in one call.
     if observations.dim() == 5:
         observations = observations.permute(0, 1, 4, 2, 3).flatten(1, 2)
-    return observations.contiguous(memory_format=torch.channels_last).to(dtype).mul_(1 / 255)
+    return observations.contiguous(memory_format=torch.channels_last).to(dtype)

@@ -114,6 +114,8 @@ class ParameterShard:
         self._published = None
         version = self._optimizer.num_updates
         if version % self._config.target_period_updates == 0:
+            # Departure: in Gorila each learner makes its own copy; here the shard keeps one for all, by its own version
+            # (docs/decisions/0002-target-network-on-the-shards.md).
             # A new array, not new contents: the old one may be in the hands of those who pulled it.
             self._target = self._params.copy()
             self._target_version = version
@@ -139,12 +141,15 @@ class DirectShard(ShardHandle):
         self._shard = shard
 
     def push(self, push: Push) -> Immediate[Receipt]:
+        """See ParameterShard.push."""
         return Immediate(self._shard.push(push))
 
     def pull(self, known_version: int) -> Immediate[PulledSlice]:
+        """See ParameterShard.pull."""
         return Immediate(self._shard.pull(known_version))
 
     def pull_target(self, known_version: int) -> Immediate[PulledSlice]:
+        """See ParameterShard.pull_target."""
         return Immediate(self._shard.pull_target(known_version))
 
 

@@ -1,6 +1,7 @@
 """Held-out states: a fixed set of observations on which the mean max-Q of a run is followed.
 
 Mnih et al. 2013, section 5.1: collected by a random policy before training; a smoother sign of learning than the score.
+Departure: each seed has states of its own.
 """
 
 import numpy as np

@@ -3,6 +3,7 @@
     theta <- theta+ (pull) -> minibatch -> targets from theta- -> loss -> outlier rule -> gradient -> clip -> push
 
 Nair et al. 2015 (Gorila's "learners" and its guards). theta- is renewed from the server, not from theta.
+Departure: Gorila's pseudo-code has the plain squared error; the clipped one of Mnih et al. 2015 serves both here.
 Not here: acting (`pipeline.roles.actor`), admission by age and the update itself (`pipeline.param_server.shard`).
 """
 

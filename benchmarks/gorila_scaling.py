@@ -1,0 +1,150 @@
+"""Agent steps per second of `gorila` in threads: two bundles beside one, and beside two loops without any server.
+
+    one        the experiment `gorila` with one bundle, as a run of its own
+    two        the same with two bundles
+    no_server  two threads, each with the same Bundle and a shard of its own, called directly: no Dask, nothing shared
+
+Steady state: learning has begun, and time counts from a bundle's first row of 100 updates to its last. The variants
+take turns, each started anew every time. Epsilon stays where training spends most of its time: all do equal work.
+`two_admitted` is the share of gradients that were applied: a dropped one would be cheap.
+Not here: several processes (`benchmarks.server_wire` has what a process border costs).
+"""
+
+import io
+import logging
+import statistics
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import pandas as pd
+from rich.console import Console
+
+from benchmarks import alternate, median_ratio, report
+from pipeline import seeding
+from pipeline.experiments.config import RunConfig
+from pipeline.experiments.config_overrides import compose
+from pipeline.experiments.plan import make_plan, shapes_of
+from pipeline.experiments.run import fleet_spec, train
+from pipeline.interfaces import RowSink
+from pipeline.networks.nature import initial_parameters
+from pipeline.optimizers import OptimizerConfig
+from pipeline.param_server.shard import DirectShard, ParameterShard
+from pipeline.param_server.snapshot import ShardSnapshot
+from pipeline.results.load import load_run
+from pipeline.roles.bundle import UPDATES_PER_ROW, Bundle, BundleSpec
+from pipeline.rows import Row, UpdateRow
+from pipeline.topologies.bundled import bundle_name
+from pipeline.types import Float32Array
+
+STEADY = [
+    "experiment=gorila",
+    "cluster=threads",
+    "replay.capacity=20_000",
+    "replay.min_transitions=500",
+    "algorithm.exploration.initial_epsilon=0.1",
+    "evaluation=smoke",
+    "evaluation.num_episodes=1",
+    "progress=none",
+    "overwrite=true",
+]
+
+
+def main(game: str = "Pong", num_rounds: int = 5, bundle_steps: int = 6_000, overrides: Sequence[str] = ()) -> None:
+    """Print one JSON line. In each round each variant makes `bundle_steps` agent steps per bundle."""
+    logging.getLogger("distributed").setLevel(logging.ERROR)
+    with tempfile.TemporaryDirectory() as results_dir:
+        settings = [*STEADY, f"game={game}", f"results_dir={results_dir}", *overrides]
+        one, two = (compose([*settings, *_size(num_bundles, bundle_steps)]) for num_bundles in (1, 2))
+        admitted: list[float] = []
+        measured = alternate(
+            {
+                "one": partial(_run, one, []),
+                "two": partial(_run, two, admitted),
+                "no_server": partial(_run_without_server, two, bundle_steps),
+            },
+            num_rounds,
+            num_warmup_rounds=0,
+        )
+    report(
+        "gorila_scaling",
+        game=game,
+        num_lanes=two.topology.num_lanes,
+        num_rounds=num_rounds,
+        bundle_steps=bundle_steps,
+        **{f"{name}_steps_per_second": statistics.median(rates) for name, rates in measured.items()},
+        two_admitted=statistics.median(admitted),
+        two_over_one=median_ratio(measured["two"], measured["one"]),
+        two_over_no_server=median_ratio(measured["two"], measured["no_server"]),
+    )
+
+
+def _size(num_bundles: int, bundle_steps: int) -> list[str]:
+    # Frames of all bundles, at Nature's four per step.
+    return [f"topology.num_bundles={num_bundles}", f"budget.frames={4 * num_bundles * bundle_steps}"]
+
+
+def _run(config: RunConfig, admitted: list[float]) -> float:
+    """Steps per second of a whole run, read from the rows that it left."""
+    result = train(config, Console(file=io.StringIO()))
+    assert result.folder is not None
+    updates = load_run(result.folder).updates
+    admitted.append(updates["num_admitted"].sum() / updates["num_updates"].sum())
+    return _steps_per_second(updates, config)
+
+
+def _run_without_server(config: RunConfig, bundle_steps: int) -> float:
+    spec = fleet_spec(config, make_plan(config).demands, generation=1).bundle
+    spec = replace(spec, max_steps=bundle_steps, param_server=replace(spec.param_server, num_shards=1))
+    params = initial_parameters(shapes_of(config), seeding.stream(config.seed, "parameters"))
+    stop, sinks = threading.Event(), [_Rows() for _ in range(config.topology.num_bundles)]
+    loops = [
+        threading.Thread(target=_loop, args=(_placed(spec, index), config.optimizer, params, rows, stop))
+        for index, rows in enumerate(sinks)
+    ]
+    for loop in loops:
+        loop.start()
+    for loop in loops:
+        loop.join()
+    return _steps_per_second(pd.DataFrame([row for sink in sinks for row in sink.updates]), config)
+
+
+def _placed(spec: BundleSpec, index: int) -> BundleSpec:
+    return replace(spec, place=replace(spec.place, role=bundle_name(index), index=index), sender=bundle_name(index))
+
+
+def _loop(
+    spec: BundleSpec, optimizer: OptimizerConfig, params: Float32Array, rows: RowSink, stop: threading.Event
+) -> None:
+    shard = ParameterShard(ShardSnapshot(0, params, 0, params, {}), optimizer, spec.param_server, spec.generation)
+    bundle = Bundle(spec, [DirectShard(shard)], rows)
+    # The first to be done ends it for all, so that no loop is ever measured with a core more than its share.
+    while not (bundle.done or stop.is_set()):
+        bundle.step()
+    stop.set()
+    bundle.close()
+
+
+class _Rows(RowSink):
+    def __init__(self) -> None:
+        self.updates: list[UpdateRow] = []
+
+    def emit(self, row: Row) -> None:
+        if isinstance(row, UpdateRow):
+            self.updates.append(row)
+
+
+def _steps_per_second(updates: pd.DataFrame, config: RunConfig) -> float:
+    """Sum over the bundles of the steps between their first and last row, by the time between these."""
+    rows = updates.groupby("role")[["total_frames", "wall_seconds"]]
+    spans = rows.max() - rows.min()
+    if len(spans) < config.topology.num_bundles or spans["wall_seconds"].min() <= 0:
+        raise ValueError(f"a bundle made less than two rows of {UPDATES_PER_ROW} updates: raise bundle_steps")
+    frames_per_step = config.environment.frame_skip * config.topology.num_bundles  # rows count frames of all bundles
+    return float((spans["total_frames"] / frames_per_step / spans["wall_seconds"]).sum())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""What share of a learner's update goes into sampling its minibatch from a full replay.
+
+Updates are whole ones, as a bundle with compute threads of its own makes them: pull, sample of 32 transitions of
+100,000, targets, loss and gradient of the Nature network at precision "auto", push into a shard in the same process
+and its optimizer step. The clock is around `sample()` inside the update, where caches are as cold as in training.
+Not here: `sample()` alone, in a loop (`benchmarks.replay_sampling`).
+"""
+
+import statistics
+import time
+
+from benchmarks import report, seconds
+from benchmarks.replay_sampling import full_replay
+from pipeline import seeding
+from pipeline.experiments.config_overrides import compose
+from pipeline.experiments.plan import shapes_of
+from pipeline.interfaces import TransitionSource
+from pipeline.networks import compute
+from pipeline.networks.nature import initial_parameters
+from pipeline.networks.replica import Replica
+from pipeline.param_server.client import ParamClient
+from pipeline.param_server.layout import ParamLayout
+from pipeline.param_server.shard import DirectShard, ParameterShard
+from pipeline.param_server.snapshot import ShardSnapshot
+from pipeline.roles.follower import Follower
+from pipeline.roles.learner import Learner
+from pipeline.roles.statistics import UpdateStatistics
+from pipeline.types import TransitionBatch
+
+
+def main(num_updates: int = 500, capacity: int = 100_000, num_threads: int = 1) -> None:
+    """Fill a replay, learn from it, print one JSON line."""
+    # Boxing has all 18 actions, as the replay's noise has.
+    config = compose(["experiment=dqn", "game=Boxing"])
+    compute.set_compute_threads(num_threads)
+    device = compute.resolve_device("cpu")
+    dtype = compute.resolve_precision("auto", device)
+    shapes = shapes_of(config)
+    params = initial_parameters(shapes, seeding.stream(0, "parameters"))
+    shard = ParameterShard(ShardSnapshot(0, params, 0, params, {}), config.optimizer, config.param_server, generation=1)
+    client = ParamClient([DirectShard(shard)], ParamLayout(params.size, 1), "benchmark", 1, config.param_server)
+    replay = _Timed(full_replay(config.replay.batch_size, capacity))
+    learner = Learner(
+        config.algorithm,
+        Follower(Replica(shapes, dtype, device), client),
+        Follower(Replica(shapes, dtype, device), client),
+        config.param_server.target_period_updates,
+        replay,
+        client,
+        UpdateStatistics("bundle-0", 0),
+    )
+    num_warmup = max(num_updates // 10, 1)
+    updates = [seconds(learner.step) for _ in range(num_warmup + num_updates)][num_warmup:]
+    samples = replay.sample_seconds[num_warmup:]
+    report(
+        "replay_share",
+        optimizer=config.optimizer.kind,
+        precision=str(dtype).removeprefix("torch."),
+        num_threads=num_threads,
+        replay_capacity=capacity,
+        update_ms=statistics.median(updates) * 1e3,
+        sample_ms=statistics.median(samples) * 1e3,
+        sample_over_update=statistics.median(sample / update for sample, update in zip(samples, updates, strict=True)),
+    )
+
+
+class _Timed(TransitionSource):
+    """A replay with a clock around `sample`."""
+
+    def __init__(self, replay: TransitionSource) -> None:
+        self.sample_seconds: list[float] = []
+        self._replay = replay
+
+    def num_transitions(self) -> int:
+        return self._replay.num_transitions()
+
+    def sample(self) -> TransitionBatch:
+        start = time.perf_counter()
+        batch = self._replay.sample()
+        self.sample_seconds.append(time.perf_counter() - start)
+        return batch
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""Push and pull of a whole parameter vector between two processes over TCP, beside a bare socket with the same bytes.
+
+    caller's process                          shard's process
+    ParamClient -> RemoteShard  == Dask ==>   HostedShard        push of one gradient, then pull of what it made
+    send, receive               == socket =>  receive, send      as many bytes one way, as many back
+    ParamClient -> DirectShard                                   the same calls without a border
+
+The Dask side pays for the update of the shard too, which `direct_ms` shows: AdaGrad's step and the published copy.
+All three take turns within one task on the caller's host. Times in milliseconds, medians.
+Not here: the wire's encoding alone (`benchmarks.optimizer_step`).
+"""
+
+import socket
+import statistics
+import threading
+from functools import partial
+
+import numpy as np
+
+from benchmarks import alternate, median_ratio, report, seconds
+from benchmarks.optimizer_step import NUM_PARAMS
+from pipeline.cluster.remotes import HostedShard, ShardAddress
+from pipeline.cluster.session import Session, open_session
+from pipeline.experiments.config_overrides import compose
+from pipeline.interfaces import ShardHandle
+from pipeline.networks.compute import set_compute_threads
+from pipeline.optimizers import AdaGradConfig
+from pipeline.param_server.client import ParamClient
+from pipeline.param_server.config import WIRE_DTYPES, ParamServerConfig
+from pipeline.param_server.layout import ParamLayout
+from pipeline.param_server.shard import DirectShard, ParameterShard
+from pipeline.param_server.snapshot import ShardSnapshot
+from pipeline.types import Float32Array
+
+OPTIMIZER = AdaGradConfig(kind="adagrad", learning_rate=1e-4, epsilon=1e-6, initial_accumulator=0.0)
+BYTES_PER_VALUE = {"float32": 4, "bfloat16": 2}
+
+
+def main(num_params: int = NUM_PARAMS, num_rounds: int = 300) -> None:
+    """Start two host processes and print one JSON line for each wire dtype."""
+    cluster = compose(["game=Pong", "cluster=processes"]).cluster
+    with open_session(cluster, num_hosts=2, threads_per_host=1) as session:
+        for wire_dtype in WIRE_DTYPES:
+            measured = _measure(session, _config(wire_dtype), num_params, num_rounds)
+            medians = {f"{name}_ms": statistics.median(times) * 1e3 for name, times in measured.items()}
+            push_pull = [push + pull for push, pull in zip(measured["push"], measured["pull"], strict=True)]
+            report(
+                "server_wire",
+                wire_dtype=wire_dtype,
+                num_params=num_params,
+                num_rounds=num_rounds,
+                **medians,
+                push_pull_over_socket=median_ratio(push_pull, measured["socket"]),
+            )
+
+
+def exchange(
+    address: ShardAddress, socket_address: tuple[str, int], config: ParamServerConfig, num_params: int, num_rounds: int
+) -> dict[str, list[float]]:
+    """On the caller's host: seconds of each round's push, pull, socket exchange, and push + pull within the process."""
+    set_compute_threads(1)
+    remote = _Caller(address.connect(), config, num_params)
+    direct = _Caller(
+        DirectShard(ParameterShard(_start(num_params), OPTIMIZER, config, generation=1)), config, num_params
+    )
+    num_bytes = num_params * BYTES_PER_VALUE[config.wire_dtype]
+    with socket.create_connection(socket_address) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        buffer = memoryview(bytearray(num_bytes))
+        return alternate(
+            {
+                "push": partial(seconds, remote.push),
+                "pull": partial(seconds, remote.pull),
+                "socket": partial(seconds, partial(_there_and_back, connection, buffer)),
+                "direct": lambda: seconds(direct.push) + seconds(direct.pull),
+            },
+            num_rounds,
+            num_warmup_rounds=10,
+        )
+
+
+def answer_on_socket(num_bytes: int) -> tuple[str, int]:
+    """On the shard's host: answer every `num_bytes` with as many, for one connection; returns where to connect."""
+    server = socket.create_server(("127.0.0.1", 0))
+    address: tuple[str, int] = server.getsockname()
+
+    def answer() -> None:
+        buffer = memoryview(bytearray(num_bytes))
+        with server, server.accept()[0] as connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            while _receive(connection, buffer):
+                connection.sendall(buffer)
+
+    threading.Thread(target=answer, name="bare-socket", daemon=True).start()
+    return address
+
+
+class _Caller:
+    """A client of one shard with a gradient that it sends again and again."""
+
+    def __init__(self, shard: ShardHandle, config: ParamServerConfig, num_params: int) -> None:
+        self._client = ParamClient([shard], ParamLayout(num_params, 1), "benchmark", 1, config)
+        self._gradient = _values(num_params)
+        self._versions = self._client.pull().versions
+
+    def push(self) -> None:
+        (receipt,) = self._client.push(self._gradient, self._versions)
+        assert receipt.admitted, receipt
+
+    def pull(self) -> None:
+        params = self._client.pull()
+        assert params.changed, params.versions
+        self._versions = params.versions
+
+
+def _measure(session: Session, config: ParamServerConfig, num_params: int, num_rounds: int) -> dict[str, list[float]]:
+    caller_host, shard_host = session.hosts
+    name = f"shard-{config.wire_dtype}"
+    start = session.send(_start(num_params), shard_host)
+    future = session.submit(HostedShard, name, start, OPTIMIZER, config, 1, host=shard_host, name=name, actor=True)
+    num_bytes = num_params * BYTES_PER_VALUE[config.wire_dtype]
+    socket_address = session.submit(answer_on_socket, num_bytes, host=shard_host, name="answer").result()
+    address = ShardAddress(name, future.result())
+    task = session.submit(
+        exchange, address, socket_address, config, num_params, num_rounds, host=caller_host, name="exchange"
+    )
+    measured: dict[str, list[float]] = task.result()
+    return measured
+
+
+def _config(wire_dtype: str) -> ParamServerConfig:
+    return ParamServerConfig(
+        num_shards=1, max_staleness=None, target_period_updates=10**9, wire_dtype=wire_dtype, timeout_seconds=60.0
+    )
+
+
+def _start(num_params: int) -> ShardSnapshot:
+    params = _values(num_params)
+    return ShardSnapshot(0, params, 0, params, {})
+
+
+def _values(num_params: int) -> Float32Array:
+    return np.random.default_rng(0).standard_normal(num_params).astype(np.float32)
+
+
+def _there_and_back(connection: socket.socket, buffer: memoryview) -> None:
+    connection.sendall(buffer)
+    _receive(connection, buffer)
+
+
+def _receive(connection: socket.socket, buffer: memoryview) -> bool:
+    """Fill `buffer`; False if the other end has closed."""
+    received = 0
+    while received < len(buffer):
+        count = connection.recv_into(buffer[received:])
+        if count == 0:
+            return False
+        received += count
+    return True
+
+
+if __name__ == "__main__":
+    main()

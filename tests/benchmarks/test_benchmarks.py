@@ -1,0 +1,143 @@
+"""Each benchmark at a toy size: it runs, and prints the figures that are promised. What they say is not tested."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import (
+    __main__,
+    actor_stepping,
+    alternate,
+    gorila_scaling,
+    median_ratio,
+    optimizer_step,
+    replay_sampling,
+    replay_share,
+    server_wire,
+)
+from pipeline.experiments.config_overrides import compose
+
+PROVENANCE = {"commit", "cpu", "num_cores", "python", "torch", "numpy"}
+TINY_RUN = (
+    "network.hidden_units=16",
+    "topology.num_lanes=4",
+    "replay.batch_size=4",
+    "replay.min_transitions=64",
+    "algorithm.steps_per_update=2",
+)
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    """The JSON lines so far, each with its commit and machine."""
+    lines: list[dict[str, Any]] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert lines
+    for line in lines:
+        assert line.keys() >= PROVENANCE
+    return lines
+
+
+def positive(line: dict[str, Any], *names: str) -> bool:
+    """All these figures are there and above zero."""
+    return all(line[name] > 0 for name in names)
+
+
+def test_variants_take_turns_and_warm_up_rounds_are_not_counted() -> None:
+    order: list[str] = []
+
+    def note(name: str) -> float:
+        order.append(name)
+        return float(len(order))
+
+    measured = alternate({"a": lambda: note("a"), "b": lambda: note("b")}, num_rounds=2, num_warmup_rounds=1)
+    assert order == ["a", "b", "a", "b", "a", "b"]
+    assert measured == {"a": [3.0, 5.0], "b": [4.0, 6.0]}
+
+
+def test_a_ratio_is_taken_within_each_round() -> None:
+    # The machine became slower and slower. Of the medians, 20 and 10, the ratio would be 2.
+    assert median_ratio([1.0, 20.0, 30.0], [1.0, 10.0, 30.0]) == 1.0
+
+
+def test_the_optimizer_benchmark_has_a_line_for_each_optimizer_and_wire(capsys: pytest.CaptureFixture[str]) -> None:
+    optimizer_step.main(num_params=1000, num_calls=2)
+    lines = printed(capsys)
+    assert [line.get("optimizer") or line["wire_dtype"] for line in lines] == [
+        "adagrad",
+        "rmsprop",
+        "adam",
+        "float32",
+        "bfloat16",
+    ]
+    assert all(positive(line, "step_ms") for line in lines[:3])
+
+
+def test_replay_sampling_is_timed(capsys: pytest.CaptureFixture[str]) -> None:
+    replay_sampling.main(capacity=1600, num_calls=2)
+    (line,) = printed(capsys)
+    assert positive(line, "sample_32_microseconds", "sample_512_microseconds", "add_microseconds")
+
+
+def test_a_sample_is_part_of_its_update(capsys: pytest.CaptureFixture[str]) -> None:
+    replay_share.main(num_updates=3, capacity=1600)
+    (line,) = printed(capsys)
+    assert positive(line, "update_ms", "sample_ms")
+    assert 0 < line["sample_over_update"] < 1
+
+
+def test_actor_and_bare_environment_are_stepped_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    actor_stepping.main(threads=(1,), num_rounds=2, steps_per_round=5, num_lanes=2)
+    (line,) = printed(capsys)
+    assert positive(line, "actor_steps_per_second", "bare_steps_per_second", "actor_over_bare")
+
+
+def test_the_actor_and_the_bare_environment_play_the_same_games() -> None:
+    config = compose(["game=Breakout", "topology.num_lanes=2", "replay=smoke"])
+    actor, bare = actor_stepping.actor_step(config, 1), actor_stepping.bare_step(config, 1)
+    # Breakout's first random games end within 400 steps: the step after an end plays in one lane only.
+    counts = [actor() for _ in range(400)]
+    assert 1 in counts
+    assert counts == [bare() for _ in range(400)]
+
+
+def test_both_wires_are_held_against_a_bare_socket(capsys: pytest.CaptureFixture[str]) -> None:
+    server_wire.main(num_params=1001, num_rounds=2)
+    lines = printed(capsys)
+    assert [line["wire_dtype"] for line in lines] == ["float32", "bfloat16"]
+    for line in lines:
+        assert positive(line, "push_ms", "pull_ms", "socket_ms", "direct_ms", "push_pull_over_socket")
+
+
+def test_gorila_is_run_with_one_bundle_with_two_and_without_a_server(capsys: pytest.CaptureFixture[str]) -> None:
+    gorila_scaling.main(num_rounds=1, bundle_steps=1_200, overrides=TINY_RUN)
+    (line,) = printed(capsys)
+    assert positive(line, "one_steps_per_second", "two_steps_per_second", "no_server_steps_per_second")
+    assert positive(line, "two_over_one", "two_over_no_server")
+    assert 0 < line["two_admitted"] <= 1
+
+
+def test_named_benchmarks_run_in_order_and_their_lines_are_added_to_a_file(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(__main__, "command", lambda name: ["echo", json.dumps({"benchmark": name})])
+    out = tmp_path / "machine.jsonl"
+    out.write_text('{"benchmark": "before"}\n')
+    assert __main__.main(["server_wire", "replay_share", "--out", str(out)]) == 0
+    lines = '{"benchmark": "server_wire"}\n{"benchmark": "replay_share"}\n'
+    assert capfd.readouterr().out == lines
+    assert out.read_text() == '{"benchmark": "before"}\n' + lines
+
+
+def test_an_unknown_benchmark_is_refused_with_the_names_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        __main__.main(["server_wires"])
+    assert "there is no benchmark server_wires; there are" in capsys.readouterr().err
+
+
+def test_a_benchmark_that_fails_ends_the_command_with_its_exit_status(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(__main__, "command", lambda name: ["false"])
+    assert __main__.main([]) == 1
+    assert f"{__main__.NAMES[0]} failed" in capsys.readouterr().err

@@ -1,0 +1,239 @@
+"""The documents name what is there: links, paths, definitions, commands, settings and `make` targets.
+
+Not here: whether what they say about it is true.
+"""
+
+import ast
+import importlib
+import importlib.util
+import itertools
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from pipeline.errors import ConfigError
+from pipeline.experiments.config_overrides import check_command_line
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+DOCUMENTS = [CHECKOUT / "README.md", CHECKOUT / "CHANGELOG.md", *sorted((CHECKOUT / "docs").rglob("*.md"))]
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"^```(\w*)\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
+PATH = re.compile(r"(?<![\w/.<-])(?:pipeline|conf|tests|docs|benchmarks)/[\w./*-]*")
+DEFINITION = re.compile(r"(pipeline/[\w/]+\.py):([A-Za-z_][\w.]*)")
+PLACEHOLDER = "…"
+OF_THE_READER = ("conf/experiment/mine.yaml",)
+"""Files that a document asks the reader to write."""
+
+every_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(CHECKOUT)))
+
+
+def broken_links(text: str, folder: Path) -> list[str]:
+    """Relative links whose file is not there, or whose heading is not in it."""
+    found = []
+    for link in LINK.findall(text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        name, _, heading = link.partition("#")
+        file = folder / name
+        if not file.exists() or (heading and name and heading not in headings(file.read_text())):
+            found.append(link)
+    return found
+
+
+def headings(text: str) -> set[str]:
+    """Headings as links spell them: "## Going on" is "going-on"."""
+    lines = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", line).strip().lower().replace(" ", "-") for line in lines}
+
+
+def missing_paths(text: str) -> list[str]:
+    """Paths of the checkout that match nothing; `*` may stand in them."""
+    paths = [path.rstrip("./") for path in PATH.findall(text)]
+    return [path for path in paths if path not in OF_THE_READER and not any(CHECKOUT.glob(path))]
+
+
+def missing_definitions(text: str) -> list[str]:
+    """`file.py:Class.method` where the file has no such definition; methods may be inherited from a class there."""
+    found = []
+    for file, name in DEFINITION.findall(text):
+        path = CHECKOUT / file
+        if not path.exists() or name.rstrip(".") not in definitions(path):
+            found.append(f"{file}:{name}")
+    return found
+
+
+def definitions(path: Path) -> set[str]:
+    """Functions, classes and methods of a module, methods as `Class.method`."""
+    names = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            names |= {f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+    return names
+
+
+class Command(NamedTuple):
+    """A command line as a document shows it."""
+
+    words: list[str]
+    error: str
+    """The error message that stands below it; "" for a command that succeeds."""
+
+
+def commands(text: str) -> Iterator[Command]:
+    """Every command line in a code block or a code span; comments and continued lines are understood."""
+    for language, block, span in CODE.findall(text):
+        if language in ("python", "yaml"):
+            continue
+        lines = (block or span).replace("\\\n", " ").splitlines()
+        for number, line in enumerate(lines, start=1):
+            if re.match(r"\s*(\$ )?(python|make|\.venv/bin/python)\b", line):
+                below = itertools.takewhile(lambda other: other.startswith(("error: ", "  ")), lines[number:])
+                yield Command(shlex.split(line.strip().removeprefix("$ "), comments=True), "\n".join(below))
+
+
+def error_of(command: Command) -> str:
+    """What the command would say instead of starting, as a document has to show it; "" if it would start."""
+    found = mistakes(command.words)
+    return f"error: {ConfigError(found)}" if found else ""
+
+
+def mistakes(words: list[str]) -> list[str]:
+    """What is wrong with one command: an unknown module or target, or an override that would be refused."""
+    if words[0] == "make":
+        return [word for word in words[1:] if "=" not in word and word not in make_targets()]
+    if "-m" not in words:
+        return []
+    module, arguments = words[words.index("-m") + 1], words[words.index("-m") + 2 :]
+    if importlib.util.find_spec(module) is None:
+        return [f"no module {module}"]
+    return check_command_line(filled_in(arguments)) if module == "pipeline.train" else []
+
+
+def filled_in(arguments: list[str]) -> list[str]:
+    """A command line without placeholders: "…" alone stands for any further settings, of which a game is needed."""
+    filled = [word.replace(PLACEHOLDER, "10.0.0.1:8786") for word in arguments if word != PLACEHOLDER]
+    return filled if any(word.startswith("game=") for word in filled) else [*filled, "game=Pong"]
+
+
+def make_targets() -> set[str]:
+    """Targets of the Makefile."""
+    return set(re.findall(r"^([a-z-]+):", (CHECKOUT / "Makefile").read_text(), re.MULTILINE))
+
+
+def missing_names(source: str) -> list[str]:
+    """Names that a Python example takes from `pipeline` and that are not there. SyntaxError if it is no Python."""
+    tree = ast.parse(source)
+    modules: dict[str, str] = {}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "pipeline":
+            for alias in node.names:
+                name, parent = f"{node.module}.{alias.name}", importlib.import_module(str(node.module))
+                if hasattr(parent, "__path__") and importlib.util.find_spec(name) is not None:
+                    modules[alias.asname or alias.name] = name
+                elif not hasattr(parent, alias.name):
+                    found.append(name)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            module = modules[node.value.id]
+            if not hasattr(importlib.import_module(module), node.attr):
+                found.append(f"{module}.{node.attr}")
+    return found
+
+
+@every_document
+def test_links_lead_somewhere(document: Path) -> None:
+    assert broken_links(document.read_text(), document.parent) == []
+
+
+@every_document
+def test_paths_and_definitions_are_there(document: Path) -> None:
+    text = document.read_text()
+    assert missing_paths(text) == []
+    assert missing_definitions(text) == []
+
+
+@every_document
+def test_commands_would_start_or_fail_with_the_error_that_is_shown(document: Path) -> None:
+    for command in commands(document.read_text()):
+        assert error_of(command) == command.error, shlex.join(command.words)
+
+
+@every_document
+def test_python_examples_use_what_is_there(document: Path) -> None:
+    examples = [block for language, block, _ in CODE.findall(document.read_text()) if language == "python"]
+    assert [missing_names(example) for example in examples if missing_names(example)] == []
+
+
+def test_every_departure_from_the_papers_is_named_where_the_code_makes_it() -> None:
+    _, _, section = (CHECKOUT / "docs" / "papers.md").read_text().partition("## Every departure\n")
+    rows = [line for line in section.partition("\n## ")[0].splitlines() if DEFINITION.search(line)]
+    assert len(rows) >= 10
+    for row in rows:
+        files = [file for file, _ in DEFINITION.findall(row)]
+        assert any("Departure" in (CHECKOUT / file).read_text() for file in files), row
+
+
+def test_documents_that_the_code_names_are_there() -> None:
+    sources = [file.read_text() for file in (CHECKOUT / "pipeline").rglob("*.py")]
+    named = [path for source in sources for path in PATH.findall(source) if path.startswith("docs/")]
+    assert named
+    assert missing_paths(" ".join(named)) == []
+
+
+def test_every_decision_has_a_number_of_its_own_and_says_context_decision_and_consequence() -> None:
+    files = sorted((CHECKOUT / "docs" / "decisions").glob("*.md"))
+    assert [int(file.name[:4]) for file in files] == list(range(1, len(files) + 1))
+    for file in files:
+        text = file.read_text()
+        assert text.startswith(f"# {file.name[:4]} ")
+        assert all(f"**{part}.**" in text for part in ("Context", "Decision", "Consequence")), file.name
+
+
+def test_what_is_not_there_is_found() -> None:
+    docs = CHECKOUT / "docs"
+    assert broken_links("[a](papers.md) [b](paper.md) [c](https://x.y)", docs) == ["paper.md"]
+    assert broken_links("[a](running.md#going-on) [b](running.md#going-off)", docs) == ["running.md#going-off"]
+    assert missing_paths("`conf/experiment/gorila.yaml`, conf/game/*.yaml and (pipeline/role/).") == [
+        "conf/game/*.yaml",
+        "pipeline/role",
+    ]
+    assert missing_definitions("`pipeline/roles/learner.py:Learner.step` `pipeline/roles/learner.py:Learner.stop`") == [
+        "pipeline/roles/learner.py:Learner.stop"
+    ]
+    assert missing_names("from pipeline import api\napi.train(1)\napi.trian(1)\n") == ["pipeline.api.trian"]
+    assert missing_names("from pipeline.api import compose, load\n") == ["pipeline.api.load"]
+
+
+def test_commands_are_found_in_blocks_and_in_spans() -> None:
+    text = "`make train` and\n```\n$ python -m pipeline.train a=1 \\\n    b=2  # c\n```\n```python\nmake = 1\n```\n"
+    assert [command.words for command in commands(text)] == [
+        ["make", "train"],
+        ["python", "-m", "pipeline.train", "a=1", "b=2"],
+    ]
+
+
+def test_the_error_below_a_command_belongs_to_it() -> None:
+    text = "```\n$ make trian\nerror: no\n  1. trian\n\n$ make test\n```\n"
+    assert [command.error for command in commands(text)] == ["error: no\n  1. trian", ""]
+
+
+@pytest.mark.parametrize(
+    ("command", "mistake"),
+    [
+        ("make trian", "trian"),
+        ("python -m pipeline.trian", "no module pipeline.trian"),
+        ("python -m pipeline.train experiment=gorilla", "gorila"),
+        ("python -m pipeline.train … seed=-1", "seed=-1"),
+    ],
+)
+def test_a_command_that_would_not_start_is_found(command: str, mistake: str) -> None:
+    (found,) = mistakes(shlex.split(command))
+    assert mistake in found
