@@ -52,6 +52,7 @@ class SweepRow:
     """At the end, in clipped reward."""
     wall_seconds: float
     commit: str
+    """Its first 8 digits; "+" if files differed from it."""
 
 
 def main() -> None:
@@ -103,8 +104,12 @@ def _run(arguments: argparse.Namespace, optimizer: str, learning_rate: float) ->
         training_mean=float(loaded.episodes["score"].tail(_LAST_EPISODES).mean()),
         heldout_max_q=float(loaded.updates["heldout_max_q"].iloc[-1]),
         wall_seconds=float(loaded.runs["wall_seconds"].iloc[0]),
-        commit=str(loaded.runs["commit"].iloc[0])[:8],
+        commit=_short(str(loaded.runs["commit"].iloc[0])),
     )
+
+
+def _short(commit: str) -> str:
+    return commit[:8] + ("+" if commit.endswith("+") else "")
 
 
 def _done(path: Path) -> Iterator[tuple[str, float, int]]:

@@ -48,7 +48,7 @@ Placement = dict[str, Offer]
 def place(demands: Sequence[Demand], offers: Sequence[Offer], keep: Mapping[str, Offer] | None = None) -> Placement:
     """A host for every role. Raises PlacementError with the wanted and the offered numbers when there is none.
 
-    Roles in `keep` stay where they are, as long as that host is still offered.
+    Roles in `keep` stay where they are, as long as that host is still offered; they have taken their memory already.
     """
     by_address = {offer.address: offer for offer in offers}
     free = {offer.address: offer.num_threads for offer in offers}
@@ -64,6 +64,7 @@ def place(demands: Sequence[Demand], offers: Sequence[Offer], keep: Mapping[str,
     for demand in demands:
         if keep is not None and demand.role in keep and keep[demand.role].address in by_address:
             put(demand, keep[demand.role].address)
+    kept = set(placement)
     waiting = [demand for demand in demands if demand.role not in placement and demand.beside is None]
     for demand in sorted(waiting, key=lambda demand: not demand.alone):
         used = {offer.address for offer in placement.values()}
@@ -75,7 +76,7 @@ def place(demands: Sequence[Demand], offers: Sequence[Offer], keep: Mapping[str,
     for demand in demands:
         if demand.beside is not None and demand.role not in placement:
             put(demand, placement[demand.beside].address)
-    _check_memory(demands, placement)
+    _check_memory([demand for demand in demands if demand.role not in kept], placement)
     return {demand.role: placement[demand.role] for demand in demands}
 
 

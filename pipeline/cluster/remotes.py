@@ -1,16 +1,19 @@
 """Parameter shards on other hosts: Dask actors behind the ShardHandle interface.
 
-A Dask actor's answer is not a Dask future, its failures come as bare OSError or RuntimeError, and a call to an actor in
-the caller's own process still takes a detour over the event loop. This module turns all three into plain calls:
+A Dask actor's answer is not a Dask future, a call to an actor whose host dies may never end, and one to an actor in the
+caller's own process still takes a detour over the event loop. This module turns all three into plain calls:
 `ShardAddress.connect` gives the shard itself where it lives in this process, and a proxy with deadlines elsewhere.
 Not here: what a shard does (`pipeline.param_server.shard`), where it stands (`pipeline.cluster.placement`).
 """
 
+import asyncio
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
-from distributed.actor import Actor, BaseActorFuture
+from distributed import Actor, get_client, get_worker
+from distributed.protocol.serialize import to_serialize
 
 from pipeline.errors import CallTimeoutError, RemoteLostError
 from pipeline.interfaces import Call, PulledSlice, Push, ShardHandle
@@ -97,25 +100,42 @@ class RemoteShard:
         """Ask for one consistent copy of everything that the shard holds."""
         return self._call("snapshot")
 
-    def _call(self, method: str, *args: object) -> "_RemoteCall[T]":
+    def _call(self, method: str, *args: object) -> "_RemoteCall[Any]":
         what = f"{method} of {self._name}"
-        try:
-            return _RemoteCall(what, getattr(self._actor, method)(*args))
-        except RuntimeError as error:  # "Worker holding Actor was lost"
-            raise RemoteLostError(f"{what}: {error}") from error
+        ours = _worker_or_client()
+        calling = _execute(ours.rpc(self._actor._address), str(self._actor.key), method, args, what)
+        return _RemoteCall(what, asyncio.run_coroutine_threadsafe(calling, ours.loop.asyncio_loop))
 
 
 class _RemoteCall(Generic[T]):
-    def __init__(self, what: str, future: BaseActorFuture[T]) -> None:
+    def __init__(self, what: str, future: "Future[T]") -> None:
         self._what = what
         self._future = future
 
     def result(self, timeout_seconds: float) -> T:
         """The answer. Raises CallTimeoutError or RemoteLostError."""
         try:
-            return self._future.result(timeout=timeout_seconds)
+            return self._future.result(timeout_seconds)
         except TimeoutError as error:
             raise CallTimeoutError(f"{self._what} did not answer within {timeout_seconds} s") from error
-        except (OSError, KeyError) as error:
-            # OSError: the process is gone. KeyError: it was restarted, and knows nothing of the actor.
-            raise RemoteLostError(f"{self._what}: its host is gone ({error!r})") from error
+
+
+def _worker_or_client() -> Any:
+    """What this process talks to others with: a role's worker, or the coordinator's client."""
+    try:
+        return get_worker()
+    except ValueError:
+        return get_client()
+
+
+async def _execute(rpc: Any, key: str, method: str, args: tuple[object, ...], what: str) -> Any:
+    # Not the actor's own proxy: when a host dies during a call from another host, that one waits for ever for Dask to
+    # compute the actor anew, and when a connection breaks it sends the call again.
+    try:
+        answer = await rpc.actor_execute(function=method, actor=key, args=[to_serialize(arg) for arg in args])
+    except (OSError, KeyError) as error:
+        # OSError: the process is gone. KeyError: it was restarted, and knows nothing of the actor.
+        raise RemoteLostError(f"{what}: its host is gone ({error!r})") from error
+    if answer["status"] != "OK":
+        raise answer["exception"]
+    return answer["result"]

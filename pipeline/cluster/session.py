@@ -3,7 +3,7 @@
     with open_session(config, num_hosts, threads_per_host) as session:
         session.offers(...)            what the hosts have, after their versions were checked
         session.submit(...)            one role on one host
-        session.lost_hosts()           hosts that were there and are gone
+        session.present_hosts()        hosts that are there now
 
 Not here: which role goes where (`pipeline.cluster.placement`), what roles are (`pipeline.topologies`).
 """
@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import dask
 from distributed import Client, Future, LocalCluster
+from distributed.utils import format_dashboard_link
 
 from pipeline.cluster.config import ADDRESS, PROCESSES, ClusterConfig
 from pipeline.cluster.hosts import HostReport, check_versions, report_host
@@ -24,6 +25,9 @@ from pipeline.errors import PlacementError
 
 Task = Future[Any]
 """What `Session.submit` returns; the layers above name it without importing Dask."""
+
+_ALL_INTERFACES = ("", "0.0.0.0", "[::]")
+_LOOPBACK = "127.0.0.1"
 
 _SETTINGS = {
     # Something that nobody can run is an error after this, not a silent wait.
@@ -34,6 +38,11 @@ _SETTINGS = {
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": False,
     "distributed.admin.tick.limit": "30s",
+    # A call to a host that was killed since the last one fails after this.
+    "distributed.comm.timeouts.connect": "10s",
+    # Dask's own value has every array over 128 kB mapped anew, page by page, and roles make the same arrays in each
+    # update; `benchmarks/server_wire.py` shows what that costs. None leaves glibc to adapt by itself.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
 }
 
 
@@ -49,16 +58,25 @@ class Session:
 
     @property
     def dashboard_url(self) -> str:
-        """Where the Dask dashboard of this cluster listens."""
-        return str(self.client.dashboard_link)
+        """Where the Dask dashboard of this cluster answers."""
+        host = self._config.dashboard_address.rpartition(":")[0]
+        if self._config.kind == ADDRESS or host in _ALL_INTERFACES:
+            return str(self.client.dashboard_link)
+        # Dask's own link to an in-process cluster names the machine's address, wherever the dashboard listens.
+        return str(format_dashboard_link(host, self.client.scheduler_info()["services"]["dashboard"]))
 
     @property
     def hosts(self) -> dict[str, HostReport]:
         """Address -> report of every host that was there at the last survey, in a stable order."""
         return dict(self._hosts)
 
+    @property
+    def host_timeout_seconds(self) -> float:
+        """How long to wait for a host that is to come."""
+        return self._config.start_timeout_seconds
+
     def offers(self) -> list[Offer]:
-        """What each host offers to a placement. Raises HostMismatchError when versions differ."""
+        """What each host that is still there offers to a placement. Raises HostMismatchError when versions differ."""
         check_versions(report_host(), self._hosts)
         threads = self.client.nthreads()
         return [
@@ -70,6 +88,7 @@ class Session:
                 num_cores=report.num_cores,
             )
             for address, report in self._hosts.items()
+            if address in threads
         ]
 
     def submit(
@@ -96,12 +115,12 @@ class Session:
         (task,) = self.client.scatter([value], workers=[host], hash=False)
         return cast(Task, task)
 
-    def lost_hosts(self) -> set[str]:
-        """Addresses of hosts that were there at the last survey and are gone now."""
-        return set(self._hosts) - set(self.client.nthreads())
+    def present_hosts(self) -> set[str]:
+        """Addresses of the hosts that are there now; a host that was started again has another one than before."""
+        return set(self.client.nthreads())
 
     def survey_again(self) -> None:
-        """Take the hosts that are there now for the hosts of this session."""
+        """Take the hosts that are there now for the hosts of this session. Raises OSError if one dies meanwhile."""
         self._hosts = self._survey()
 
     def _survey(self) -> dict[str, HostReport]:
@@ -152,8 +171,10 @@ def _start(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> Loca
         n_workers=num_hosts,
         threads_per_worker=threads_per_host,
         processes=processes,
-        host="127.0.0.1" if processes else None,
+        host=_LOOPBACK if processes else None,
         memory_limit=0,
         dashboard_address=config.dashboard_address,
+        # A host has an HTTP server too; that of an in-process one would listen on all interfaces.
+        worker_dashboard_address=None if processes else f"{_LOOPBACK}:0",
         silence_logs=logging.ERROR,
     )

@@ -72,7 +72,8 @@ def save(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
 def load(path: Path) -> Checkpoint:
     """Read one checkpoint. Raises CheckpointError if it is damaged or of another format."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        # Opened here: of a damaged file, NumPy would not close what it opened itself.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             meta = json.loads(arrays["meta"].tobytes())
             if meta["format"] != FORMAT:
                 raise CheckpointError(f"{path} has format {meta['format']}, this version of pipeline reads {FORMAT}")
@@ -80,7 +81,7 @@ def load(path: Path) -> Checkpoint:
             server = ServerSnapshot(
                 tuple(meta["versions"]), arrays["params"], tuple(meta["target_versions"]), arrays["target"], slots
             )
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise CheckpointError(f"{path} cannot be read: {error!r}") from error
     progress = {role: RoleProgress(**values) for role, values in meta["progress"].items()}
     return Checkpoint(server, progress, meta["generation"])

@@ -20,8 +20,9 @@ from rich.console import Console
 from pipeline import seeding
 from pipeline.cluster.config import ADDRESS
 from pipeline.cluster.coordinator import Coordinator
+from pipeline.cluster.placement import Demand
 from pipeline.cluster.session import Session, open_session
-from pipeline.errors import RemoteLostError, RoleFailedError
+from pipeline.errors import PipelineError, PlacementError, RemoteLostError, RoleFailedError
 from pipeline.experiments import checkpoint, final_evaluation, provenance
 from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.config import RunConfig
@@ -73,6 +74,39 @@ def train(config: RunConfig, console: Console | None = None) -> RunResult:
         return _Run(config, session, plan, open_folder(config), console).carry_out()
 
 
+def fleet_spec(config: RunConfig, demands: tuple[Demand, ...], generation: int) -> FleetSpec:
+    """What the run's topology is asked to start, as one generation of the parameter server."""
+    num_bundles = config.topology.num_bundles
+    max_steps = None
+    if num_bundles == 1 and config.budget.frames is not None:
+        max_steps = -(-config.budget.frames // config.environment.frame_skip)
+    bundle = BundleSpec(
+        place=ActorPlace("", 0, num_bundles, 0, 0.0),
+        sender="",
+        seed=config.seed,
+        game=config.game,
+        num_lanes=config.topology.num_lanes,
+        compute_threads=config.topology.compute_threads,
+        device=config.device,
+        precision=config.precision,
+        generation=generation,
+        max_steps=max_steps,
+        algorithm=config.algorithm,
+        network=config.network,
+        environment=config.environment,
+        replay=config.replay,
+        param_server=config.param_server,
+    )
+    return FleetSpec(
+        num_bundles,
+        bundle,
+        config.optimizer,
+        demands,
+        config.cluster.lease_seconds,
+        config.cluster.max_restarts,
+    )
+
+
 class _Run:
     """The state of one run in its coordinator."""
 
@@ -97,16 +131,23 @@ class _Run:
         run = provenance.begin(run, self._config, self._session.hosts, self._plan.placement)
         self._folder.write_run(run)
         self._console.print(f"dashboard {self._session.dashboard_url}", highlight=False)
+        try:
+            end, reason = self._train_and_evaluate(start)
+        except PipelineError as error:
+            self._folder.write_run(run | {"end_reason": f"error: {error}"})
+            raise
+        self._folder.write_run(provenance.end(run, reason, end.wall_seconds, end.num_steps * self._frame_skip))
+        self._print_table()
+        return RunResult(self._folder.path, reason)
+
+    def _train_and_evaluate(self, start: Checkpoint) -> tuple[Checkpoint, str]:
         with self._interruptible(), ExitStack() as stack:
             stack.callback(self._folder.close)
             coordinator = stack.enter_context(Coordinator(self._session.client, self._session.run_id, self._write))
             with self._progress:
                 end, reason = self._train(coordinator, start)
-            evaluations = self._evaluate(end)
-            self._folder.write(evaluations)
-        self._folder.write_run(provenance.end(run, reason, end.wall_seconds, end.num_steps * self._frame_skip))
-        self._print_table()
-        return RunResult(self._folder.path, reason)
+            self._folder.write(self._evaluate(end))
+        return end, reason
 
     def _start(self) -> Checkpoint:
         if self._config.resume and checkpoint.any_in(self._folder.checkpoints):
@@ -126,7 +167,8 @@ class _Run:
         restarts = 0
         while True:
             generation = start.generation + 1 + restarts
-            fleet = Fleet(self._session, coordinator, self._fleet_spec(generation), self._plan.placement)
+            spec = fleet_spec(self._config, self._plan.demands, generation)
+            fleet = Fleet(self._session, coordinator, spec, self._plan.placement)
             try:
                 fleet.start(start.server, start.progress)
                 reason = self._watch(fleet, coordinator, generation)
@@ -165,14 +207,24 @@ class _Run:
         start = checkpoint.load_newest(self._folder.checkpoints)
         self._folder.close()
         discarded = self._folder.discard_rows_after(start.wall_seconds)
-        self._session.survey_again()
-        self._plan = make_plan(self._config, self._session.offers())
+        self._plan = self._plan_again()
         coordinator.let_roles_run(start.progress)
         self._progress.say(
             f"{why}; all roles go back to the checkpoint of update {start.server.version:,}, "
             f"{discarded} newer rows set aside in discarded/"
         )
         return start
+
+    def _plan_again(self) -> Plan:
+        # Waits for the host that may be on its way in place of the lost one.
+        end = time.monotonic() + self._config.cluster.start_timeout_seconds
+        while True:
+            try:
+                self._session.survey_again()
+                return make_plan(self._config, self._session.offers())
+            except (OSError, PlacementError):
+                if time.monotonic() > end or self._interrupt.wait(_TICK_SECONDS):
+                    raise
 
     def _budget_spent(self, roles: dict[str, RoleProgress]) -> bool:
         budget = self._config.budget
@@ -226,35 +278,3 @@ class _Run:
         finally:
             for which, handler in before.items():
                 signal.signal(which, handler)
-
-    def _fleet_spec(self, generation: int) -> FleetSpec:
-        config = self._config
-        num_bundles = config.topology.num_bundles
-        max_steps = None
-        if num_bundles == 1 and config.budget.frames is not None:
-            max_steps = -(-config.budget.frames // self._frame_skip)
-        bundle = BundleSpec(
-            place=ActorPlace("", 0, num_bundles, 0, 0.0),
-            sender="",
-            seed=config.seed,
-            game=config.game,
-            num_lanes=config.topology.num_lanes,
-            compute_threads=config.topology.compute_threads,
-            device=config.device,
-            precision=config.precision,
-            generation=generation,
-            max_steps=max_steps,
-            algorithm=config.algorithm,
-            network=config.network,
-            environment=config.environment,
-            replay=config.replay,
-            param_server=config.param_server,
-        )
-        return FleetSpec(
-            num_bundles,
-            bundle,
-            config.optimizer,
-            self._plan.demands,
-            config.cluster.lease_seconds,
-            config.cluster.max_restarts,
-        )

@@ -11,6 +11,7 @@ Nair et al. 2015, bundled mode.
 """
 
 import contextlib
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -19,7 +20,7 @@ from pipeline.cluster.placement import Demand, Placement, place
 from pipeline.cluster.remotes import HostedShard, RemoteShard, ShardAddress
 from pipeline.cluster.session import Session, Task
 from pipeline.cluster.tasks import RoleAddress, RoleResult, run_role
-from pipeline.errors import CallTimeoutError, RemoteLostError, RoleFailedError
+from pipeline.errors import CallTimeoutError, PlacementError, RemoteLostError, RoleFailedError
 from pipeline.optimizers import OptimizerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.snapshot import ServerSnapshot, merge_snapshots, split_snapshot
@@ -75,10 +76,14 @@ class Fleet:
         self._coordinator = coordinator
         self._spec = spec
         self._placement = placement
+        self._bundles = [bundle_name(i) for i in range(spec.num_bundles)]
         self._shards: list[ShardAddress] = []
         self._shard_futures: list[Task] = []
         self._tasks: dict[str, Task] = {}
         self._attempts: dict[str, int] = {}
+        self._lost: dict[str, str] = {}
+        """Bundles that wait for a host, and why they lost theirs."""
+        self._lost_at = 0.0
         self._timeout_seconds = spec.bundle.param_server.timeout_seconds
 
     def start(self, snapshot: ServerSnapshot, before: Mapping[str, RoleProgress]) -> None:
@@ -100,30 +105,28 @@ class Fleet:
             )
             # Dask frees an actor when its last future goes.
             self._shard_futures.append(future)
-            self._shards.append(ShardAddress(hosted_name, future.result(timeout=self._timeout_seconds)))
-        for index in range(self._spec.num_bundles):
-            self._start_bundle(index, before.get(bundle_name(index)))
+            self._shards.append(self._address_of(hosted_name, future))
+        for role in self._bundles:
+            self._start_bundle(role, before.get(role))
 
     def supervise(self) -> list[str]:
         """Look after all roles once; returns what happened, in sentences.
 
-        Raises RemoteLostError when a shard is lost, RoleFailedError when a bundle failed by itself or too often.
+        Raises RemoteLostError when a shard is lost, RoleFailedError when a bundle failed by itself or too often,
+        PlacementError when no host came for a lost one in time.
         """
-        lost = self._session.lost_hosts()
-        happened = []
+        present = self._session.present_hosts()
         for index in range(len(self._shards)):
-            if self._placement[shard_name(index)].address in lost:
+            if self._placement[shard_name(index)].address not in present:
                 raise RemoteLostError(f"{shard_name(index)} is lost with its host")
-        for index in range(self._spec.num_bundles):
-            role = bundle_name(index)
-            reason = self._why_lost(role, lost)
-            if reason is not None:
-                happened.append(self._restart_bundle(index, reason))
-        return happened
+        for role in self._tasks:
+            if role not in self._lost and (reason := self._why_lost(role, present)) is not None:
+                self._lose(role, reason)
+        return self._restart_lost() if self._lost else []
 
     def finished(self) -> bool:
         """True once every bundle has left."""
-        return all(future.done() for future in self._tasks.values())
+        return not self._lost and all(task.done() for task in self._tasks.values())
 
     def snapshot(self) -> ServerSnapshot:
         """The server's state now; shards may be asked at different versions."""
@@ -131,11 +134,17 @@ class Fleet:
         return merge_snapshots([call.result(self._timeout_seconds) for call in calls])
 
     def collect(self, timeout_seconds: float) -> dict[str, RoleProgress]:
-        """Wait for all bundles to leave; their last rows go to the coordinator. Returns each one's last progress."""
-        last = {}
-        for role, future in self._tasks.items():
+        """Wait for all bundles to leave; their last rows go to the coordinator. Returns each one's last progress.
+
+        Of a bundle that waits for a host, it is what the coordinator knows.
+        """
+        known = self._coordinator.progress()
+        last = {role: known[role] for role in self._lost if role in known}
+        for role, task in self._tasks.items():
+            if role in self._lost:
+                continue
             try:
-                result: RoleResult = future.result(timeout=timeout_seconds)
+                result: RoleResult = task.result(timeout=timeout_seconds)
             except TimeoutError as error:
                 raise RoleFailedError(f"{role} did not leave within {timeout_seconds:g} s") from error
             self._coordinator.receive(result.undelivered)
@@ -144,9 +153,9 @@ class Fleet:
 
     def abandon(self, timeout_seconds: float) -> None:
         """Wait for the bundles that can still leave, whatever they end with; a lost host's are given up."""
-        lost = self._session.lost_hosts()
+        present = self._session.present_hosts()
         for role, task in self._tasks.items():
-            if self._placement[role].address in lost:
+            if role in self._lost or self._placement[role].address not in present:
                 continue
             with contextlib.suppress(Exception):  # they end with the error that the lost shard gave them
                 result: RoleResult = task.result(timeout=timeout_seconds)
@@ -155,15 +164,20 @@ class Fleet:
     def release(self) -> None:
         """Let Dask forget the shards and the tasks."""
         self._session.client.cancel([*self._tasks.values(), *self._shard_futures], force=True)
-        self._shards, self._shard_futures, self._tasks = [], [], {}
+        self._shards, self._shard_futures, self._tasks, self._lost = [], [], {}, {}
 
-    def _start_bundle(self, index: int, before: RoleProgress | None) -> None:
-        role = bundle_name(index)
+    def _address_of(self, name: str, shard: Task) -> ShardAddress:
+        try:
+            return ShardAddress(name, shard.result(timeout=self._timeout_seconds))
+        except TimeoutError as error:
+            raise RemoteLostError(f"{name} was not created within {self._timeout_seconds:g} s") from error
+
+    def _start_bundle(self, role: str, before: RoleProgress | None) -> None:
         self._attempts[role] = self._attempts.get(role, 0) + 1
         place = replace(
             self._spec.bundle.place,
             role=role,
-            index=index,
+            index=self._bundles.index(role),
             num_steps_before=0 if before is None else before.num_steps,
             wall_seconds_before=0.0 if before is None else before.wall_seconds,
         )
@@ -179,9 +193,9 @@ class Fleet:
             name=role,
         )
 
-    def _why_lost(self, role: str, lost: set[str]) -> str | None:
+    def _why_lost(self, role: str, present: set[str]) -> str | None:
         future = self._tasks[role]
-        if self._placement[role].address in lost and future.status != "finished":
+        if self._placement[role].address not in present and future.status != "finished":
             return f"its host {self._placement[role].address} is gone"
         if future.status == "finished" or not future.done():
             return None
@@ -192,13 +206,26 @@ class Fleet:
             return str(error)
         raise RoleFailedError(f"{role} failed: {error!r}") from error
 
-    def _restart_bundle(self, index: int, reason: str) -> str:
-        role = bundle_name(index)
+    def _lose(self, role: str, reason: str) -> None:
         if self._attempts[role] > self._spec.max_restarts:
             raise RoleFailedError(f"{role} was lost {self._attempts[role]} times, the last time because {reason}")
         self._tasks[role].cancel()
-        self._session.survey_again()
-        keep = {name: offer for name, offer in self._placement.items() if name != role}
-        self._placement = place(self._spec.demands, self._session.offers(), keep)
-        self._start_bundle(index, self._coordinator.progress().get(role))
+        self._lost[role] = reason
+        self._lost_at = time.monotonic()
+
+    def _restart_lost(self) -> list[str]:
+        keep = {role: offer for role, offer in self._placement.items() if role not in self._lost}
+        try:
+            self._session.survey_again()
+            self._placement = place(self._spec.demands, self._session.offers(), keep)
+        except (OSError, PlacementError):
+            # A nanny or a batch system may be bringing a host; the others go on meanwhile.
+            if time.monotonic() - self._lost_at > self._session.host_timeout_seconds:
+                raise
+            return []
+        lost, self._lost = self._lost, {}
+        return [self._restart_bundle(role, reason) for role, reason in lost.items()]
+
+    def _restart_bundle(self, role: str, reason: str) -> str:
+        self._start_bundle(role, self._coordinator.progress().get(role))
         return f"{role} was lost ({reason}) and started again on {self._placement[role].address} with an empty replay"

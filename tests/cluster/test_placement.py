@@ -55,6 +55,15 @@ def test_a_lost_role_moves_and_the_others_stay() -> None:
     assert {role: offer.address for role, offer in after.items()} == {"bundle-0": "a", "bundle-1": "c", "shard-0": "a"}
 
 
+def test_a_role_that_stays_does_not_ask_for_its_memory_again() -> None:
+    demands = [bundle(0, memory=2 * GIB), bundle(1, memory=GIB)]
+    offers = [host("a", memory=3 * GIB, machine="m"), host("b", memory=3 * GIB, machine="m")]
+    before = place(demands, offers)
+    now = [host("a", memory=GIB, machine="m"), host("c", memory=GIB, machine="m")]
+    after = place(demands, now, keep={"bundle-0": before["bundle-0"]})
+    assert after["bundle-1"].address == "c"
+
+
 def test_no_hosts_at_all_is_refused_in_words() -> None:
     with pytest.raises(PlacementError, match="offered are 0 hosts"):
         place([bundle(0)], [])

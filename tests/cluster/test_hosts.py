@@ -1,0 +1,56 @@
+"""What hosts say of themselves, and who may take part."""
+
+import re
+import socket
+from dataclasses import replace
+
+import psutil
+import pytest
+import torch
+
+import pipeline
+from pipeline.cluster.hosts import HostReport, check_versions, report_host
+from pipeline.cluster.session import Session
+from pipeline.errors import HostMismatchError
+
+
+def other(**versions: str) -> HostReport:
+    ours = report_host()
+    return replace(ours, versions=ours.versions | versions)
+
+
+def test_a_host_reports_its_machine_and_the_versions_that_must_be_equal() -> None:
+    report = report_host()
+    assert report.machine == socket.gethostname()
+    assert report.num_cores == psutil.cpu_count()
+    assert 0 < report.free_memory_bytes < psutil.virtual_memory().total
+    assert report.versions["pipeline"] == pipeline.__version__
+    assert report.versions["torch"] == torch.__version__.split("+")[0]
+    assert list(report.versions) == ["python", "pipeline", "torch", "ale-py", "distributed"]
+
+
+def test_hosts_of_one_installation_take_part(session: Session) -> None:
+    check_versions(report_host(), session.hosts)
+
+
+def test_hosts_with_other_versions_are_refused_each_with_both_versions() -> None:
+    ours = report_host().versions
+    found = {"tcp://a:1": other(), "tcp://b:2": other(torch="1.0.0"), "tcp://c:3": other(python="3.9")}
+    del found["tcp://c:3"].versions["ale-py"]
+    with pytest.raises(HostMismatchError) as refused:
+        check_versions(report_host(), found)
+    lines = str(refused.value).splitlines()
+    assert [line.strip() for line in lines if line.startswith("  ")] == [
+        f"tcp://b:2 has torch 1.0.0, the coordinator has {ours['torch']}",
+        f"tcp://c:3 has python 3.9, the coordinator has {ours['python']}",
+        f"tcp://c:3 has ale-py missing, the coordinator has {ours['ale-py']}",
+    ]
+
+
+def test_a_session_offers_no_host_of_another_version(
+    processes_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "__version__", "99.0")
+    address = re.escape(min(processes_session.hosts))
+    with pytest.raises(HostMismatchError, match=rf"{address} has pipeline \S+, the coordinator has 99.0"):
+        processes_session.offers()

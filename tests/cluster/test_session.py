@@ -1,0 +1,110 @@
+"""Sessions on real clusters: what is offered, what is lost, what is printed, what is refused."""
+
+import os
+import socket
+import urllib.request
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+from distributed import LocalCluster, get_worker
+
+from pipeline.cluster.session import Session, open_session
+from pipeline.errors import PlacementError
+from tests.clusters import LIMIT_SECONDS, cluster_config, kill_host, wait_until
+
+
+def test_each_host_offers_what_it_was_started_with(session: Session) -> None:
+    offers = session.offers()
+    assert [offer.address for offer in offers] == sorted(session.hosts)
+    assert [offer.num_threads for offer in offers] == [2, 2]
+    assert {offer.machine for offer in offers} == {socket.gethostname()}
+    assert {offer.num_cores for offer in offers} == {psutil.cpu_count()}
+    assert {offer.memory_bytes for offer in offers} == {2**40}
+
+
+def test_threads_are_hosts_of_this_process_and_processes_are_not(
+    threads_session: Session, processes_session: Session
+) -> None:
+    assert set(threads_session.client.run(os.getpid).values()) == {os.getpid()}
+    pids = set(processes_session.client.run(os.getpid).values())
+    assert len(pids) == 2 and os.getpid() not in pids
+
+
+def test_a_task_runs_on_the_host_that_it_was_given_to(session: Session) -> None:
+    for host in session.hosts:
+        tasks = [session.submit(_own_address, host=host, name="where") for _ in range(8)]
+        assert {task.result(timeout=LIMIT_SECONDS) for task in tasks} == {host}
+        assert all(str(task.key).startswith(f"where-{session.run_id}-") for task in tasks)
+
+
+def _own_address() -> str:
+    return str(get_worker().address)
+
+
+def test_the_same_function_submitted_twice_runs_twice(session: Session) -> None:
+    host = min(session.hosts)
+    tasks = [session.submit(os.urandom, 8, host=host, name="random") for _ in range(2)]
+    first, second = (task.result(timeout=LIMIT_SECONDS) for task in tasks)
+    assert first != second
+
+
+def test_a_value_that_was_sent_to_a_host_is_found_there(session: Session) -> None:
+    host = max(session.hosts)
+    task = session.submit(len, session.send(b"1234", host), host=host, name="length")
+    assert task.result(timeout=LIMIT_SECONDS) == 4
+
+
+def test_the_dashboard_link_that_is_printed_answers_and_is_bound_to_loopback(session: Session) -> None:
+    assert urlsplit(session.dashboard_url).hostname == "127.0.0.1"
+    with urllib.request.urlopen(session.dashboard_url, timeout=LIMIT_SECONDS) as answer:
+        assert answer.status == 200
+        assert b"Dask" in answer.read()
+
+
+def test_nothing_listens_on_other_interfaces_than_loopback(session: Session) -> None:
+    pids = set(session.client.run(os.getpid).values()) | {os.getpid()}
+    listening = {
+        connection.laddr.ip
+        for pid in pids
+        for connection in psutil.Process(pid).net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert listening == {"127.0.0.1"}
+
+
+def test_a_killed_host_is_gone_and_its_successor_is_found_by_a_new_survey(mortal_session: Session) -> None:
+    first, second = mortal_session.hosts
+    assert mortal_session.present_hosts() == {first, second}
+    kill_host(mortal_session, first)
+    assert first not in mortal_session.present_hosts()
+    wait_until(lambda: len(mortal_session.present_hosts()) == 2, "the nanny has started the host again")
+    assert set(mortal_session.hosts) == {first, second}
+    mortal_session.survey_again()
+    assert second in mortal_session.hosts and first not in mortal_session.hosts
+
+
+def test_a_running_scheduler_is_joined_by_its_address_and_left_running() -> None:
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=0
+    ) as cluster:
+        config = cluster_config("address", address=cluster.scheduler_address)
+        for _ in range(2):
+            with open_session(config, 1, 1) as session:
+                assert [offer.num_threads for offer in session.offers()] == [1, 1]
+
+
+def test_a_wrong_address_is_refused_with_words_within_its_timeout() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: nobody answers there
+        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        config = cluster_config("address", address=address, start_timeout_seconds=0.5)
+        with pytest.raises(PlacementError, match=rf"no scheduler answers at {address} within 0.5 s; start one with"):
+            open_session(config, 1, 1).__enter__()
+
+
+def test_a_scheduler_without_hosts_is_refused_with_both_numbers() -> None:
+    with LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster:
+        config = cluster_config("address", address=cluster.scheduler_address, start_timeout_seconds=0.2)
+        with pytest.raises(PlacementError, match=r"0 of 1 hosts came within 0.2 s; start `dask worker`"):
+            open_session(config, 1, 1).__enter__()

@@ -1,0 +1,59 @@
+"""Small real Dask clusters for tests, and waiting for a condition with a limit."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+
+from pipeline.cluster.config import ClusterConfig
+from pipeline.cluster.session import Session
+
+LIMIT_SECONDS = 60.0
+"""How long a test waits for what must come; only a failing test waits so long."""
+
+
+def cluster_config(kind: str, **changes: Any) -> ClusterConfig:
+    """A cluster of this kind with settings for tests."""
+    settings: dict[str, Any] = {
+        "kind": kind,
+        "address": None,
+        "num_hosts": None,
+        "memory_bytes": 2**40,
+        "dashboard_address": "127.0.0.1:0",
+        "start_timeout_seconds": LIMIT_SECONDS,
+        "max_restarts": 3,
+        "lease_seconds": 30.0,
+    }
+    return ClusterConfig(**settings | changes)
+
+
+def wait_until(condition: Callable[[], object], what: str, limit_seconds: float = LIMIT_SECONDS) -> None:
+    """Return as soon as `condition()` is true; AssertionError naming `what` if it never is."""
+    pause, end = threading.Event(), time.monotonic() + limit_seconds
+    while not condition():
+        assert time.monotonic() < end, f"after {limit_seconds:g} s still not: {what}"
+        pause.wait(0.05)
+
+
+def kill_host(session: Session, address: str) -> None:
+    """SIGKILL the process of one host, and wait until the scheduler knows."""
+    pids = session.client.run(os.getpid, workers=[address])
+    os.kill(pids[address], signal.SIGKILL)
+    wait_until(lambda: address not in session.present_hosts(), f"{address} is known to be lost")
+
+
+def child_processes() -> list[psutil.Process]:
+    """Living children of this process, Python's own resource tracker aside."""
+    children = psutil.Process().children(recursive=True)
+    return [child for child in children if not _is_resource_tracker(child)]
+
+
+def _is_resource_tracker(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE or "resource_tracker" in " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return True

@@ -1,0 +1,16 @@
+"""Runs of seconds: the smoke experiments on Breakout, into a folder of the test's own."""
+
+from pathlib import Path
+
+from pipeline.experiments.config import RunConfig
+from pipeline.experiments.config_overrides import compose
+
+
+def smoke_config(results_dir: Path, *overrides: str, experiment: str = "smoke_gorila") -> RunConfig:
+    """A smoke experiment on Breakout, changed by `overrides`."""
+    return compose([*smoke_words(results_dir, experiment), *overrides])
+
+
+def smoke_words(results_dir: Path, experiment: str = "smoke_gorila") -> list[str]:
+    """The same on a command line."""
+    return [f"experiment={experiment}", "game=Breakout", f"results_dir={results_dir}", "precision=float32"]

@@ -1,0 +1,88 @@
+"""The plan: what is foretold is what is taken, and what cannot fit is refused before anything starts."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from pipeline.cluster.placement import Offer
+from pipeline.errors import PlacementError
+from pipeline.experiments.config import RunConfig
+from pipeline.experiments.plan import make_plan, shapes_of
+from pipeline.networks.nature import initial_parameters
+from pipeline.replay.uniform import UniformReplay
+from tests.experiments.smoke_runs import smoke_config
+
+MIB = 2**20
+
+
+def printed(config: RunConfig) -> str:
+    output = io.StringIO()
+    Console(file=output, width=200).print(make_plan(config).render(config))
+    return output.getvalue()
+
+
+def test_a_bundle_is_planned_with_what_its_replay_and_its_vectors_really_take(tmp_path: Path) -> None:
+    config = smoke_config(tmp_path)
+    environment = config.environment
+    replay = UniformReplay(
+        config.replay, config.topology.num_lanes, environment.frame_shape, environment.stack, 0.99,
+        np.random.default_rng(0),
+    )  # fmt: skip
+    vector = initial_parameters(shapes_of(config), np.random.default_rng(0)).nbytes
+    plan = make_plan(config)
+    assert plan.num_parameters * 4 == vector
+    wanted = {demand.role: demand.memory_bytes for demand in plan.demands}
+    assert wanted["bundle-0"] == wanted["bundle-1"] == replay.nbytes + 6 * vector
+    assert wanted["shard-0"] == wanted["shard-1"] == 6 * vector // 2
+
+
+def test_a_host_that_is_a_process_costs_what_a_process_costs(tmp_path: Path) -> None:
+    threads, processes, apart = (
+        {demand.role: demand.memory_bytes for demand in make_plan(smoke_config(tmp_path, *words)).demands}
+        for words in ([], ["cluster=processes"], ["cluster=processes", "topology.shards=apart"])
+    )
+    assert processes["bundle-0"] - threads["bundle-0"] == 300 * MIB
+    assert processes["shard-0"] == threads["shard-0"]
+    assert apart["shard-0"] - threads["shard-0"] == 300 * MIB
+
+
+def test_the_run_starts_as_many_hosts_as_its_roles_want(tmp_path: Path) -> None:
+    beside = make_plan(smoke_config(tmp_path, "topology.num_bundles=3", "topology.compute_threads=2"))
+    assert (beside.num_hosts, beside.threads_per_host) == (3, 2)
+    apart = make_plan(smoke_config(tmp_path, "topology.num_bundles=3", "topology.shards=apart"))
+    assert apart.num_hosts == 5
+    assert len({offer.address for offer in apart.placement.values()}) == 5
+
+
+def test_a_replay_larger_than_memory_is_refused_with_both_numbers(tmp_path: Path) -> None:
+    words = ["replay.capacity=1_000_000", f"cluster.memory_bytes={2 * 2**30}"]
+    with pytest.raises(PlacementError, match=r"want 13\.\d\d GiB, offered are 2\.00 GiB: lower replay\.capacity"):
+        make_plan(smoke_config(tmp_path, *words))
+
+
+def test_more_hosts_than_a_cluster_has_are_refused_with_both_numbers(tmp_path: Path) -> None:
+    config = smoke_config(tmp_path, "cluster=address", "cluster.address=tcp://a:1", "topology.shards=apart")
+    offers = [Offer(f"tcp://a:{port}", "a", 1, 2**40, 8) for port in (2, 3, 4)]
+    with pytest.raises(PlacementError, match=r"wants 2 hosts of their own and 4 threads.*offered are 3 hosts with 3"):
+        make_plan(config, offers)
+
+
+def test_hosts_of_a_running_cluster_are_never_guessed(tmp_path: Path) -> None:
+    with pytest.raises(PlacementError, match="have to be asked"):
+        make_plan(smoke_config(tmp_path, "cluster=address", "cluster.address=tcp://a:1"))
+
+
+def test_the_plan_names_each_role_its_host_threads_and_memory(tmp_path: Path) -> None:
+    text = printed(smoke_config(tmp_path))
+    assert "plan of smoke_gorila on Breakout, seed 0" in text
+    for role, host in (("bundle-0", "host-0"), ("bundle-1", "host-1"), ("shard-0", "host-0"), ("shard-1", "host-1")):
+        assert any(role in line and host in line and "MiB" in line for line in text.splitlines())
+    assert "cluster threads; " in text and " parameters in 2 shard(s); " in text
+
+
+def test_more_compute_threads_than_cores_are_a_warning(tmp_path: Path) -> None:
+    assert "compute threads: roles will wait" in printed(smoke_config(tmp_path, "topology.compute_threads=500"))
+    assert "warning" not in printed(smoke_config(tmp_path, "topology.num_bundles=1"))

@@ -1,0 +1,172 @@
+"""Whole runs in this process: what they leave behind, how they go on, and that the baseline is the smallest fleet."""
+
+import io
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from pipeline.errors import RunFolderError
+from pipeline.experiments import checkpoint, run
+from pipeline.experiments.checkpoint import Checkpoint
+from pipeline.experiments.config import RunConfig
+from pipeline.experiments.run import RunResult, fleet_spec, train
+from pipeline.results.load import load_run
+from tests.experiments.smoke_runs import smoke_config
+from tests.roles.wiring import Wired
+
+FRAMES = 2_400
+
+
+class Finished(NamedTuple):
+    """A run, and what it printed."""
+
+    results_dir: Path
+    result: RunResult
+    printed: str
+
+    @property
+    def folder(self) -> Path:
+        """Where the run is."""
+        assert self.result.folder is not None
+        return self.result.folder
+
+    @property
+    def newest(self) -> Checkpoint:
+        """Where the run ended."""
+        return checkpoint.load_newest(self.folder / "checkpoints")
+
+
+def carry_out(results_dir: Path, config: RunConfig) -> Finished:
+    output = io.StringIO()
+    result = train(config, Console(file=output, width=200))
+    return Finished(results_dir, result, output.getvalue())
+
+
+@pytest.fixture(scope="module")
+def gorila(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """smoke_gorila: two bundles and two shards."""
+    results_dir = tmp_path_factory.mktemp("gorila")
+    return carry_out(results_dir, smoke_config(results_dir, f"budget.frames={FRAMES}"))
+
+
+@pytest.fixture
+def copy_of_gorila(gorila: Finished, tmp_path: Path) -> Finished:
+    """The same, for a test that goes on with it."""
+    results_dir = tmp_path / "copy"
+    shutil.copytree(gorila.results_dir, results_dir)
+    folder = results_dir / gorila.folder.relative_to(gorila.results_dir)
+    return Finished(results_dir, RunResult(folder, gorila.result.end_reason), gorila.printed)
+
+
+def test_a_run_leaves_its_folder_and_nothing_else(gorila: Finished) -> None:
+    assert gorila.folder == gorila.results_dir / "smoke_gorila" / "Breakout" / "0"
+    names = {str(path.relative_to(gorila.results_dir)) for path in gorila.results_dir.rglob("*") if path.is_file()}
+    inside = {str(Path(name).relative_to("smoke_gorila/Breakout/0")) for name in names}
+    checkpoints = {name for name in inside if name.startswith("checkpoints/")}
+    assert inside - checkpoints == {"config.yaml", "run.json", "episodes.csv", "updates.csv", "evaluations.csv"}
+    assert 1 <= len(checkpoints) <= 2
+
+
+def test_a_run_s_rows_tell_of_both_bundles_and_of_the_final_evaluation(gorila: Finished) -> None:
+    loaded = load_run(gorila.folder)
+    assert loaded.problems == ()
+    updates = loaded.updates
+    assert set(updates["role"]) == {"bundle-0", "bundle-1"}
+    assert len(loaded.episodes) and (loaded.episodes["total_frames"] <= 2 * FRAMES).all()
+    parts = updates["num_admitted"] + updates["num_dropped_stale"] + updates["num_dropped_outlier"]
+    assert (updates["num_updates"] == parts + updates["num_refused"]).all()
+    assert updates["num_admitted"].sum() == max(gorila.newest.server.versions)
+    games = loaded.evaluations.groupby("agent").size()
+    assert dict(games) == {"checkpoint": 2, "random": 2}
+    assert set(loaded.evaluations["protocol"]) == {"smoke"}
+
+
+def test_run_json_says_what_ran_where_and_why_it_ended(gorila: Finished) -> None:
+    said = json.loads((gorila.folder / "run.json").read_text())
+    assert said["end_reason"] == gorila.result.end_reason == "budget"
+    assert said["total_frames"] == gorila.newest.num_steps * 4 >= FRAMES
+    assert said["wall_seconds"] == pytest.approx(gorila.newest.wall_seconds, abs=1e-3) and said["wall_seconds"] > 0
+    assert said["resumed_at"] == [] and said["precision"] == "float32"
+    assert [host["roles"] for host in said["hosts"]] == [["bundle-0", "shard-0"], ["bundle-1", "shard-1"]]
+    assert {"python", "torch", "ale-py"} < said["versions"].keys()
+
+
+def test_a_run_prints_its_plan_its_dashboard_and_its_table(gorila: Finished) -> None:
+    in_order = ["plan of smoke_gorila", "dashboard http://127.0.0.1:", "final evaluation: 2 games under smoke",
+                "Breakout, smoke_gorila, seed 0", "results in "]  # fmt: skip
+    places = [gorila.printed.index(words) for words in in_order]
+    assert places == sorted(places)
+    assert "random" in gorila.printed[places[-2] :]
+
+
+def test_a_run_that_has_spent_its_budget_says_so_and_changes_nothing(copy_of_gorila: Finished) -> None:
+    before = {path: path.read_bytes() for path in copy_of_gorila.folder.rglob("*.csv")}
+    config = smoke_config(copy_of_gorila.results_dir, f"budget.frames={FRAMES}", "resume=true")
+    again = carry_out(copy_of_gorila.results_dir, config)
+    assert again.result == copy_of_gorila.result
+    assert "has spent its budget: raise budget.frames" in again.printed
+    assert {path: path.read_bytes() for path in again.folder.rglob("*.csv")} == before
+
+
+def test_a_resumed_run_goes_on_where_its_checkpoint_is(copy_of_gorila: Finished) -> None:
+    before, start = load_run(copy_of_gorila.folder), copy_of_gorila.newest
+    config = smoke_config(copy_of_gorila.results_dir, f"budget.frames={2 * FRAMES}", "resume=true")
+    resumed = carry_out(copy_of_gorila.results_dir, config)
+    assert f"resumed at update {start.server.version:,}, {start.num_steps * 4:,} frames" in resumed.printed
+    end, after = resumed.newest, load_run(resumed.folder)
+    assert end.num_steps * 4 >= 2 * FRAMES and end.generation > start.generation
+    assert end.server.version > start.server.version and end.wall_seconds > start.wall_seconds
+    for role in ("bundle-0", "bundle-1"):
+        assert end.progress[role].num_steps > start.progress[role].num_steps
+        assert end.progress[role].epsilon <= start.progress[role].epsilon
+    rows = after.updates
+    assert after.problems == () and rows.iloc[: len(before.updates)].equals(before.updates)
+    new = rows.iloc[len(before.updates) :]
+    assert len(new) and new["version"].min() > start.server.version
+    assert new["wall_seconds"].min() > start.wall_seconds
+    assert dict(after.evaluations.groupby("agent").size()) == {"checkpoint": 4, "random": 2}
+    assert len(json.loads((resumed.folder / "run.json").read_text())["resumed_at"]) == 1
+
+
+def test_a_plan_starts_nothing_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "open_session", lambda *_: pytest.fail("a cluster was started"))
+    planned = carry_out(tmp_path, smoke_config(tmp_path, "plan=true"))
+    assert planned.result == RunResult(None, "plan") and "bundle-1" in planned.printed
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_taken_folder_is_refused_before_a_cluster_is_started(
+    copy_of_gorila: Finished, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "open_session", lambda *_: pytest.fail("a cluster was started"))
+    with pytest.raises(RunFolderError, match="overwrite=true"):
+        carry_out(copy_of_gorila.results_dir, smoke_config(copy_of_gorila.results_dir))
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    ["rmsprop", pytest.param("adagrad", marks=pytest.mark.slow), pytest.param("adam", marks=pytest.mark.slow)],
+)
+def test_dqn_equals_gorila_with_one_bundle_and_one_shard_and_both_equal_the_roles_wired_by_hand(
+    optimizer: str, tmp_path: Path
+) -> None:
+    same = [f"budget.frames={FRAMES}", f"optimizer={optimizer}", "evaluation.num_episodes=1"]
+    smallest = [
+        "topology.num_bundles=1", "topology.compute_threads=1", "param_server.num_shards=1",
+        "param_server.max_staleness=null", "algorithm.outlier_deviations=null",
+    ]  # fmt: skip
+    dqn = smoke_config(tmp_path, *same, "topology.compute_threads=1", experiment="smoke_dqn")
+    gorila = smoke_config(tmp_path, *same, *smallest)
+    ends = [carry_out(tmp_path, config).newest for config in (dqn, gorila)]
+    bundle = fleet_spec(dqn, (), generation=1).bundle
+    bundle = replace(bundle, place=replace(bundle.place, role="bundle-0"), sender="by hand")
+    by_hand = Wired(bundle, dqn.optimizer).run(FRAMES // 4)
+    assert by_hand.version > 50
+    for end in ends:
+        np.testing.assert_equal(end.server._asdict(), by_hand._asdict())

@@ -1,0 +1,140 @@
+"""Run folders: never overwritten silently, written as rows come, trimmed back to a checkpoint."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.errors import RunFolderError
+from pipeline.experiments import checkpoint
+from pipeline.experiments.checkpoint import Checkpoint
+from pipeline.experiments.config_tree import from_yaml
+from pipeline.experiments.run_folder import RunFolder, check_folder, folder_path, open_folder
+from pipeline.param_server.snapshot import first_snapshot
+from pipeline.results.load import load_run
+from pipeline.rows import EpisodeRow, EvaluationRow, UpdateRow
+from tests.experiments.smoke_runs import smoke_config
+
+EPISODE = EpisodeRow("bundle-0", 3, 100, 800, 12.0, 50, False, 0.5, 7, 1.25)
+UPDATE = UpdateRow("bundle-0", 100, 98, 1, 1, 0, 7, 800, 0.5, 1.5, 0.1, 0.2, 0.3, 2, 0.5, 600.0, 150.0, 90, 1.5)
+EVALUATION = EvaluationRow(
+    "smoke", "checkpoint", 7, 800, 0, 99, 2.0, 50, True, 0.05, 4, 0.0, 30, 400, False, True, 2.0
+)  # fmt: skip
+
+
+def save_checkpoint(folder: RunFolder) -> None:
+    checkpoint.save(folder.checkpoints, Checkpoint(first_snapshot(np.zeros(3, np.float32)), {}, 1), keep=1)
+
+
+def test_a_run_lives_at_experiment_game_seed_with_its_settings(tmp_path: Path) -> None:
+    config = smoke_config(tmp_path, "seed=3")
+    folder = open_folder(config)
+    assert folder.path == folder_path(config) == tmp_path / "smoke_gorila" / "Breakout" / "3"
+    assert from_yaml((folder.path / "config.yaml").read_text()) == config
+
+
+def test_a_taken_folder_is_refused_with_both_ways_out_and_left_alone(tmp_path: Path) -> None:
+    config = smoke_config(tmp_path)
+    open_folder(config)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for refuse in (check_folder, open_folder):
+        with pytest.raises(RunFolderError, match=r"holds a run already.*resume=true.*overwrite=true"):
+            refuse(config)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_overwrite_deletes_the_old_run(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write([EPISODE])
+    folder.close()
+    folder = open_folder(smoke_config(tmp_path, "overwrite=true"))
+    assert [path.name for path in folder.path.iterdir()] == ["config.yaml"]
+
+
+def test_a_resume_with_other_settings_is_refused_with_both_values(tmp_path: Path) -> None:
+    open_folder(smoke_config(tmp_path))
+    changed = smoke_config(tmp_path, "resume=true", "replay.batch_size=16", "budget.frames=99", "cluster=processes")
+    with pytest.raises(RunFolderError, match=r"replay.batch_size: 8 in the run folder, 16 now") as refused:
+        check_folder(changed)
+    assert "budget" not in str(refused.value) and "cluster" not in str(refused.value)
+
+
+def test_a_resume_may_raise_the_budget_and_the_folder_remembers_it(tmp_path: Path) -> None:
+    save_checkpoint(open_folder(smoke_config(tmp_path)))
+    folder = open_folder(smoke_config(tmp_path, "resume=true", "budget.frames=99"))
+    assert from_yaml((folder.path / "config.yaml").read_text()).budget.frames == 99
+
+
+def test_resume_and_overwrite_are_welcome_where_there_is_no_run_yet(tmp_path: Path) -> None:
+    assert open_folder(smoke_config(tmp_path, "resume=true")).path.is_dir()
+    assert open_folder(smoke_config(tmp_path, "overwrite=true", "seed=1")).path.is_dir()
+
+
+def test_rows_are_in_their_files_as_soon_as_they_are_written(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write([EPISODE, UPDATE, EVALUATION])
+    folder.write([replace(EPISODE, lane=4)])
+    loaded = load_run(folder.path)  # nothing was closed: a killed run has come no further
+    assert list(loaded.episodes["lane"]) == [3, 4]
+    assert loaded.updates["num_admitted"].item() == 98 and loaded.evaluations["score"].item() == 2.0
+    folder.close()
+
+
+def test_a_folder_that_is_opened_again_appends_under_the_one_header(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write([EPISODE])
+    folder.close()
+    save_checkpoint(folder)
+    again = open_folder(smoke_config(tmp_path, "resume=true"))
+    again.write([EPISODE])
+    again.close()
+    lines = (folder.path / "episodes.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines] == ["role", "bundle-0", "bundle-0"]
+
+
+def test_rows_newer_than_a_checkpoint_are_set_aside_and_evaluations_stay(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    episodes = [replace(EPISODE, wall_seconds=seconds) for seconds in (1.0, 2.0, 3.0)]
+    folder.write([*episodes, replace(UPDATE, wall_seconds=2.5), replace(EVALUATION, wall_seconds=9.0)])
+    folder.close()
+    assert folder.discard_rows_after(2.0) == 2
+    loaded = load_run(folder.path)
+    assert list(loaded.episodes["wall_seconds"]) == [1.0, 2.0]
+    assert len(loaded.updates) == 0 and len(loaded.evaluations) == 1
+    discarded = folder.path / "discarded"
+    assert [path.name for path in sorted(discarded.iterdir())] == ["episodes.csv", "updates.csv"]
+    assert (discarded / "episodes.csv").read_text().endswith(",3.0\n")
+    assert folder.discard_rows_after(2.0) == 0
+
+
+def test_a_line_that_a_kill_cut_short_is_set_aside(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write([EPISODE])
+    folder.close()
+    path = folder.path / "episodes.csv"
+    whole = path.read_text()
+    path.write_text(whole + "bundle-0,3,100,800,12.0,50,False,0.5,7,1.2")
+    assert folder.discard_rows_after(100.0) == 1
+    assert path.read_text() == whole
+    path.write_text(whole + "bundle-0,3,10")
+    assert folder.discard_rows_after(100.0) == 1
+    assert path.read_text() == whole
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_begins_again(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write([EPISODE])
+    folder.close()
+    open_folder(smoke_config(tmp_path, "resume=true"))
+    assert len(load_run(folder.path).episodes) == 0
+    assert (folder.path / "discarded" / "episodes.csv").exists()
+
+
+def test_run_json_is_replaced_whole(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    assert folder.read_run() == {}
+    folder.write_run({"end_reason": None})
+    folder.write_run({"end_reason": "budget"})
+    assert folder.read_run() == {"end_reason": "budget"}
+    assert [path.name for path in sorted(folder.path.iterdir())] == ["config.yaml", "run.json"]

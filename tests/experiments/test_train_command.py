@@ -1,0 +1,255 @@
+"""`python -m pipeline.train` as users start it, stop it and have it killed."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from distributed import Client
+
+from pipeline.experiments import checkpoint
+from pipeline.results.load import load_run
+from tests.clusters import LIMIT_SECONDS, wait_until
+from tests.experiments.smoke_runs import smoke_words
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+FOR_EVER = "budget.frames=4_000_000_000"
+OFTEN = "checkpoint.every_minutes=0.01"
+
+
+class Command:
+    """A process of this Python; what it prints goes to a file."""
+
+    def __init__(self, output: Path, *words: str) -> None:
+        self.output = output
+        with output.open("w") as file:
+            environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "PYTHONUNBUFFERED": "1"}
+            self.process = subprocess.Popen(
+                [sys.executable, *words], cwd=output.parent, env=environment, stdout=file, stderr=subprocess.STDOUT
+            )
+
+    @property
+    def printed(self) -> str:
+        """What it has printed so far."""
+        return self.output.read_text()
+
+    def send(self, which: signal.Signals) -> None:
+        """Send a signal to it alone, as it is."""
+        assert self.process.poll() is None, self.printed
+        self.process.send_signal(which)
+
+    def ends(self, limit_seconds: float = LIMIT_SECONDS) -> int:
+        """Its exit code, waited for."""
+        return self.process.wait(timeout=limit_seconds)
+
+    def wait_until(self, condition: Callable[[], object], what: str) -> None:
+        """Wait, but not longer than the process lives."""
+        wait_until(lambda: self.process.poll() is not None or condition(), what)
+        assert self.process.poll() is None, self.printed
+
+
+Start = Callable[..., Command]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """`start("-m", "module", ...)`; whatever still runs at the end, children included, is killed and fails the test."""
+    started: list[Command] = []
+
+    def begin(*words: str) -> Command:
+        started.append(Command(tmp_path / f"output-{len(started)}.txt", *words))
+        return started[-1]
+
+    yield begin
+    left = [command for command in started if command.process.poll() is None]
+    for command in left:
+        command.process.kill()
+        command.process.wait()
+    orphans = _processes_in(tmp_path)
+    for orphan in orphans:
+        orphan.kill()
+    assert [command.process.args for command in left] == [] and orphans == []
+
+
+def _processes_in(folder: Path) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.cwd() == str(folder) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+@pytest.fixture
+def results_dir(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+def train_words(results_dir: Path, *words: str) -> list[str]:
+    return ["-m", "pipeline.train", *smoke_words(results_dir), "progress=lines", *words]
+
+
+def folder_in(results_dir: Path) -> Path:
+    return results_dir / "smoke_gorila" / "Breakout" / "0"
+
+
+def has_learned(folder: Path) -> bool:
+    """True once there are rows of both kinds and a checkpoint with updates in it."""
+    files = [folder / name for name in ("episodes.csv", "updates.csv")]
+    versions = [int(path.stem) for path in (folder / "checkpoints").glob("[0-9]*.npz")]
+    return max(versions, default=0) > 0 and all(file.exists() and file.read_text().count("\n") > 2 for file in files)
+
+
+def test_all_mistakes_of_a_command_line_are_told_at_once_and_nothing_is_started(start: Start, tmp_path: Path) -> None:
+    words = "experiment=gorilla game=Pongg optimizer.lerning_rate=1 param_server.num_shards=0 seed=-1".split()
+    command = start("-m", "pipeline.train", *words, f"results_dir={tmp_path / 'runs'}")
+    assert command.ends() == 1
+    lines = command.printed.splitlines()
+    assert lines[0] == "error: 5 mistakes in the configuration, nothing was started:"
+    assert [line.split(".")[0].strip() for line in lines[1:]] == ["1", "2", "3", "4", "5"]
+    for meant in ("gorila", "Pong", "optimizer.learning_rate", "num_shards=0 must be at least 1", "seed=-1 must be"):
+        assert sum(meant in line for line in lines[1:]) == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_what_cannot_be_placed_is_a_message_and_no_traceback(start: Start, results_dir: Path) -> None:
+    command = start(*train_words(results_dir, "cluster.memory_bytes=1000"))
+    assert command.ends() == 1
+    assert "error: the roles on " in command.printed and "Traceback" not in command.printed
+    assert not results_dir.exists()
+
+
+def test_a_killed_coordinator_leaves_rows_and_a_checkpoint_from_which_the_run_is_completed(
+    start: Start, results_dir: Path
+) -> None:
+    folder = folder_in(results_dir)
+    command = start(*train_words(results_dir, FOR_EVER, OFTEN))
+    command.wait_until(lambda: has_learned(folder), "rows and a checkpoint")
+    command.send(signal.SIGKILL)
+    assert command.ends() == -signal.SIGKILL
+
+    killed = load_run(folder)
+    assert len(killed.episodes) > 0 and len(killed.updates) > 0
+    assert killed.runs["end_reason"].isna().all()
+    saved = checkpoint.load_newest(folder / "checkpoints")
+    assert saved.server.version > 0
+
+    command = start(*train_words(results_dir, FOR_EVER))
+    assert command.ends() == 1
+    assert re.search(r"error: .* holds a run already.*resume=true.*overwrite=true", command.printed)
+    assert "Traceback" not in command.printed
+
+    budget = saved.num_steps * 4 + 2_000
+    command = start(*train_words(results_dir, f"budget.frames={budget}", "resume=true"))
+    assert command.ends() == 0, command.printed
+    completed = load_run(folder)
+    assert completed.problems == ()
+    assert completed.runs["end_reason"].item() == "budget"
+    assert completed.runs["total_frames"].item() >= budget
+    assert set(completed.evaluations["agent"]) == {"checkpoint", "random"}
+    for rows in (completed.episodes, completed.updates):
+        for _, of_role in rows.groupby("role"):
+            assert of_role["wall_seconds"].is_monotonic_increasing
+            assert of_role["version"].is_monotonic_increasing
+
+
+def test_ctrl_c_ends_a_run_with_its_table_and_it_can_be_resumed(start: Start, results_dir: Path) -> None:
+    folder = folder_in(results_dir)
+    command = start(*train_words(results_dir, FOR_EVER, OFTEN))
+    command.wait_until(lambda: has_learned(folder), "rows and a checkpoint")
+    command.send(signal.SIGINT)
+    assert command.ends() == 0, command.printed
+    assert "Breakout, smoke_gorila, seed 0" in command.printed and f"results in {folder}" in command.printed
+    ended = load_run(folder)
+    assert ended.runs["end_reason"].item() == "interrupted" and ended.problems == ()
+    assert len(ended.evaluations) == 4
+    end = checkpoint.load_newest(folder / "checkpoints")
+    assert ended.updates["num_admitted"].sum() == max(end.server.versions)
+
+
+def test_a_shard_s_host_that_is_killed_takes_the_run_back_to_its_checkpoint_and_the_run_goes_on(
+    start: Start, results_dir: Path
+) -> None:
+    folder = folder_in(results_dir)
+    words = ["cluster=processes", "topology.num_bundles=1", "topology.shards=apart", "param_server.num_shards=1"]
+    command = start(*train_words(results_dir, FOR_EVER, OFTEN, *words))
+    command.wait_until(lambda: has_learned(folder), "rows and a checkpoint")
+    hosts = psutil.Process(command.process.pid).children(recursive=True)
+    (shard,) = [host for host in hosts if _listens_at(host, _address_of("shard-0", folder))]
+    shard.kill()
+    command.wait_until(lambda: "all roles go back to the checkpoint of update" in command.printed, "the recovery")
+    generation = checkpoint.load_newest(folder / "checkpoints").generation
+    command.wait_until(
+        lambda: checkpoint.load_newest(folder / "checkpoints").generation > generation, "a checkpoint after the loss"
+    )
+    command.send(signal.SIGINT)
+    assert command.ends() == 0, command.printed
+    assert load_run(folder).runs["end_reason"].item() == "interrupted"
+
+
+def _address_of(role: str, folder: Path) -> str:
+    facts = (folder / "run.json").read_text()
+    (address,) = re.findall(rf'"address": "tcp://([\d.:]+)"[^}}]*"roles": \[[^\]]*"{role}"', facts)
+    return str(address)
+
+
+def _listens_at(process: psutil.Process, address: str) -> bool:
+    return any(
+        connection.status == psutil.CONN_LISTEN and f"{connection.laddr.ip}:{connection.laddr.port}" == address
+        for connection in process.net_connections("tcp")
+    )
+
+
+@pytest.fixture
+def cluster(start: Start, tmp_path: Path) -> Iterator[str]:
+    """`dask scheduler` and three `dask worker` on loopback; their address."""
+    scheduler_file = tmp_path / "scheduler.json"
+    loopback = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(scheduler_file)]
+    scheduler = start("-m", "distributed.cli.dask_scheduler", *loopback, "--port", "0")
+    scheduler.wait_until(lambda: re.search(r"Scheduler at: +(tcp://\S+)", scheduler.printed), "the scheduler")
+    (address,) = re.findall(r"Scheduler at: +(tcp://\S+)", scheduler.printed)
+    options = ["--host", "127.0.0.1", "--no-dashboard", "--nthreads", "1", "--memory-limit", "0", "--no-nanny"]
+    workers = [start("-m", "distributed.cli.dask_worker", address, *options) for _ in range(3)]
+    for worker in workers:
+        worker.wait_until(lambda worker=worker: "Registered to" in worker.printed, "a worker")  # type: ignore[misc]
+    yield address
+    for command in [*workers, scheduler]:
+        command.process.terminate()
+        command.ends()
+
+
+def test_on_a_running_cluster_a_killed_coordinator_frees_the_hosts_and_another_one_completes_the_run(
+    cluster: str, start: Start, results_dir: Path
+) -> None:
+    folder = folder_in(results_dir)
+    words = ["cluster=address", f"cluster.address={cluster}", "topology.shards=apart", "param_server.num_shards=1"]
+    command = start(*train_words(results_dir, FOR_EVER, OFTEN, "cluster.lease_seconds=3", *words))
+    command.wait_until(lambda: has_learned(folder), "rows and a checkpoint")
+    addresses = {_address_of(role, folder) for role in ("bundle-0", "bundle-1", "shard-0")}
+    assert len(addresses) == 3
+    with Client(cluster) as client:
+        assert sorted(client.run(_roles_here).values()) == [0, 1, 1]
+        command.send(signal.SIGKILL)
+        command.ends()
+        wait_until(lambda: not any(client.run(_roles_here).values()), "the roles have left")
+
+    budget = checkpoint.load_newest(folder / "checkpoints").num_steps * 4 + 1_000
+    command = start(*train_words(results_dir, f"budget.frames={budget}", "resume=true", *words))
+    assert command.ends() == 0, command.printed
+    assert load_run(folder).runs["end_reason"].item() == "budget"
+
+
+def _roles_here() -> int:
+    """Threads of this process that are inside a role's task."""
+    return sum(
+        any(frame.name == "run_role" for frame in traceback.extract_stack(top))
+        for top in sys._current_frames().values()
+    )

@@ -1,0 +1,244 @@
+"""Fleets on real clusters: equal to the same roles wired by hand, and what becomes of them when hosts are killed."""
+
+import functools
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.cluster.coordinator import Coordinator
+from pipeline.cluster.placement import Placement, place
+from pipeline.cluster.session import Session, open_session
+from pipeline.errors import RemoteLostError, RoleFailedError
+from pipeline.optimizers import AdaGradConfig, AdamConfig, OptimizerConfig, RMSPropConfig
+from pipeline.param_server.config import ParamServerConfig
+from pipeline.param_server.snapshot import ServerSnapshot
+from pipeline.replay.config import ReplayConfig
+from pipeline.roles.bundle import BundleSpec
+from pipeline.roles.progress import RoleProgress
+from pipeline.rows import Row
+from pipeline.topologies.bundled import Fleet, FleetSpec, demands
+from pipeline.topologies.config import TopologyConfig
+from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
+from tests.roles.wiring import Wired, bundle_spec, first_server
+
+BUNDLES = ("bundle-0", "bundle-1")
+OPTIMIZERS: list[OptimizerConfig] = [
+    AdaGradConfig(kind="adagrad", learning_rate=1e-3, epsilon=1e-6, initial_accumulator=0.0),
+    RMSPropConfig(kind="rmsprop", learning_rate=2.5e-4, decay=0.95, epsilon=1e-5),
+    AdamConfig(kind="adam", learning_rate=1e-4, beta1=0.9, beta2=0.999, epsilon=1e-8),
+]
+NUM_STEPS = 200
+_BATCH_OF_8 = ReplayConfig(capacity=2_000, min_transitions=64, batch_size=8)
+
+
+def small_bundle(**changes: Any) -> BundleSpec:
+    """A bundle whose target network is renewed every 10 updates."""
+    server = ParamServerConfig(1, None, 10, "float32", 10.0)
+    return bundle_spec(**{"replay": _BATCH_OF_8, "param_server": server} | changes)
+
+
+@functools.cache
+def wired_by_hand(optimizer: OptimizerConfig) -> tuple[ServerSnapshot, RoleProgress]:
+    """The same bundle after NUM_STEPS, in one thread and without Dask."""
+    wired = Wired(small_bundle(), optimizer)
+    return wired.run(NUM_STEPS), wired.bundle.progress()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_leaks() -> Iterator[None]:
+    before = set(child_processes())
+    yield
+    wait_until(lambda: set(child_processes()) <= before, "no child process is left")
+
+
+@pytest.fixture(scope="module")
+def threads_session(nothing_leaks: None) -> Iterator[Session]:
+    with open_session(cluster_config("threads"), num_hosts=2, threads_per_host=1) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def processes_session(nothing_leaks: None) -> Iterator[Session]:
+    with open_session(cluster_config("processes"), num_hosts=2, threads_per_host=1) as session:
+        yield session
+
+
+class Run:
+    """A fleet, its coordinator, and what it wrote."""
+
+    def __init__(self, session: Session, coordinator: Coordinator, fleet: Fleet, placement: Placement) -> None:
+        self.session = session
+        self.coordinator = coordinator
+        self.fleet = fleet
+        self.placement = placement
+        self.rows: list[Row] = []
+
+    def steps_of(self, role: str) -> int:
+        """Agent steps that a role has told of."""
+        progress = self.coordinator.progress().get(role)
+        return 0 if progress is None else progress.num_steps
+
+    def supervise_until(self, num_sentences: int) -> list[str]:
+        """The first sentences that the fleet has to say."""
+        said: list[str] = []
+
+        def enough() -> bool:
+            said.extend(self.fleet.supervise())
+            return len(said) >= num_sentences
+
+        wait_until(enough, f"the fleet said {num_sentences} sentences")
+        return said
+
+
+@contextmanager
+def fleet_on(
+    session: Session,
+    bundle: BundleSpec,
+    optimizer: OptimizerConfig = OPTIMIZERS[0],
+    num_bundles: int = 1,
+    shards: str = "beside",
+    max_restarts: int = 1,
+) -> Iterator[Run]:
+    """A started fleet; it is stopped and forgotten afterwards."""
+    wanted = demands(TopologyConfig("bundled", num_bundles, 4, shards, 1), bundle.param_server.num_shards, 0, 0)
+    placement = place(wanted, session.offers())
+    bundle = replace(bundle, place=replace(bundle.place, num_actors=num_bundles))
+    spec = FleetSpec(num_bundles, bundle, optimizer, tuple(wanted), 30.0, max_restarts)
+    # A run of its own on a session that is shared.
+    session.run_id = uuid.uuid4().hex[:8]
+    rows: list[Row] = []
+    with Coordinator(session.client, session.run_id, rows.extend) as coordinator:
+        run = Run(session, coordinator, Fleet(session, coordinator, spec, placement), placement)
+        run.rows = rows
+        run.fleet.start(first_server(bundle), {})
+        try:
+            yield run
+        finally:
+            coordinator.stop_roles()
+            run.fleet.abandon(LIMIT_SECONDS)
+            run.fleet.release()
+
+
+def assert_equal(ours: ServerSnapshot, by_hand: ServerSnapshot) -> None:
+    assert ours.versions == by_hand.versions
+    assert ours.target_versions == by_hand.target_versions
+    np.testing.assert_array_equal(ours.params, by_hand.params)
+    np.testing.assert_array_equal(ours.target, by_hand.target)
+    assert ours.slots.keys() == by_hand.slots.keys()
+    for name, slot in ours.slots.items():
+        np.testing.assert_array_equal(slot, by_hand.slots[name], err_msg=name)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda o: o.kind)
+@pytest.mark.parametrize(
+    ("kind", "shards"),
+    [("threads", "beside"), ("processes", "beside"), ("processes", "apart")],
+    ids=["threads", "processes", "processes apart"],
+)
+def test_one_bundle_and_one_shard_equal_the_same_roles_wired_by_hand_bit_for_bit(
+    kind: str, shards: str, optimizer: OptimizerConfig, request: pytest.FixtureRequest
+) -> None:
+    session: Session = request.getfixturevalue(f"{kind}_session")
+    with fleet_on(session, small_bundle(max_steps=NUM_STEPS), optimizer, shards=shards) as run:
+        last = run.fleet.collect(LIMIT_SECONDS)["bundle-0"]
+        server = run.fleet.snapshot()
+    by_hand, progress = wired_by_hand(optimizer)
+    assert_equal(server, by_hand)
+    assert server.version > 30 and 0 < server.target_versions[0] < server.version
+    assert last._replace(wall_seconds=0) == progress._replace(wall_seconds=0)
+
+
+def test_three_shards_over_two_bundles_hosts_hold_one_vector(threads_session: Session) -> None:
+    bundle = small_bundle(param_server=ParamServerConfig(3, None, 10, "float32", 10.0))
+    with fleet_on(threads_session, bundle, num_bundles=2) as run:
+        assert [run.placement[f"shard-{i}"] for i in range(3)] == [run.placement[f"bundle-{i % 2}"] for i in range(3)]
+        wait_until(lambda: min(run.steps_of("bundle-0"), run.steps_of("bundle-1")) > 100, "both bundles learn")
+        assert run.fleet.supervise() == [] and not run.fleet.finished()
+        run.coordinator.stop_roles()
+        last = run.fleet.collect(LIMIT_SECONDS)
+        run.coordinator.finish(LIMIT_SECONDS)
+        snapshot = run.fleet.snapshot()
+    assert run.fleet.finished()
+    assert set(snapshot.versions) == {sum(progress.num_updates for progress in last.values())}
+    assert snapshot.params.shape == first_server(bundle).params.shape
+
+
+def test_a_fleet_goes_on_from_a_snapshot_with_another_number_of_shards(threads_session: Session) -> None:
+    by_hand, _ = wired_by_hand(OPTIMIZERS[0])
+    bundle = small_bundle(param_server=ParamServerConfig(3, None, 10, "float32", 10.0), max_steps=0)
+    before = RoleProgress(NUM_STEPS, 0, by_hand.version, 0.5, 0, 12.0)
+    with fleet_on(threads_session, bundle) as run:
+        run.fleet.collect(LIMIT_SECONDS)
+        run.fleet.release()
+        run.fleet.start(by_hand, {"bundle-0": before})
+        last = run.fleet.collect(LIMIT_SECONDS)["bundle-0"]
+        server = run.fleet.snapshot()
+    assert server.versions == by_hand.versions * 3
+    assert_equal(server._replace(versions=by_hand.versions, target_versions=by_hand.target_versions), by_hand)
+    assert last.num_steps == NUM_STEPS and last.wall_seconds >= 12.0
+
+
+def test_a_bundle_s_own_error_ends_the_run_with_its_words(threads_session: Session) -> None:
+    too_small = ReplayConfig(capacity=8, min_transitions=64, batch_size=32)
+    with (
+        fleet_on(threads_session, small_bundle(replay=too_small)) as run,
+        pytest.raises(RoleFailedError, match=r"bundle-0 failed: .*capacity=8"),
+    ):
+        run.supervise_until(1)
+
+
+@contextmanager
+def two_bundles_and_a_shard_apart(max_restarts: int = 1) -> Iterator[Run]:
+    """Each role in a process of its own, and no process to spare."""
+    with (
+        open_session(cluster_config("processes"), num_hosts=3, threads_per_host=1) as session,
+        fleet_on(session, small_bundle(), num_bundles=2, shards="apart", max_restarts=max_restarts) as run,
+    ):
+        wait_until(lambda: min(run.steps_of(role) for role in BUNDLES) > 100, "both bundles learn")
+        yield run
+
+
+def test_bundles_that_were_killed_with_their_hosts_go_on_where_they_were_as_soon_as_there_are_hosts() -> None:
+    with two_bundles_and_a_shard_apart() as run:
+        before = {role: (run.placement[role].address, run.steps_of(role)) for role in BUNDLES}
+        for address, _ in before.values():
+            kill_host(run.session, address)
+        said = run.supervise_until(2)
+        assert not run.fleet.finished()
+        for sentence, (role, (address, _)) in zip(said, before.items(), strict=True):
+            assert sentence.startswith(f"{role} was lost (its host {address} is gone) and started again on tcp://")
+        wait_until(lambda: all(run.steps_of(role) > before[role][1] + 50 for role in BUNDLES), "both play on")
+        assert run.fleet.supervise() == []
+        run.coordinator.stop_roles()
+        last = run.fleet.collect(LIMIT_SECONDS)
+        assert all(last[role].num_steps > before[role][1] for role in BUNDLES)
+
+
+def test_a_run_can_end_while_a_bundle_waits_for_a_host() -> None:
+    with two_bundles_and_a_shard_apart() as run:
+        kill_host(run.session, run.placement["bundle-1"].address)
+        run.fleet.supervise()
+        known = run.coordinator.progress()["bundle-1"]
+        run.coordinator.stop_roles()
+        last = run.fleet.collect(LIMIT_SECONDS)
+        assert last["bundle-1"] == known and last["bundle-0"].num_steps > 100
+
+
+@pytest.mark.slow
+def test_a_bundle_that_is_lost_too_often_ends_the_run() -> None:
+    with two_bundles_and_a_shard_apart(max_restarts=0) as run:
+        kill_host(run.session, run.placement["bundle-1"].address)
+        with pytest.raises(RoleFailedError, match=r"bundle-1 was lost 1 times, the last time because its host .* gone"):
+            run.supervise_until(1)
+
+
+def test_a_shard_that_was_killed_with_its_host_ends_the_fleet() -> None:
+    with two_bundles_and_a_shard_apart() as run:
+        kill_host(run.session, run.placement["shard-0"].address)
+        with pytest.raises(RemoteLostError, match=r"shard-0 is lost with its host|shard-0: its host is gone"):
+            run.supervise_until(1)
