@@ -39,8 +39,8 @@ $(READY): pyproject.toml
 	@touch $@
 
 .PHONY: train
-train: setup ## train Gorila for a short while on this machine, ends with its table; ARGS="game=Breakout seed=1"
-	@$(PY) -m pipeline.train experiment=gorila $(ARGS)
+train: setup ## train Gorila on Breakout for some minutes, ends with its table; ARGS="seed=1"
+	@$(PY) -m pipeline.train experiment=gorila_quick game=Breakout $(ARGS)
 
 .PHONY: test
 test: setup ## run the tests, without those marked slow; ARGS="tests/replay"
