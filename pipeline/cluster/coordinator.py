@@ -72,7 +72,7 @@ class Coordinator:
             self._publish_control()
 
     def let_roles_run(self, progress: Mapping[str, RoleProgress]) -> None:
-        """Take a stop back, before roles are started again where `progress` says."""
+        """Roles are about to start where `progress` says: a stop of an earlier generation is taken back."""
         with self._lock:
             self._inbox.progress = dict(progress)
         self._stop = False

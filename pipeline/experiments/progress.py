@@ -33,6 +33,7 @@ class RunProgress:
         self._scores: deque[float] = deque(maxlen=_RECENT_EPISODES)
         self._staleness = 0.0
         self._samples: deque[tuple[float, int, int]] = deque()
+        self._known_roles: set[str] = set()
         self._first: tuple[float, float] | None = None
         self._line_at = time.monotonic()
         self._bar = Progress(
@@ -64,6 +65,11 @@ class RunProgress:
 
     def show(self, roles: Mapping[str, RoleProgress]) -> None:
         """Show where the run is."""
+        if roles.keys() != self._known_roles:
+            # A role that is heard of for the first time brings steps that were not made just now.
+            self._known_roles = set(roles)
+            self._samples.clear()
+            self._first = None
         num_steps = sum(role.num_steps for role in roles.values())
         version = max((role.version for role in roles.values()), default=0)
         epsilon = max((role.epsilon for role in roles.values()), default=1.0)

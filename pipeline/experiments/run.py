@@ -170,6 +170,7 @@ class _Run:
             spec = fleet_spec(self._config, self._plan.demands, generation)
             fleet = Fleet(self._session, coordinator, spec, self._plan.placement)
             try:
+                coordinator.let_roles_run(start.progress)
                 fleet.start(start.server, start.progress)
                 reason = self._watch(fleet, coordinator, generation)
                 coordinator.stop_roles()
@@ -208,7 +209,6 @@ class _Run:
         self._folder.close()
         discarded = self._folder.discard_rows_after(start.wall_seconds)
         self._plan = self._plan_again()
-        coordinator.let_roles_run(start.progress)
         self._progress.say(
             f"{why}; all roles go back to the checkpoint of update {start.server.version:,}, "
             f"{discarded} newer rows set aside in discarded/"

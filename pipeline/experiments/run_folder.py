@@ -49,6 +49,12 @@ class RunFolder:
         for file in touched:
             file.flush()
 
+    def write_headers(self) -> None:
+        """Make the files that are not there yet, so that no rows and no file are told apart."""
+        for row_type in ROW_FILES:
+            self._file(row_type)
+        self.close()
+
     def read_run(self) -> dict[str, Any]:
         """What `run.json` says; empty if there is none."""
         path = self.path / _RUN
@@ -135,6 +141,7 @@ def open_folder(config: RunConfig) -> RunFolder:
         # Killed before its first checkpoint: nothing to go on from, so it begins again, and its rows are set aside.
         folder.discard_rows_after(-1.0)
     (path / _CONFIG).write_text(to_yaml(config))
+    folder.write_headers()
     return folder
 
 

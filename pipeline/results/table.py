@@ -91,7 +91,8 @@ def as_rich(table: pd.DataFrame, title: str) -> Table:
     """A `game_table` for a terminal of 80 columns; source, frames and protocol of our rows stand in the notes below."""
     cells = _cells(table)
     ours = [
-        f"{row['agent']}: {row['source']}, protocol {row['protocol']}, {row['training frames']} training frames."
+        f"{row['agent']}: {row['source']}, protocol {row['protocol']}"
+        + ("." if row["agent"] == OUR_RANDOM_PLAYER else f", {row['training frames']} training frames.")
         for row in cells
         if row["source"].startswith("run ")
     ]

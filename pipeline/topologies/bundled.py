@@ -107,7 +107,7 @@ class Fleet:
             self._shard_futures.append(future)
             self._shards.append(self._address_of(hosted_name, future))
         for role in self._bundles:
-            self._start_bundle(role, before.get(role))
+            self._start_bundle(role, before)
 
     def supervise(self) -> list[str]:
         """Look after all roles once; returns what happened, in sentences.
@@ -172,14 +172,15 @@ class Fleet:
         except TimeoutError as error:
             raise RemoteLostError(f"{name} was not created within {self._timeout_seconds:g} s") from error
 
-    def _start_bundle(self, role: str, before: RoleProgress | None) -> None:
+    def _start_bundle(self, role: str, before: Mapping[str, RoleProgress]) -> None:
         self._attempts[role] = self._attempts.get(role, 0) + 1
         place = replace(
             self._spec.bundle.place,
             role=role,
             index=self._bundles.index(role),
-            num_steps_before=0 if before is None else before.num_steps,
-            wall_seconds_before=0.0 if before is None else before.wall_seconds,
+            num_steps_before=before[role].num_steps if role in before else 0,
+            # The run's time, not the role's own: no row may seem older than the checkpoint that it goes on from.
+            wall_seconds_before=max((progress.wall_seconds for progress in before.values()), default=0.0),
         )
         # Generations do not share attempt numbers: late rows of an old one must not close the gaps of a new one.
         attempt = self._spec.bundle.generation * 1000 + self._attempts[role]
@@ -227,5 +228,5 @@ class Fleet:
         return [self._restart_bundle(role, reason) for role, reason in lost.items()]
 
     def _restart_bundle(self, role: str, reason: str) -> str:
-        self._start_bundle(role, self._coordinator.progress().get(role))
+        self._start_bundle(role, self._coordinator.progress())
         return f"{role} was lost ({reason}) and started again on {self._placement[role].address} with an empty replay"

@@ -13,7 +13,7 @@ from pipeline.experiments.config_tree import from_yaml
 from pipeline.experiments.run_folder import RunFolder, check_folder, folder_path, open_folder
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run
-from pipeline.rows import EpisodeRow, EvaluationRow, UpdateRow
+from pipeline.rows import ROW_FILES, EpisodeRow, EvaluationRow, UpdateRow
 from tests.experiments.smoke_runs import smoke_config
 
 EPISODE = EpisodeRow("bundle-0", 3, 100, 800, 12.0, 50, False, 0.5, 7, 1.25)
@@ -49,7 +49,8 @@ def test_overwrite_deletes_the_old_run(tmp_path: Path) -> None:
     folder.write([EPISODE])
     folder.close()
     folder = open_folder(smoke_config(tmp_path, "overwrite=true"))
-    assert [path.name for path in folder.path.iterdir()] == ["config.yaml"]
+    assert {path.name for path in folder.path.iterdir()} == {"config.yaml", *ROW_FILES.values()}
+    assert [len((folder.path / name).read_text().splitlines()) for name in ROW_FILES.values()] == [1, 1, 1]
 
 
 def test_a_resume_with_other_settings_is_refused_with_both_values(tmp_path: Path) -> None:
@@ -137,4 +138,4 @@ def test_run_json_is_replaced_whole(tmp_path: Path) -> None:
     folder.write_run({"end_reason": None})
     folder.write_run({"end_reason": "budget"})
     assert folder.read_run() == {"end_reason": "budget"}
-    assert [path.name for path in sorted(folder.path.iterdir())] == ["config.yaml", "run.json"]
+    assert {path.name for path in folder.path.iterdir()} == {"config.yaml", "run.json", *ROW_FILES.values()}
