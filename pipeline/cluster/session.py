@@ -41,7 +41,7 @@ _SETTINGS = {
     # A call to a host that was killed since the last one fails after this.
     "distributed.comm.timeouts.connect": "10s",
     # Dask's own value has every array over 128 kB mapped anew, page by page, and roles make the same arrays in each
-    # update; `benchmarks/server_wire.py` shows what that costs. None leaves glibc to adapt by itself.
+    # update. None leaves glibc to adapt by itself; `docs/running.md` has what was measured.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
 }
 

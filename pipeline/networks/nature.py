@@ -90,7 +90,8 @@ def _layer(name: str, weight_shape: tuple[int, ...]) -> list[ParameterShape]:
 
 
 def _as_image(observations: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    # (B, K, H, W, 3) -> (B, 3K, H, W). Reordering bytes first and widening afterwards is twice as fast as in one call.
+    # (B, K, H, W, 3) -> (B, 3K, H, W). Reordering bytes first and widening to bfloat16 afterwards took half as long as
+    # one call.
     if observations.dim() == 5:
         observations = observations.permute(0, 1, 4, 2, 3).flatten(1, 2)
     return observations.contiguous(memory_format=torch.channels_last).to(dtype)
