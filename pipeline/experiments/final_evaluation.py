@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 from pipeline.cluster.session import Session, Task
+from pipeline.errors import RoleFailedError
 from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.config import RunConfig
 from pipeline.results.load import load_run
@@ -21,8 +22,11 @@ _TICK_SECONDS = 0.25
 def evaluate(
     session: Session, config: RunConfig, end: Checkpoint, interrupt: threading.Event, folder: Path
 ) -> list[Row]:
-    """Rows of all games; those of the random player only if the folder has none yet. Empty if interrupted."""
-    hosts = list(session.hosts)
+    """Rows of all games; those of the random player only if the folder has none yet. Empty if interrupted.
+
+    Raises RoleFailedError when a host is lost meanwhile: Dask would wait for its task for ever.
+    """
+    hosts = sorted(session.present_hosts())
     spec = EvaluatorSpec(
         game=config.game,
         seed=config.seed,
@@ -43,4 +47,10 @@ def evaluate(
         if interrupt.wait(_TICK_SECONDS):
             session.client.cancel(tasks)
             return []
+        if lost := {hosts[0], hosts[-1]} - session.present_hosts():
+            session.client.cancel(tasks)
+            raise RoleFailedError(
+                f"{', '.join(sorted(lost))} was lost during the final evaluation; training is saved, and resume=true "
+                "plays the evaluation again"
+            )
     return [row for task in tasks for row in task.result()]

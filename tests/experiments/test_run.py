@@ -20,7 +20,8 @@ from pipeline.results.load import load_run
 from tests.experiments.smoke_runs import smoke_config
 from tests.roles.wiring import Wired
 
-FRAMES = 2_400
+FRAMES = 12_000
+"""Emulator frames: long enough that both bundles have started and finished games, whichever host is slow."""
 
 
 class Finished(NamedTuple):
