@@ -17,6 +17,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from pipeline.types import Float32Array
+
 Figure = float | int | str
 
 
@@ -65,6 +67,17 @@ def alternate(
 def median_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float:
     """Median over the rounds of the ratio within each round: slow drift of the machine cancels."""
     return statistics.median(a / b for a, b in zip(numerators, denominators, strict=True))
+
+
+class Copy:
+    """A float32 vector that parameters are pulled into."""
+
+    def __init__(self, num_params: int) -> None:
+        self._flat = np.zeros(num_params, np.float32)
+
+    def load_slice(self, start: int, values: Float32Array) -> None:
+        """Copy one slice."""
+        self._flat[start : start + len(values)] = values
 
 
 def _commit() -> str:

@@ -10,7 +10,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("optimizer_step", "replay_sampling", "replay_share", "actor_stepping", "server_wire", "gorila_scaling")
+NAMES = (
+    "optimizer_step",
+    "replay_sampling",
+    "replay_share",
+    "actor_stepping",
+    "server_wire",
+    "replay_wire",
+    "gorila_scaling",
+    "replay_prioritised",
+)
 """Modules of this package, quick ones first."""
 
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+import torch
 from ale_py.vector_env import AtariVectorEnv
 from gymnasium.vector import AutoresetMode
 
@@ -23,30 +24,31 @@ from pipeline.envs.atari import AtariLanes
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import compose
-from pipeline.experiments.plan import shapes_of
+from pipeline.experiments.plan import network_of
 from pipeline.games import rom_name
 from pipeline.interfaces import RowSink
 from pipeline.networks import compute
-from pipeline.networks.nature import num_parameters
 from pipeline.networks.replica import Replica
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot
-from pipeline.replay.uniform import UniformReplay
+from pipeline.replay.memory import ReplayMemory
 from pipeline.roles.actor import Actor, ActorPlace
 from pipeline.roles.follower import Follower
 from pipeline.rows import Row
 from pipeline.types import Int64Array, LaneStep
 
-ALWAYS_RANDOM = ExplorationConfig(initial_epsilon=1.0, final_epsilon=1.0, decay_updates=1, actor_spread=0.0)
+CAPACITY = 50_000
+"""Agent steps of the replay, full from the start."""
+ALWAYS_RANDOM = ExplorationConfig(initial_epsilon=1.0, final_epsilon=1.0, decay_updates=1, lane_spread=0.0)
 
 
 def main(
     threads: tuple[int, ...] = (1, 2), num_rounds: int = 200, steps_per_round: int = 5, num_lanes: int = 16
 ) -> None:
     """Print one JSON line for each number of emulator threads."""
-    config = compose(["experiment=dqn", "game=Pong", "replay.capacity=50_000", f"topology.num_lanes={num_lanes}"])
+    config = compose(["experiment=dqn", "game=Pong", f"replay.capacity={CAPACITY}", f"topology.num_lanes={num_lanes}"])
     for num_threads in threads:
         variants = {
             name: _steps_per_second(make(config, num_threads), steps_per_round)
@@ -66,24 +68,33 @@ def main(
 def actor_step(config: RunConfig, num_threads: int) -> Callable[[], int]:
     """A random actor's `step`, which returns the agent steps that it made."""
     environment, num_lanes = config.environment, config.topology.num_lanes
-    shapes = shapes_of(config)
-    params = np.zeros(num_parameters(shapes), np.float32)
+    network = network_of(config)
+    params = np.zeros(network.num_parameters, np.float32)
     shard = ParameterShard(ShardSnapshot(0, params, 0, params, {}), config.optimizer, config.param_server, generation=1)
     client = ParamClient([DirectShard(shard)], ParamLayout(params.size, 1), "benchmark", 1, config.param_server)
     device = compute.resolve_device("cpu")
-    replica = Replica(shapes, compute.resolve_precision("auto", device), device)
-    replay = UniformReplay(
-        config.replay, num_lanes, environment.frame_shape, environment.stack, 0.99, np.random.default_rng(0)
+    replica = Replica(network, compute.resolve_precision("auto", device), device)
+    replay = ReplayMemory(
+        config.replay,
+        num_writers=1,
+        num_lanes=num_lanes,
+        frame_shape=environment.frame_shape,
+        stack=environment.stack,
+        discount=0.99,
+        n_step=1,
+        rng=np.random.default_rng(0),
     )
     _fill(replay, config)
     return Actor(
         ActorPlace("bundle-0", 0, 1, 0, 0.0),
         AtariLanes(config.game, environment, num_lanes, num_threads),
         Follower(replica, client),
+        1,
         ALWAYS_RANDOM,
         replay,
         _NoRows(),
         _action_rng(),
+        torch.Generator(),
         _seeds(num_lanes),
     ).step
 
@@ -143,7 +154,7 @@ def _bare_environment(game: str, environment: EnvironmentConfig, num_lanes: int,
     )
 
 
-def _fill(replay: UniformReplay, config: RunConfig) -> None:
+def _fill(replay: ReplayMemory, config: RunConfig) -> None:
     num_lanes = config.topology.num_lanes
     blank = LaneStep(
         frame_tm1=np.zeros((num_lanes, *config.environment.frame_shape), np.uint8),
@@ -153,7 +164,7 @@ def _fill(replay: UniformReplay, config: RunConfig) -> None:
         r_t=np.zeros(num_lanes, np.float32),
         continues_t=np.ones(num_lanes, np.float32),
     )
-    for _ in range(config.replay.capacity // num_lanes):
+    for _ in range(CAPACITY // num_lanes):
         replay.add(blank)
 
 

@@ -26,17 +26,19 @@ from benchmarks import alternate, median_ratio, report
 from pipeline import seeding
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import compose
-from pipeline.experiments.plan import make_plan, shapes_of
+from pipeline.experiments.plan import make_plan, network_of
 from pipeline.experiments.run import fleet_spec, train
 from pipeline.interfaces import RowSink
-from pipeline.networks.nature import initial_parameters
 from pipeline.optimizers import OptimizerConfig
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot
 from pipeline.results.load import load_run
-from pipeline.roles.bundle import UPDATES_PER_ROW, Bundle, BundleSpec
+from pipeline.roles.bundle import Bundle
+from pipeline.roles.parts import UPDATES_PER_ROW
+from pipeline.roles.spec import RoleSpec
 from pipeline.rows import Row, UpdateRow
 from pipeline.topologies.bundled import bundle_name
+from pipeline.topologies.systems import num_actors
 from pipeline.types import Float32Array
 
 STEADY = [
@@ -96,10 +98,10 @@ def _run(config: RunConfig, admitted: list[float]) -> float:
 
 
 def _run_without_server(config: RunConfig, bundle_steps: int) -> float:
-    spec = fleet_spec(config, make_plan(config).demands, generation=1).bundle
+    spec = fleet_spec(config, make_plan(config).demands, generation=1).role
     spec = replace(spec, max_steps=bundle_steps, param_server=replace(spec.param_server, num_shards=1))
-    params = initial_parameters(shapes_of(config), seeding.stream(config.seed, "parameters"))
-    stop, sinks = threading.Event(), [_Rows() for _ in range(config.topology.num_bundles)]
+    params = network_of(config).initial_parameters(seeding.stream(config.seed, "parameters"))
+    stop, sinks = threading.Event(), [_Rows() for _ in range(num_actors(config.topology))]
     loops = [
         threading.Thread(target=_loop, args=(_placed(spec, index), config.optimizer, params, rows, stop))
         for index, rows in enumerate(sinks)
@@ -111,12 +113,12 @@ def _run_without_server(config: RunConfig, bundle_steps: int) -> float:
     return _steps_per_second(pd.DataFrame([row for sink in sinks for row in sink.updates]), config)
 
 
-def _placed(spec: BundleSpec, index: int) -> BundleSpec:
-    return replace(spec, place=replace(spec.place, role=bundle_name(index), index=index), sender=bundle_name(index))
+def _placed(spec: RoleSpec, index: int) -> RoleSpec:
+    return replace(spec, place=replace(spec.place, role=bundle_name(index), index=index))
 
 
 def _loop(
-    spec: BundleSpec, optimizer: OptimizerConfig, params: Float32Array, rows: RowSink, stop: threading.Event
+    spec: RoleSpec, optimizer: OptimizerConfig, params: Float32Array, rows: RowSink, stop: threading.Event
 ) -> None:
     shard = ParameterShard(ShardSnapshot(0, params, 0, params, {}), optimizer, spec.param_server, spec.generation)
     bundle = Bundle(spec, [DirectShard(shard)], rows)
@@ -140,9 +142,9 @@ def _steps_per_second(updates: pd.DataFrame, config: RunConfig) -> float:
     """Sum over the bundles of the steps between their first and last row, by the time between these."""
     rows = updates.groupby("role")[["total_frames", "wall_seconds"]]
     spans = rows.max() - rows.min()
-    if len(spans) < config.topology.num_bundles or spans["wall_seconds"].min() <= 0:
+    if len(spans) < num_actors(config.topology) or spans["wall_seconds"].min() <= 0:
         raise ValueError(f"a bundle made less than two rows of {UPDATES_PER_ROW} updates: raise bundle_steps")
-    frames_per_step = config.environment.frame_skip * config.topology.num_bundles  # rows count frames of all bundles
+    frames_per_step = config.environment.frame_skip * num_actors(config.topology)  # rows count frames of all bundles
     return float((spans["total_frames"] / frames_per_step / spans["wall_seconds"]).sum())
 
 

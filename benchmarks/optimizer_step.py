@@ -6,7 +6,7 @@ A step reads and writes params, gradient and slots: some 20 to 50 MB, more than 
 import numpy as np
 import torch
 
-from benchmarks import median_seconds, report
+from benchmarks import Copy, median_seconds, report
 from pipeline.optimizers import AdaGradConfig, AdamConfig, OptimizerConfig, RMSPropConfig, make_optimizer
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.config import WIRE_DTYPES, ParamServerConfig
@@ -46,13 +46,27 @@ def step_optimizer(config: OptimizerConfig, params: Float32Array, gradient: Floa
     report("optimizer_step", optimizer=config.kind, num_params=params.size, step_ms=seconds * 1e3)
 
 
+def server_config(wire_dtype: str) -> ParamServerConfig:
+    """One shard without guards or intervals, and no target network within a benchmark."""
+    return ParamServerConfig(
+        num_shards=1,
+        max_staleness=None,
+        target_period_updates=10**9,
+        wire_dtype=wire_dtype,
+        actor_pull_every_steps=1,
+        learner_pull_every_updates=1,
+        push_every_updates=1,
+        overlap=False,
+        timeout_seconds=60.0,
+    )
+
+
 def cross_wire(wire_dtype: str, params: Float32Array, gradient: Float32Array, num_calls: int) -> None:
     """Both directions of the wire, and a client's pull of a new version with the push that makes the next one."""
-    config = ParamServerConfig(
-        num_shards=1, max_staleness=None, target_period_updates=10**9, wire_dtype=wire_dtype, timeout_seconds=10.0
-    )
+    config = server_config(wire_dtype)
     shard = ParameterShard(ShardSnapshot(0, params, 0, params, {}), OPTIMIZERS[0], config, generation=1)
     client = ParamClient([DirectShard(shard)], ParamLayout(params.size, 1), "benchmark", 1, config)
+    copy = Copy(params.size)
     wire = encode(gradient, wire_dtype)
     report(
         "parameter_wire",
@@ -60,7 +74,7 @@ def cross_wire(wire_dtype: str, params: Float32Array, gradient: Float32Array, nu
         num_params=params.size,
         encode_ms=median_seconds(lambda: encode(gradient, wire_dtype), num_calls) * 1e3,
         decode_ms=median_seconds(lambda: decode(wire), num_calls) * 1e3,
-        adagrad_pull_push_ms=median_seconds(lambda: client.push(gradient, client.pull().versions), num_calls) * 1e3,
+        adagrad_pull_push_ms=median_seconds(lambda: client.push(gradient, client.pull(copy, ())), num_calls) * 1e3,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks import median_seconds, report
 from pipeline.replay.config import ReplayConfig
-from pipeline.replay.uniform import UniformReplay, memory_bytes
+from pipeline.replay.memory import ReplayMemory, memory_bytes
 from pipeline.types import LaneStep
 
 NUM_LANES = 16
@@ -28,20 +28,32 @@ def main(capacity: int = CAPACITY, num_calls: int = 300) -> None:
         replay = full_replay(batch_size, capacity)
         figures[f"sample_{batch_size}_microseconds"] = 1e6 * median_seconds(replay.sample, num_calls)
         figures["add_microseconds"] = 1e6 * median_seconds(partial(replay.add, step), num_calls)
-    report("replay_sampling", **figures, replay_bytes=memory_bytes(_config(32, capacity), NUM_LANES, FRAME_SHAPE))
+    report("replay_sampling", **figures, replay_bytes=memory_bytes(_config(32, capacity), 1, NUM_LANES, FRAME_SHAPE))
 
 
-def _config(batch_size: int, capacity: int) -> ReplayConfig:
-    return ReplayConfig(capacity=capacity, min_transitions=batch_size, batch_size=batch_size)
+def _config(batch_size: int, capacity: int, priority_exponent: float | None = None) -> ReplayConfig:
+    return ReplayConfig(
+        capacity=capacity,
+        capacity_bytes=None,
+        min_transitions=batch_size,
+        batch_size=batch_size,
+        priority_exponent=priority_exponent,
+        priority_floor=1e-6,
+        importance_exponent=0.4,
+        importance_updates=1,
+    )
 
 
-def full_replay(batch_size: int, capacity: int = CAPACITY) -> UniformReplay:
+def full_replay(
+    batch_size: int, capacity: int = CAPACITY, priority_exponent: float | None = None, n_step: int = 1
+) -> ReplayMemory:
     """A replay of 84 x 84 noise that has just become full."""
-    config = _config(batch_size, capacity)
-    replay = UniformReplay(config, NUM_LANES, FRAME_SHAPE, stack=4, discount=0.99, rng=np.random.default_rng(0))
-    rng = np.random.default_rng(2)
+    config = _config(batch_size, capacity, priority_exponent)
+    rng = np.random.default_rng(0)
+    replay = ReplayMemory(config, 1, NUM_LANES, FRAME_SHAPE, stack=4, discount=0.99, n_step=n_step, rng=rng)
+    noise = np.random.default_rng(2)
     for time in range(capacity // NUM_LANES):
-        replay.add(_step(rng, time))
+        replay.add(_step(noise, time))
     return replay
 
 

@@ -9,14 +9,15 @@ Not here: `sample()` alone, in a loop (`benchmarks.replay_sampling`).
 import statistics
 import time
 
+import torch
+
 from benchmarks import report, seconds
 from benchmarks.replay_sampling import full_replay
 from pipeline import seeding
 from pipeline.experiments.config_overrides import compose
-from pipeline.experiments.plan import shapes_of
+from pipeline.experiments.plan import network_of
 from pipeline.interfaces import TransitionSource
 from pipeline.networks import compute
-from pipeline.networks.nature import initial_parameters
 from pipeline.networks.replica import Replica
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.layout import ParamLayout
@@ -25,7 +26,7 @@ from pipeline.param_server.snapshot import ShardSnapshot
 from pipeline.roles.follower import Follower
 from pipeline.roles.learner import Learner
 from pipeline.roles.statistics import UpdateStatistics
-from pipeline.types import TransitionBatch
+from pipeline.types import Float32Array, Int64Array, TransitionBatch
 
 
 def main(num_updates: int = 500, capacity: int = 100_000, num_threads: int = 1) -> None:
@@ -35,19 +36,21 @@ def main(num_updates: int = 500, capacity: int = 100_000, num_threads: int = 1) 
     compute.set_compute_threads(num_threads)
     device = compute.resolve_device("cpu")
     dtype = compute.resolve_precision("auto", device)
-    shapes = shapes_of(config)
-    params = initial_parameters(shapes, seeding.stream(0, "parameters"))
+    network = network_of(config)
+    params = network.initial_parameters(seeding.stream(0, "parameters"))
     shard = ParameterShard(ShardSnapshot(0, params, 0, params, {}), config.optimizer, config.param_server, generation=1)
     client = ParamClient([DirectShard(shard)], ParamLayout(params.size, 1), "benchmark", 1, config.param_server)
     replay = _Timed(full_replay(config.replay.batch_size, capacity))
     learner = Learner(
         config.algorithm,
-        Follower(Replica(shapes, dtype, device), client),
-        Follower(Replica(shapes, dtype, device), client),
-        config.param_server.target_period_updates,
+        config.replay,
+        config.param_server,
+        Follower(Replica(network, dtype, device), client),
+        Follower(Replica(network, dtype, device), client),
         replay,
         client,
         UpdateStatistics("bundle-0", 0),
+        torch.Generator(),
     )
     num_warmup = max(num_updates // 10, 1)
     updates = [seconds(learner.step) for _ in range(num_warmup + num_updates)][num_warmup:]
@@ -79,6 +82,9 @@ class _Timed(TransitionSource):
         batch = self._replay.sample()
         self.sample_seconds.append(time.perf_counter() - start)
         return batch
+
+    def update_priorities(self, key: Int64Array, abs_error: Float32Array) -> None:
+        self._replay.update_priorities(key, abs_error)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks import alternate, median_ratio, report, seconds
-from benchmarks.optimizer_step import NUM_PARAMS
+from benchmarks import Copy, alternate, median_ratio, report, seconds
+from benchmarks.optimizer_step import NUM_PARAMS, server_config
 from pipeline.cluster.remotes import HostedShard, ShardAddress
 from pipeline.cluster.session import Session, open_session
 from pipeline.experiments.config_overrides import compose
@@ -41,7 +41,7 @@ def main(num_params: int = NUM_PARAMS, num_rounds: int = 300) -> None:
     cluster = compose(["game=Pong", "cluster=processes"]).cluster
     with open_session(cluster, num_hosts=2, threads_per_host=1) as session:
         for wire_dtype in WIRE_DTYPES:
-            measured = _measure(session, _config(wire_dtype), num_params, num_rounds)
+            measured = _measure(session, server_config(wire_dtype), num_params, num_rounds)
             medians = {f"{name}_ms": statistics.median(times) * 1e3 for name, times in measured.items()}
             push_pull = [push + pull for push, pull in zip(measured["push"], measured["pull"], strict=True)]
             report(
@@ -101,16 +101,16 @@ class _Caller:
     def __init__(self, shard: ShardHandle, config: ParamServerConfig, num_params: int) -> None:
         self._client = ParamClient([shard], ParamLayout(num_params, 1), "benchmark", 1, config)
         self._gradient = _values(num_params)
-        self._versions = self._client.pull().versions
+        self._copy = Copy(num_params)
+        self._versions = self._client.pull(self._copy, ())
 
     def push(self) -> None:
         (receipt,) = self._client.push(self._gradient, self._versions)
         assert receipt.admitted, receipt
 
     def pull(self) -> None:
-        params = self._client.pull()
-        assert params.changed, params.versions
-        self._versions = params.versions
+        before, self._versions = self._versions, self._client.pull(self._copy, self._versions)
+        assert self._versions > before, self._versions
 
 
 def _measure(session: Session, config: ParamServerConfig, num_params: int, num_rounds: int) -> dict[str, list[float]]:
@@ -126,12 +126,6 @@ def _measure(session: Session, config: ParamServerConfig, num_params: int, num_r
     )
     measured: dict[str, list[float]] = task.result()
     return measured
-
-
-def _config(wire_dtype: str) -> ParamServerConfig:
-    return ParamServerConfig(
-        num_shards=1, max_staleness=None, target_period_updates=10**9, wire_dtype=wire_dtype, timeout_seconds=60.0
-    )
 
 
 def _start(num_params: int) -> ShardSnapshot:

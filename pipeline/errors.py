@@ -61,6 +61,10 @@ class RemoteLostError(PipelineError):
     """The host of a remote is gone, and the remote's state with it."""
 
 
+class StarvedError(PipelineError):
+    """A role was held back by a replay for longer than it may be."""
+
+
 class DivergedError(PipelineError):
     """The loss is no finite number any more, and stays so: the parameters are lost to this run."""
 

@@ -1,16 +1,16 @@
 """What roles talk through. Roles know these and never dask; `cluster` and the tests provide them.
 
-Calling order of a learner: `source.pull()` -> `transitions.sample()` -> gradient -> `sink.push(gradient, versions)`.
-Calling order of an actor: `source.pull()` -> choose actions -> step the lanes -> `transitions.add(step)`.
+Calling order of a learner: `source.pull(...)` -> `transitions.sample()` -> gradient -> `sink.push(gradient, versions)`.
+Calling order of an actor: `source.pull(...)` -> choose actions -> step the lanes -> `transitions.add(step)`.
 
 Not here: how a call reaches another host (`cluster.remotes`), what a shard does with it (`param_server.shard`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from pipeline.rows import Row
-from pipeline.types import Float32Array, LaneStep, Params, Receipt, TransitionBatch, WireArray
+from pipeline.types import Float32Array, Int64Array, LaneStep, Receipt, TransitionBatch, UInt8Array, WireArray
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -44,6 +44,10 @@ class PulledSlice(NamedTuple):
     params: WireArray | None
 
 
+SliceLoader = Callable[[Float32Array], None]
+"""Copies a slice to where the caller wants it."""
+
+
 class ShardHandle(Protocol):
     """A parameter shard, here or on another host. Every method starts a call and returns at once."""
 
@@ -59,16 +63,38 @@ class ShardHandle(Protocol):
         """Ask for the target network's slice: a copy kept every `target_period_updates` updates."""
         ...
 
+    def read(self, known_version: int, load: SliceLoader) -> Call[int]:
+        """Like `pull`, for a caller that copies the slice: `load` gets it unless it is known, `result` is its version.
+
+        By `result` at the latest `load` was called, in the caller's thread.
+        """
+        ...
+
+    def overlapped(self) -> "ShardHandle":
+        """A handle whose `read` gives what the `read` before it asked for; itself where nothing has to travel."""
+        ...
+
+
+class ParamVector(Protocol):
+    """What a role copies parameters into."""
+
+    def load_slice(self, start: int, values: Float32Array) -> None:
+        """Copy `values` into the vector from number `start` on; they may change afterwards."""
+        ...
+
 
 class ParamSource(Protocol):
     """Where a role gets parameters from."""
 
-    def pull(self) -> Params:
-        """The newest parameters."""
+    def pull(self, into: ParamVector, known_versions: Sequence[int]) -> tuple[int, ...]:
+        """Bring the newest parameters into a vector that holds those of `known_versions`; returns their versions (S,).
+
+        Empty `known_versions`: it holds none. A slice whose version is known is not touched.
+        """
         ...
 
-    def pull_target(self) -> Params:
-        """The newest parameters of the target network."""
+    def pull_target(self, into: ParamVector, known_versions: Sequence[int]) -> tuple[int, ...]:
+        """Like `pull`, for the target network; versions are those of the parameters that it is a copy of."""
         ...
 
 
@@ -76,7 +102,14 @@ class GradientSink(Protocol):
     """Where a learner sends gradients to."""
 
     def push(self, gradient: Float32Array, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
-        """Send one whole gradient (P,), computed at the given shard versions; one receipt per shard."""
+        """Send one whole gradient (P,), computed at the given shard versions; one receipt per shard.
+
+        A sink that does not wait gives those of the gradient before; none for the first.
+        """
+        ...
+
+    def flush(self) -> tuple[Receipt, ...]:
+        """Wait for the receipts that are still to come; none if there are no such."""
         ...
 
 
@@ -98,6 +131,88 @@ class TransitionSource(Protocol):
     def sample(self) -> TransitionBatch:
         """One minibatch; its arrays are valid until the next call."""
         ...
+
+    def update_priorities(self, key: Int64Array, abs_error: Float32Array) -> None:
+        """Say how large the error of transitions (B,) of the last sample was; a uniform replay does not listen."""
+        ...
+
+
+class StepChunk(NamedTuple):
+    """Consecutive steps of one actor's lanes on their way to a global replay, T steps of E lanes in one message."""
+
+    writer: int
+    """Which of the shard's writers the actor is."""
+    attempt: int
+    """Counts the starts of that actor; only the newest may write."""
+    sequence: int
+    """Counts the chunks of this attempt from 1; each is stored at most once."""
+    steps: LaneStep
+    """Arrays as in LaneStep, with T in front."""
+
+
+class ReplayCounts(NamedTuple):
+    """Where a replay shard stands."""
+
+    num_transitions: int
+    """That can be sampled now."""
+    num_steps: int
+    """Agent steps ever added."""
+    num_batches: int
+    """Minibatches ever drawn."""
+    mass: float
+    """How often learners should draw from this shard rather than another."""
+
+
+class AddAnswer(NamedTuple):
+    """Answer to a chunk: stored, or held back by the rate limit, with the reason; then it is to be sent again."""
+
+    held_back: str
+    counts: ReplayCounts
+
+
+class SampleAnswer(NamedTuple):
+    """Answer to a learner: a minibatch, or None and the reason why it has to wait."""
+
+    batch: "FramedBatch | None"
+    held_back: str
+    counts: ReplayCounts
+
+
+class FramedBatch(NamedTuple):
+    """A TransitionBatch as it travels: both stacks of a transition share an array, and the frames that they share."""
+
+    stacks: UInt8Array
+    """(B, F, H, W[, 3]): the first K frames are s_tm1, the last K are s_t."""
+    a_tm1: Int64Array
+    r_t: Float32Array
+    discount_t: Float32Array
+    relative_chance: Float32Array
+    key: Int64Array
+
+
+class ReplayHandle(Protocol):
+    """A shard of the global replay, here or on another host. Every method starts a call and returns at once."""
+
+    def add(self, chunk: StepChunk) -> Call[AddAnswer]:
+        """Offer steps; what was held back has to be offered again."""
+        ...
+
+    def sample(self) -> Call[SampleAnswer]:
+        """Ask for a minibatch."""
+        ...
+
+    def update_priorities(self, key: Int64Array, abs_error: Float32Array) -> Call[None]:
+        """See TransitionSource.update_priorities."""
+        ...
+
+
+class Servers(NamedTuple):
+    """What a role talks to."""
+
+    shards: Sequence[ShardHandle]
+    """Of the parameter server, in shard order."""
+    replays: Sequence[ReplayHandle]
+    """Of the global replay; empty where each bundle has its own."""
 
 
 class RowSink(Protocol):

@@ -67,7 +67,9 @@ class UpdateRow:
     updates_per_second: float
     """Gradients of this role."""
     replay_transitions: int
-    """Transitions in this role's replay."""
+    """Transitions in this role's replay, or in the global one as far as it knows."""
+    waited_seconds: float
+    """Time that this role waited for minibatches of a global replay while it made this group."""
     wall_seconds: float
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 UInt8Array = npt.NDArray[np.uint8]
 Int64Array = npt.NDArray[np.int64]
 Float32Array = npt.NDArray[np.float32]
+Float64Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 WireArray = npt.NDArray[np.float32] | npt.NDArray[np.uint16]
 """What crosses a process border: float32, or bfloat16 carried as uint16."""
@@ -46,27 +47,15 @@ class TransitionBatch(NamedTuple):
     a_tm1: Int64Array
     """(B,)"""
     r_t: Float32Array
-    """(B,)"""
+    """(B,): reward of one step, or the discounted sum over the n steps between s_tm1 and s_t."""
     discount_t: Float32Array
-    """(B,): gamma where the return continues, 0.0 where it ends."""
+    """(B,): what the value of s_t counts: gamma ** steps between, 0.0 where the return ends before s_t."""
     s_t: UInt8Array
-    """Like s_tm1, one step later; meaningless where discount_t is 0."""
-
-
-class Params(NamedTuple):
-    """Parameters as a role gets them from the server. `flat` belongs to the source: read it, never write it."""
-
-    flat: Float32Array
-    """(P,) all parameters in the network's fixed order."""
-    versions: tuple[int, ...]
-    """Version of each shard's slice, in shard order: a pull may mix versions of different shards."""
-    changed: bool
-    """False when no shard had anything newer than the last pull."""
-
-    @property
-    def version(self) -> int:
-        """The oldest of the shards' versions: what the server's version is at least."""
-        return min(self.versions)
+    """Like s_tm1, n steps later, fewer where the episode is over before; meaningless where discount_t is 0."""
+    relative_chance: Float32Array
+    """(B,): chance of drawing this transition, times the number of transitions: 1.0 where all are equally likely."""
+    key: Int64Array
+    """(B,): names each transition to `TransitionSource.update_priorities`; its meaning is the replay's own."""
 
 
 class Receipt(NamedTuple):

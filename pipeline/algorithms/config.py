@@ -13,9 +13,9 @@ class ExplorationConfig:
     """Epsilon from update `decay_updates` on."""
     decay_updates: int
     """Server updates over which epsilon falls."""
-    actor_spread: float
-    """Exponent range of a different epsilon per actor (Horgan et al. 2018): actor i of n plays with
-    epsilon ** (1 + actor_spread * i / (n - 1)); 0.0: all actors alike."""
+    lane_spread: float
+    """Exponent range of a different epsilon per lane (Horgan et al. 2018): lane i of all n lanes of all actors plays
+    with epsilon ** (1 + lane_spread * i / (n - 1)); 0.0: all lanes alike."""
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
@@ -25,8 +25,8 @@ class ExplorationConfig:
                 found.append(f"{name}={getattr(self, name)} must lie in [0, 1]")
         if self.decay_updates < 1:
             found.append(f"decay_updates={self.decay_updates} must be at least 1")
-        if self.actor_spread < 0:
-            found.append(f"actor_spread={self.actor_spread} must be at least 0")
+        if self.lane_spread < 0:
+            found.append(f"lane_spread={self.lane_spread} must be at least 0")
         return found
 
 
@@ -36,6 +36,10 @@ class QLearningConfig:
 
     discount: float
     """Gamma."""
+    n_step: int
+    """Rewards summed before the target network's value is added (Sutton 1988); 1: DQN's one-step target."""
+    double: bool
+    """The online network chooses the next action, the target network values it (van Hasselt et al. 2016)."""
     max_abs_td_error: float | None
     """The derivative of the loss is clipped to this (Huber loss); None: plain squared error."""
     max_gradient_norm: float | None
@@ -53,6 +57,8 @@ class QLearningConfig:
         found = [f"exploration.{line}" for line in self.exploration.mistakes()]
         if not 0 <= self.discount <= 1:
             found.append(f"discount={self.discount} must lie in [0, 1]")
+        if self.n_step < 1:
+            found.append(f"n_step={self.n_step} must be at least 1")
         for name in ("max_abs_td_error", "max_gradient_norm", "outlier_deviations"):
             value = getattr(self, name)
             if value is not None and value <= 0:

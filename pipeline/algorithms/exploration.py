@@ -1,22 +1,26 @@
-"""Epsilon-greedy exploration: how large epsilon is, and which actions it gives.
+"""Epsilon-greedy exploration: how large epsilon is in each lane, and which actions it gives.
 
-Not here: the values that it is greedy in (`pipeline.networks`), epsilon in evaluation (`pipeline.evaluation.protocol`).
+Not here: the values that it is greedy in, and noise in them (`pipeline.networks`), epsilon in evaluation
+(`pipeline.evaluation.protocol`).
 """
 
 import numpy as np
 
 from pipeline.algorithms.config import ExplorationConfig
-from pipeline.types import Float32Array, Int64Array
+from pipeline.types import Float32Array, Float64Array, Int64Array
 
 
-def epsilon(config: ExplorationConfig, version: int, actor_index: int = 0, num_actors: int = 1) -> float:
-    """Chance of a random action after `version` server updates, for actor `actor_index` of `num_actors`.
+def lane_epsilons(
+    config: ExplorationConfig, version: int, num_lanes: int, actor_index: int = 0, num_actors: int = 1
+) -> Float64Array:
+    """(E,) float64: chance of a random action in each lane of one actor after `version` server updates.
 
     base = initial_epsilon + (final_epsilon - initial_epsilon) * min(version / decay_updates, 1)
-    epsilon = base ** (1 + actor_spread * actor_index / (num_actors - 1))
-    Schedule: Mnih et al. 2015, Methods; exponent: Horgan et al. 2018, section 4.1. A single actor has exponent 1.
+    epsilon[j] = base ** (1 + lane_spread * i / (n - 1)),  i = actor_index * E + j,  n = num_actors * E
+    Schedule: Mnih et al. 2015, Methods; exponent: Horgan et al. 2018, section 4.1. A lone lane has exponent 1.
     Departure: Mnih et al. 2015 count agent steps. Here it is server updates, the only clock that all actors share, and
-    epsilon stays at its initial value while the replays fill.
+    epsilon stays at its initial value while the replays fill. Horgan et al. 2018 have one game per actor; here the
+    lanes of all actors are numbered in one row.
     """
     if version < 0 or not 0 <= actor_index < num_actors:
         raise ValueError(
@@ -25,17 +29,21 @@ def epsilon(config: ExplorationConfig, version: int, actor_index: int = 0, num_a
     base = config.final_epsilon
     if version < config.decay_updates:
         base = config.initial_epsilon + (config.final_epsilon - config.initial_epsilon) * version / config.decay_updates
-    exponent = 1.0 if num_actors == 1 else 1.0 + config.actor_spread * actor_index / (num_actors - 1)
-    return float(base**exponent)
+    last = num_actors * num_lanes - 1
+    if config.lane_spread == 0.0 or last == 0:
+        return np.full(num_lanes, base)
+    lanes = np.arange(actor_index * num_lanes, (actor_index + 1) * num_lanes)
+    return np.power(base, 1.0 + config.lane_spread * lanes / last)
 
 
-def epsilon_greedy(q_values: Float32Array, epsilon: float, rng: np.random.Generator) -> Int64Array:
-    """One action per lane: with chance `epsilon` any action, all alike, else the one of the largest value.
+def epsilon_greedy(q_values: Float32Array, epsilons: Float64Array, rng: np.random.Generator) -> Int64Array:
+    """One action per lane: with the lane's chance any action, all alike, else the one of the largest value.
 
-    q_values (E, A); returns (E,) int64. Of equal largest values the first is taken. Lanes draw independently, and every
-    call draws the same amount from `rng`, whatever it chooses. Mnih et al. 2015, Methods, algorithm 1.
+    q_values (E, A), epsilons (E,); returns (E,) int64. Of equal largest values the first is taken. Lanes draw
+    independently, and every call draws the same amount from `rng`, whatever it chooses.
+    Mnih et al. 2015, Methods, algorithm 1.
     """
     num_lanes, num_actions = q_values.shape
-    explores = rng.random(num_lanes) < epsilon
+    explores = rng.random(num_lanes) < epsilons
     random_actions = rng.integers(num_actions, size=num_lanes)
     return np.where(explores, random_actions, q_values.argmax(axis=1))

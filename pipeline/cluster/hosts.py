@@ -12,14 +12,19 @@ from importlib import metadata
 from pathlib import Path
 
 import psutil
+from distributed import Worker
 
 import pipeline
 from pipeline.errors import HostMismatchError
 from pipeline.networks import compute
 
 _MUST_BE_EQUAL = ("torch", "ale-py", "distributed")
-_MEMORY_SHARE = 0.8
-"""Of the free memory; the rest stays for Python, torch and the emulators."""
+MEMORY_SHARE = 0.8
+"""Of the memory that is free or asked for; the rest stays for Python, torch and the emulators."""
+GPU = "GPU"
+"""Name of the Dask resource that GPUs are declared as."""
+HOST_ENVIRONMENT = {"MALLOC_TRIM_THRESHOLD_": "134217728", "MALLOC_MMAP_THRESHOLD_": "33554432"}
+"""Of hosts that a batch system starts: they do not inherit the settings of `session`, where the reason stands."""
 
 
 @dataclass(frozen=True)
@@ -36,18 +41,30 @@ class HostReport:
     """What precision "auto" means there: "float32" or "bfloat16"."""
     versions: dict[str, str]
     """Python (major.minor), pipeline, torch, ale-py, distributed."""
+    declared_gpus: int | None = None
+    """What `dask worker --resources GPU=…` said; None: nothing."""
 
 
-def report_host() -> HostReport:
-    """The report of the process that calls this."""
+def report_host(dask_worker: Worker | None = None) -> HostReport:
+    """The report of the process that calls this; Dask's `Client.run` puts the worker there that is asked."""
     versions = {"python": ".".join(platform.python_version_tuple()[:2]), "pipeline": pipeline.__version__}
     # A torch build's local part (+cpu, +cu130) may differ between a laptop and a GPU host; the release may not.
     versions |= {name: metadata.version(name).split("+")[0] for name in _MUST_BE_EQUAL}
-    free = int(psutil.virtual_memory().available * _MEMORY_SHARE)
+    free = int(psutil.virtual_memory().available * MEMORY_SHARE)
     device = compute.resolve_device("auto")
     precision = str(compute.resolve_precision("auto", device)).removeprefix("torch.")
     num_cores = psutil.cpu_count() or 1
-    return HostReport(socket.gethostname(), num_cores, free, _processor(), device.type, precision, versions)
+    declared = None if dask_worker is None else dask_worker.state.total_resources.get(GPU)
+    return HostReport(
+        machine=socket.gethostname(),
+        num_cores=num_cores,
+        free_memory_bytes=free,
+        processor=_processor(),
+        device=device.type,
+        precision=precision,
+        versions=versions,
+        declared_gpus=None if declared is None else int(declared),
+    )
 
 
 def _processor() -> str:

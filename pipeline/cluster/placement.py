@@ -1,8 +1,9 @@
 """Which host runs what: a pure function from what a run wants and what hosts offer to a placement, all or nothing.
 
-Rules, in order: a role that wants a host of its own gets one first; the others go where most threads are free, the
-first host in order on a tie; a role that stands beside another gets that one's host. Hosts on one machine share its
-memory.
+Rules, in order: a role that must have a GPU gets one first, then a role that wants a host of its own gets that; the
+others go where most threads are free, the first host in order on a tie; a role that stands beside another gets that
+one's host. As long as there are others, hosts with a free GPU are left to roles that use one.
+Hosts on one machine share its memory.
 Not here: starting hosts (`pipeline.cluster.session`), asking them what they have (`pipeline.cluster.hosts`).
 """
 
@@ -24,6 +25,10 @@ class Demand:
     """Name of an earlier role whose host it shares."""
     alone: bool = False
     """No other role on its host."""
+    num_gpus: int = 0
+    """GPUs that its host must have, for this role alone."""
+    prefers_gpu: bool = False
+    """Takes a host with a GPU that nobody else uses, where there is one; runs without."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,8 @@ class Offer:
     """What roles may plan with on this machine."""
     num_cores: int
     """Cores of the machine."""
+    num_gpus: int = 0
+    """GPUs of this host."""
 
 
 Placement = dict[str, Offer]
@@ -52,27 +59,40 @@ def place(demands: Sequence[Demand], offers: Sequence[Offer], keep: Mapping[str,
     """
     by_address = {offer.address: offer for offer in offers}
     free = {offer.address: offer.num_threads for offer in offers}
+    free_gpus = {offer.address: offer.num_gpus for offer in offers}
     placement: Placement = {}
     closed: set[str] = set()
 
     def put(demand: Demand, address: str) -> None:
         placement[demand.role] = by_address[address]
         free[address] -= demand.num_threads
+        # A role that only prefers a GPU may share one.
+        free_gpus[address] = max(free_gpus[address] - _gpus_used(demand), 0)
         if demand.alone:
             closed.add(address)
+
+    def preference(demand: Demand, address: str) -> tuple[bool, int]:
+        wants_gpu = _gpus_used(demand) > 0
+        return (free_gpus[address] > 0) == wants_gpu, free[address]
 
     for demand in demands:
         if keep is not None and demand.role in keep and keep[demand.role].address in by_address:
             put(demand, keep[demand.role].address)
     kept = set(placement)
     waiting = [demand for demand in demands if demand.role not in placement and demand.beside is None]
-    for demand in sorted(waiting, key=lambda demand: not demand.alone):
+    for demand in sorted(waiting, key=_turn):
         used = {offer.address for offer in placement.values()}
         shut = used if demand.alone else closed
-        candidates = [o for o in offers if o.address not in shut and free[o.address] >= demand.num_threads]
+        candidates = [
+            offer.address
+            for offer in offers
+            if offer.address not in shut
+            and free[offer.address] >= demand.num_threads
+            and free_gpus[offer.address] >= demand.num_gpus
+        ]
         if not candidates:
             raise PlacementError(_no_host(demand, demands, offers))
-        put(demand, max(candidates, key=lambda offer: free[offer.address]).address)
+        put(demand, max(candidates, key=lambda address: preference(demand, address)))
     for demand in demands:
         if demand.beside is not None and demand.role not in placement:
             put(demand, placement[demand.beside].address)
@@ -80,18 +100,36 @@ def place(demands: Sequence[Demand], offers: Sequence[Offer], keep: Mapping[str,
     return {demand.role: placement[demand.role] for demand in demands}
 
 
+def _gpus_used(demand: Demand) -> int:
+    return demand.num_gpus or int(demand.prefers_gpu)
+
+
+def _turn(demand: Demand) -> tuple[bool, bool, bool]:
+    """Sorts those first that are hardest to please."""
+    return demand.num_gpus == 0, not demand.alone, not demand.prefers_gpu
+
+
 def _no_host(demand: Demand, demands: Sequence[Demand], offers: Sequence[Offer]) -> str:
     alone = sum(d.alone for d in demands)
-    wanted = f"{alone} hosts of their own and " if alone else ""
-    threads = sum(d.num_threads for d in demands)
+    own_hosts = f"{alone} hosts of their own and " if alone else ""
+    gpus = sum(d.num_gpus for d in demands)
+    wanted = f"{sum(d.num_threads for d in demands)} threads{_and_gpus(gpus)}"
+    offered_gpus = _and_gpus(sum(offer.num_gpus for offer in offers)) or " and no GPU" if gpus else ""
     most = max((offer.num_threads for offer in offers), default=0)
-    return (
-        f"the run wants {wanted}{threads} threads in all; offered are {len(offers)} hosts with "
-        f"{sum(offer.num_threads for offer in offers)} threads (at most {most} on one host): "
-        f"no host is left for {demand.role} with {demand.num_threads} threads"
+    text = (
+        f"the run wants {own_hosts}{wanted} in all; offered are {len(offers)} hosts with "
+        f"{sum(offer.num_threads for offer in offers)} threads{offered_gpus} (at most {most} threads on one host): "
+        f"no host is left for {demand.role} with {demand.num_threads} threads{_and_gpus(demand.num_gpus)}"
         f"{', which wants a host of its own' if demand.alone else ''}. "
         "Start more hosts, or lower topology.num_bundles, topology.compute_threads or param_server.num_shards"
     )
+    if demand.num_gpus == 0:
+        return text
+    return f"{text}; a host declares its GPU with `dask worker --resources GPU=1`, and device=auto does without"
+
+
+def _and_gpus(count: int) -> str:
+    return f" and {count} GPU{'s' if count > 1 else ''}" if count else ""
 
 
 def _check_memory(demands: Sequence[Demand], placement: Placement) -> None:

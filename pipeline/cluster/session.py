@@ -1,33 +1,34 @@
-"""A Dask cluster for one run: started here ("threads", "processes") or found by its address, behind one client.
+"""A Dask cluster for one run, whatever its kind: its hosts, the tasks on them, behind one client.
 
     with open_session(config, num_hosts, threads_per_host) as session:
         session.offers(...)            what the hosts have, after their versions were checked
         session.submit(...)            one role on one host
         session.present_hosts()        hosts that are there now
 
-Not here: which role goes where (`pipeline.cluster.placement`), what roles are (`pipeline.topologies`).
+Not here: how each kind of cluster is started (`pipeline.cluster.start`), which role goes where
+(`pipeline.cluster.placement`), what roles are (`pipeline.topologies`).
 """
 
 import contextlib
-import logging
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import dask
-from distributed import Client, Future, LocalCluster
+from distributed import Client, Future
 from distributed.utils import format_dashboard_link
 
-from pipeline.cluster.config import ADDRESS, PROCESSES, ClusterConfig
-from pipeline.cluster.hosts import HostReport, check_versions, report_host
+from pipeline.cluster.config import ClusterConfig, LocalConfig, SlurmConfig, SshConfig
+from pipeline.cluster.hosts import GPU, HostReport, check_versions, report_host
+from pipeline.cluster.offers import present_offers
 from pipeline.cluster.placement import Offer
-from pipeline.errors import PlacementError
+from pipeline.cluster.start import open_client
+from pipeline.errors import HostMismatchError, PlacementError
 
 Task = Future[Any]
 """What `Session.submit` returns; the layers above name it without importing Dask."""
 
 _ALL_INTERFACES = ("", "0.0.0.0", "[::]")
-_LOOPBACK = "127.0.0.1"
 
 _SETTINGS = {
     # Something that nobody can run is an error after this, not a silent wait.
@@ -49,18 +50,21 @@ _SETTINGS = {
 class Session:
     """Hosts of one run, reached through one client."""
 
-    def __init__(self, client: Client, config: ClusterConfig) -> None:
+    def __init__(self, client: Client, config: ClusterConfig, num_hosts: int) -> None:
         self.client = client
         self.run_id = uuid.uuid4().hex[:8]
         """Names this run among all that share the cluster."""
         self._config = config
+        self._num_hosts = num_hosts
         self._hosts = self._survey()
 
     @property
     def dashboard_url(self) -> str:
         """Where the Dask dashboard of this cluster answers."""
+        if not isinstance(self._config, LocalConfig | SshConfig | SlurmConfig):
+            return str(self.client.dashboard_link)
         host = self._config.dashboard_address.rpartition(":")[0]
-        if self._config.kind == ADDRESS or host in _ALL_INTERFACES:
+        if host in _ALL_INTERFACES:
             return str(self.client.dashboard_link)
         # Dask's own link to an in-process cluster names the machine's address, wherever the dashboard listens.
         return str(format_dashboard_link(host, self.client.scheduler_info()["services"]["dashboard"]))
@@ -78,24 +82,21 @@ class Session:
     def offers(self) -> list[Offer]:
         """What each host that is still there offers to a placement. Raises HostMismatchError when versions differ."""
         check_versions(report_host(), self._hosts)
-        threads = self.client.nthreads()
-        return [
-            Offer(
-                address=address,
-                machine=report.machine,
-                num_threads=threads[address],
-                memory_bytes=self._config.memory_bytes or report.free_memory_bytes,
-                num_cores=report.num_cores,
-            )
-            for address, report in self._hosts.items()
-            if address in threads
-        ]
+        return present_offers(self._config, self._hosts, self.client.nthreads())
 
     def submit(
-        self, function: Callable[..., Any], *args: Any, host: str, name: str, actor: bool = False, **kwargs: Any
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        host: str,
+        name: str,
+        actor: bool = False,
+        num_gpus: int = 0,
+        **kwargs: Any,
     ) -> Task:
         """Run `function` on the host with this address, nowhere else; `name` is the beginning of its key.
 
+        It takes `num_gpus` of the GPUs that the host declares; a host that declares none shares what it has.
         Dask never runs it twice: a host that dies takes its tasks with it, and the topology decides what follows.
         """
         return self.client.submit(
@@ -107,6 +108,8 @@ class Session:
             pure=False,
             retries=0,
             actor=actor,
+            # Asked of a host that declares none, Dask would wait for ever.
+            resources={GPU: num_gpus} if num_gpus and self._hosts[host].declared_gpus is not None else None,
             **kwargs,
         )
 
@@ -120,61 +123,44 @@ class Session:
         return set(self.client.nthreads())
 
     def survey_again(self) -> None:
-        """Take the hosts that are there now for the hosts of this session. Raises OSError if one dies meanwhile."""
+        """Take the hosts that are there now for the hosts of this session.
+
+        Asks for another host in place of one that was lost, where nobody else does. Raises OSError if one dies
+        meanwhile, HostMismatchError if one lacks this installation.
+        """
+        if isinstance(self._config, SshConfig | SlurmConfig) and self.client.cluster is not None:
+            self.client.cluster.scale(self._num_hosts)
         self._hosts = self._survey()
 
     def _survey(self) -> dict[str, HostReport]:
-        reports = self.client.run(report_host)
-        return {address: reports[address] for address in sorted(reports)}
+        reports = self.client.run(report_host, on_error="return")
+        return {address: _report_of(address, reports[address]) for address in sorted(reports)}
+
+
+def _report_of(address: str, answer: HostReport | Exception) -> HostReport:
+    if isinstance(answer, HostReport):
+        return answer
+    if isinstance(answer, OSError):
+        raise answer
+    raise HostMismatchError(
+        f"{address} cannot tell what it is: {answer}\nInstall the same versions of this project and its packages "
+        "there, in the Python that its `dask worker` runs in"
+    ) from answer
 
 
 @contextlib.contextmanager
 def open_session(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> Iterator[Session]:
     """Start or find the cluster and wait for its hosts; close what was started.
 
-    `num_hosts` and `threads_per_host` are for clusters that are started here. Raises PlacementError when no scheduler
-    answers at `config.address` or its hosts do not come within `config.start_timeout_seconds`.
+    `num_hosts` and `threads_per_host` are for clusters that are started here. Raises PlacementError when the cluster
+    cannot be reached or started, or its hosts do not come within `config.start_timeout_seconds`.
     """
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(dask.config.set(_SETTINGS))
-        if config.kind == ADDRESS:
-            client = _connect(config)
-            num_hosts = 1
-        else:
-            cluster = _start(config, num_hosts, threads_per_host)
-            stack.enter_context(cluster)
-            client = Client(cluster, direct_to_workers=True)
-        stack.enter_context(client)
+    with dask.config.set(_SETTINGS), open_client(config, num_hosts, threads_per_host) as (client, num_expected):
         try:
-            client.wait_for_workers(num_hosts, timeout=config.start_timeout_seconds)
+            client.wait_for_workers(num_expected, timeout=config.start_timeout_seconds)
         except TimeoutError as error:
             raise PlacementError(
-                f"{len(client.nthreads())} of {num_hosts} hosts came within {config.start_timeout_seconds:g} s; "
+                f"{len(client.nthreads())} of {num_expected} hosts came within {config.start_timeout_seconds:g} s; "
                 "start `dask worker` processes, or raise cluster.start_timeout_seconds"
             ) from error
-        yield Session(client, config)
-
-
-def _connect(config: ClusterConfig) -> Client:
-    try:
-        return Client(config.address, timeout=config.start_timeout_seconds, direct_to_workers=True)
-    except OSError as error:
-        raise PlacementError(
-            f"no scheduler answers at {config.address} within {config.start_timeout_seconds:g} s; "
-            "start one with `dask scheduler`, or use cluster=threads"
-        ) from error
-
-
-def _start(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> LocalCluster:
-    processes = config.kind == PROCESSES
-    return LocalCluster(
-        n_workers=num_hosts,
-        threads_per_worker=threads_per_host,
-        processes=processes,
-        host=_LOOPBACK if processes else None,
-        memory_limit=0,
-        dashboard_address=config.dashboard_address,
-        # A host has an HTTP server too; that of an in-process one would listen on all interfaces.
-        worker_dashboard_address=None if processes else f"{_LOOPBACK}:0",
-        silence_logs=logging.ERROR,
-    )
+        yield Session(client, config, num_expected)

@@ -4,7 +4,7 @@ Not here: what the role does (`pipeline.roles`), which tasks a run has (`pipelin
 """
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -13,7 +13,8 @@ from distributed import Variable, get_client, get_worker
 from pipeline.cluster.channel import Outbox
 from pipeline.cluster.coordinator import topic
 from pipeline.cluster.remotes import ShardAddress
-from pipeline.interfaces import RowSink, ShardHandle
+from pipeline.cluster.replays import ReplayAddress
+from pipeline.interfaces import RowSink, Servers
 from pipeline.roles.progress import RoleProgress
 
 
@@ -38,8 +39,20 @@ class Role(Protocol):
         ...
 
 
-RoleBuilder = Callable[[Any, Sequence[ShardHandle], RowSink], Role]
-"""(spec, shards, rows) -> role; called on the host."""
+RoleBuilder = Callable[[Any, Servers, RowSink], Role]
+"""(spec, servers, rows) -> role; called on the host."""
+
+
+@dataclass(frozen=True)
+class ServerAddresses:
+    """Where the shards are that a role talks to."""
+
+    shards: tuple[ShardAddress, ...]
+    replays: tuple[ReplayAddress, ...]
+
+    def connect(self) -> Servers:
+        """Their handles, on the host that asks."""
+        return Servers([shard.connect() for shard in self.shards], [replay.connect() for replay in self.replays])
 
 
 @dataclass(frozen=True)
@@ -63,10 +76,10 @@ class RoleResult(NamedTuple):
     progress: RoleProgress
 
 
-def run_role(build: RoleBuilder, spec: Any, shards: Sequence[ShardAddress], address: RoleAddress) -> RoleResult:
+def run_role(build: RoleBuilder, spec: Any, servers: ServerAddresses, address: RoleAddress) -> RoleResult:
     """Build the role on this host and step it until it is done, stopped, or its coordinator is gone."""
     outbox = _connect(address)
-    role = build(spec, [shard.connect() for shard in shards], outbox)
+    role = build(spec, servers.connect(), outbox)
     try:
         while not role.done and not outbox.should_stop():
             role.step()

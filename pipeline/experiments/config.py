@@ -13,14 +13,16 @@ from pipeline.algorithms.config import QLearningConfig
 from pipeline.cluster.config import ClusterConfig
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.evaluation.protocol import EvaluationConfig
-from pipeline.experiments.config_words import no_such
+from pipeline.experiments.config_words import listed, no_such
 from pipeline.games import ATARI49
 from pipeline.networks.config import NetworkConfig
 from pipeline.optimizers import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig
-from pipeline.replay.uniform import fit_mistakes
-from pipeline.topologies.config import SINGLE, TopologyConfig
+from pipeline.replay.memory import fit_mistakes
+from pipeline.topologies.config import TopologyConfig
+from pipeline.topologies.needs import RoleNeeds
+from pipeline.topologies.systems import demands, num_writers
 
 DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "float32", "bfloat16")
@@ -152,12 +154,12 @@ class RunConfig:
 
     def _impossible_combinations(self, sound: set[str]) -> list[str]:
         found = []
-        if {"topology", "param_server"} <= sound:
-            found += _too_many_shards(self.topology, self.param_server)
         if {"topology", "param_server", "cluster"} <= sound:
             found += _too_few_hosts(self.topology, self.param_server, self.cluster)
-        if {"topology", "replay", "environment"} <= sound:
-            too_small = fit_mistakes(self.replay, self.topology.num_lanes, self.environment.stack)
+        if {"topology", "replay", "environment", "algorithm"} <= sound:
+            lanes, environment, n_step = self.topology.num_lanes, self.environment, self.algorithm.n_step
+            writers = num_writers(self.topology)
+            too_small = fit_mistakes(self.replay, writers, lanes, environment.frame_shape, environment.stack, n_step)
             found += [f"replay.{line}" for line in too_small]
         if {"environment", "evaluation"} <= sound:
             found += _other_network_in_evaluation(self.environment, self.evaluation.environment)
@@ -189,21 +191,12 @@ def _settings(config: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{field.name}", value
 
 
-def _too_many_shards(topology: TopologyConfig, server: ParamServerConfig) -> list[str]:
-    if topology.kind == SINGLE and server.num_shards > 1:
-        return [
-            f"param_server.num_shards={server.num_shards} must be 1 with topology.kind={SINGLE}: use topology=bundled"
-        ]
-    return []
-
-
 def _too_few_hosts(topology: TopologyConfig, server: ParamServerConfig, cluster: ClusterConfig) -> list[str]:
-    wanted = topology.num_bundles + (server.num_shards if topology.shards == "apart" else 0)
-    if cluster.num_hosts is not None and cluster.num_hosts < wanted:
-        own_hosts = f"{topology.num_bundles} bundles" + (
-            f" and {server.num_shards} shards" if topology.shards == "apart" else ""
-        )
-        return [f"cluster.num_hosts={cluster.num_hosts} must be at least {wanted}: {own_hosts} have hosts of their own"]
+    wanted = demands(topology, server.num_shards, RoleNeeds(0, 0, 0, 0, 0))
+    alone = [demand.role for demand in wanted if demand.beside is None]
+    if cluster.num_hosts is not None and cluster.num_hosts < len(alone):
+        own = f"{listed(alone)} have hosts of their own"
+        return [f"cluster.num_hosts={cluster.num_hosts} must be at least {len(alone)}: {own}"]
     return []
 
 

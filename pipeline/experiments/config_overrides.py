@@ -169,8 +169,8 @@ def _wrong_setting(override: Override, tree: Tree) -> str | None:
             return f"{text}: a run needs {name}"
         if override.is_add():
             return f"{text}: {name} is there already; write {text.lstrip('+')}"
-        if leaf == "optimizer.kind":
-            return f"{text}: each kind has settings of its own; write optimizer={value}"
+        if leaf in _VARIANT_KINDS:
+            return f"{text}: each kind has settings of its own; write {leaf.removesuffix('.kind')}={value}"
         is_interpolation = isinstance(value, str) and "${" in value
         if not is_interpolation and (mistake := config_tree.wrong_type(leaf, value, tree)) is not None:
             return mistake
@@ -242,3 +242,7 @@ def _one_line(error: Exception) -> str:
 
 
 _ALWAYS_CHOSEN = frozenset(RunConfig.__dataclass_fields__)
+
+_VARIANT_KINDS = frozenset(
+    f"{name}.kind" for name, field in RunConfig.__dataclass_fields__.items() if field.type in config_tree.VARIANTS
+)

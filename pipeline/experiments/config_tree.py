@@ -14,15 +14,19 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from pipeline.cluster.config import CLUSTER_KINDS, ClusterConfig
 from pipeline.errors import ConfigError
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_words import listed, nearest, no_such
 from pipeline.optimizers import AdaGradConfig, AdamConfig, OptimizerConfig, RMSPropConfig
+from pipeline.topologies.config import BUNDLED, GLOBAL, SINGLE, BundledConfig, GlobalConfig, TopologyConfig
 
 Tree = Mapping[str, Any]
 
 VARIANTS: Mapping[type, Mapping[str, type]] = {
     OptimizerConfig: {"adagrad": AdaGradConfig, "rmsprop": RMSPropConfig, "adam": AdamConfig},
+    ClusterConfig: CLUSTER_KINDS,
+    TopologyConfig: {SINGLE: BundledConfig, BUNDLED: BundledConfig, GLOBAL: GlobalConfig},
 }
 """Groups whose class depends on their `kind`."""
 
@@ -65,13 +69,16 @@ def setting_names(tree: Tree) -> list[str]:
 def unknown_setting(name: str, given: str, tree: Tree) -> str | None:
     """The mistake of naming a setting that a run with these variants does not have; None if it has it.
 
-    What was meant, tried in turn: the same last word in another group and the nearest in this one, or the nearest whole
-    name where there is no such group; then the nearest last word anywhere.
+    What was meant, tried in turn: the same setting of another variant; the same last word in another group and the
+    nearest in this one, or the nearest whole name where there is no such group; then the nearest last word anywhere.
     """
     names = setting_names(tree)
     if name in names:
         return None
     group, _, word = name.rpartition(".")
+    variants = VARIANTS.get(_hints(RunConfig).get(group, RunConfig), {})
+    if has_it := [f"{group}={kind}" for kind, cls in variants.items() if word in _hints(cls)]:
+        return f"{given}: no such setting with {group}={tree[group]['kind']}; it belongs to {' and '.join(has_it)}"
     beside = {_last_word(known): known for known in names if known.rpartition(".")[0] == group}
     if not group:
         beside |= {known: known for known in _hints(RunConfig)}
@@ -159,6 +166,9 @@ def _convert(declared: Any, value: Any, name: str, found: list[str]) -> Any:
 def _as_type(kind: type, value: Any) -> Any:
     """`value` as `kind` where nothing is lost by it, else None."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind == _TEXTS:
+        texts = [_as_type(str, item) for item in value] if isinstance(value, list | tuple) else [None]
+        return None if None in texts else tuple(texts)
     if kind is float:
         return float(value) if is_number and math.isfinite(value) else None
     if kind is str and isinstance(value, int) and not isinstance(value, bool):
@@ -168,11 +178,14 @@ def _as_type(kind: type, value: Any) -> Any:
 
 _ABSENT = object()
 
+_TEXTS: Any = tuple[str, ...]
+
 _TYPE_WORDS = {
     bool: "true or false",
     int: "an integer",
     float: "a finite number",
     str: "text",
+    _TEXTS: "a list of texts, like [a,b],",
     types.NoneType: "null",
 }
 
@@ -189,4 +202,6 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_shown, value))}]"
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -5,24 +5,25 @@ Not here: the placement rules (`pipeline.cluster.placement`).
 
 from dataclasses import dataclass
 
-import psutil
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from pipeline.cluster.config import ADDRESS
-from pipeline.cluster.hosts import report_host
+from pipeline.cluster.config import THREADS
+from pipeline.cluster.offers import future_offers
 from pipeline.cluster.placement import Demand, Offer, Placement, place
 from pipeline.envs.rom import num_actions
 from pipeline.errors import PlacementError
 from pipeline.experiments.config import RunConfig
-from pipeline.networks.nature import ParameterShape, num_parameters, parameter_shapes
-from pipeline.replay.uniform import memory_bytes
-from pipeline.topologies.bundled import demands
-from pipeline.topologies.config import APART
+from pipeline.networks.network import Network, make_network
+from pipeline.replay.memory import memory_bytes
+from pipeline.topologies.needs import RoleNeeds
+from pipeline.topologies.systems import demands, num_writers
 
 _BYTES_PER_FLOAT = 4
-_BUNDLE_VECTORS = 6
-"""Of P floats: replica, target replica, gradient, pulled parameters, pulled target, activations of a minibatch."""
+_LEARNER_VECTORS = 6
+"""Of P floats: replica, target replica, their gradients, pulled slices, activations of a minibatch."""
+_ACTOR_VECTORS = 4
+"""Of P floats: replica, its gradient, pulled slices, activations of a minibatch."""
 _SHARD_VECTORS = 6
 """Of P floats at most: parameters, target, both as published, two optimizer slots."""
 _PROCESS_BYTES = 300 * 2**20
@@ -65,7 +66,7 @@ class Plan:
         for machine, cores, threads in self._oversubscribed():
             lines.append(
                 f"[yellow]warning:[/yellow] {machine} has {cores} cores for {threads} compute threads: roles will wait "
-                "for each other; lower topology.num_bundles or topology.compute_threads"
+                "for each other; start fewer roles (topology.num_*) or lower topology.compute_threads"
             )
         return lines
 
@@ -81,11 +82,11 @@ class Plan:
         return [(machine, cores[machine], n) for machine, n in threads.items() if n > cores[machine]]
 
 
-def shapes_of(config: RunConfig) -> list[ParameterShape]:
-    """The parameters of the run's network."""
+def network_of(config: RunConfig) -> Network:
+    """The run's network."""
     environment = config.environment
     actions = num_actions(config.game, environment.full_action_set)
-    return parameter_shapes(config.network, environment.stack, environment.frame_shape, actions)
+    return make_network(config.network, environment.stack, environment.frame_shape, actions)
 
 
 def make_plan(config: RunConfig, offers: list[Offer] | None = None) -> Plan:
@@ -94,25 +95,25 @@ def make_plan(config: RunConfig, offers: list[Offer] | None = None) -> Plan:
     Raises PlacementError when they do not fit.
     """
     topology, server = config.topology, config.param_server
-    size = num_parameters(shapes_of(config))
-    vector_bytes = size * _BYTES_PER_FLOAT
-    own_process = 0 if config.cluster.kind == "threads" else _PROCESS_BYTES
-    replay = memory_bytes(config.replay, topology.num_lanes, config.environment.frame_shape)
-    bundle_bytes = replay + _BUNDLE_VECTORS * vector_bytes + own_process
-    shard_bytes = _SHARD_VECTORS * vector_bytes // server.num_shards + (own_process if topology.shards == APART else 0)
-    wanted = demands(topology, server.num_shards, bundle_bytes, shard_bytes)
-    num_hosts = config.cluster.num_hosts or topology.num_bundles + sum(demand.alone for demand in wanted)
+    size = network_of(config).num_parameters
+    wanted = demands(topology, server.num_shards, _needs(config, size))
+    num_hosts = config.cluster.num_hosts or sum(demand.beside is None for demand in wanted)
     if offers is None:
-        offers = _local_offers(config, num_hosts)
+        offers = future_offers(config.cluster, num_hosts, topology.compute_threads)
+    if offers is None:
+        raise PlacementError(f"the hosts of a cluster of kind {config.cluster.kind} have to be asked what they offer")
     return Plan(tuple(wanted), place(wanted, offers), size, num_hosts, topology.compute_threads)
 
 
-def _local_offers(config: RunConfig, num_hosts: int) -> list[Offer]:
-    if config.cluster.kind == ADDRESS:
-        raise PlacementError(f"the hosts of {config.cluster.address} have to be asked what they offer")
-    report = report_host()
-    memory = config.cluster.memory_bytes or report.free_memory_bytes
-    cores = psutil.cpu_count() or 1
-    return [
-        Offer(f"host-{i}", report.machine, config.topology.compute_threads, memory, cores) for i in range(num_hosts)
-    ]
+def _needs(config: RunConfig, num_parameters: int) -> RoleNeeds:
+    vector_bytes = num_parameters * _BYTES_PER_FLOAT
+    writers, lanes = num_writers(config.topology), config.topology.num_lanes
+    return RoleNeeds(
+        replay_bytes=memory_bytes(config.replay, writers, lanes, config.environment.frame_shape),
+        learner_bytes=_LEARNER_VECTORS * vector_bytes,
+        actor_bytes=_ACTOR_VECTORS * vector_bytes,
+        shard_bytes=_SHARD_VECTORS * vector_bytes // config.param_server.num_shards,
+        host_bytes=0 if config.cluster.kind == THREADS else _PROCESS_BYTES,
+        num_gpus=1 if config.device == "cuda" else 0,
+        prefers_gpu=config.device == "auto",
+    )

@@ -18,26 +18,27 @@ from typing import NamedTuple
 from rich.console import Console
 
 from pipeline import seeding
-from pipeline.cluster.config import ADDRESS
+from pipeline.cluster.config import ASKED
 from pipeline.cluster.coordinator import Coordinator
 from pipeline.cluster.placement import Demand
 from pipeline.cluster.session import Session, open_session
+from pipeline.cluster.start import submission
 from pipeline.errors import PipelineError, PlacementError, RemoteLostError, RoleFailedError
 from pipeline.experiments import checkpoint, final_evaluation, provenance
 from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.config import RunConfig
-from pipeline.experiments.plan import Plan, make_plan, shapes_of
+from pipeline.experiments.plan import Plan, make_plan, network_of
 from pipeline.experiments.progress import RunProgress
 from pipeline.experiments.run_folder import RunFolder, check_folder, open_folder
-from pipeline.networks.nature import initial_parameters
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run
 from pipeline.results.table import as_rich, game_table
 from pipeline.roles.actor import ActorPlace
-from pipeline.roles.bundle import BundleSpec
 from pipeline.roles.progress import RoleProgress
+from pipeline.roles.spec import RoleSpec
 from pipeline.rows import Row
-from pipeline.topologies.bundled import Fleet, FleetSpec
+from pipeline.topologies.fleet import Fleet, FleetSpec
+from pipeline.topologies.systems import num_actors, system
 
 _TICK_SECONDS = 0.25
 _LEAVE_SECONDS = 60.0
@@ -58,14 +59,17 @@ class RunResult(NamedTuple):
 def train(config: RunConfig, console: Console | None = None) -> RunResult:
     """Carry out one run. Raises a PipelineError with one clear message for everything that can be foreseen."""
     console = console or Console()
-    if config.cluster.kind != ADDRESS:
+    if config.cluster.kind not in ASKED:
         plan = make_plan(config)
         if config.plan:
             console.print(plan.render(config))
+            if (text := submission(config.cluster, plan.num_hosts, plan.threads_per_host)) is not None:
+                console.print(text, markup=False, highlight=False, soft_wrap=True)
             return RunResult(None, "plan")
     if not config.plan:
         check_folder(config)
-    hosts = (1, 1) if config.cluster.kind == ADDRESS else (plan.num_hosts, plan.threads_per_host)
+    asked = config.cluster.kind in ASKED
+    hosts = (1, config.topology.compute_threads) if asked else (plan.num_hosts, plan.threads_per_host)
     with open_session(config.cluster, *hosts) as session:
         plan = make_plan(config, session.offers())
         console.print(plan.render(config))
@@ -76,13 +80,13 @@ def train(config: RunConfig, console: Console | None = None) -> RunResult:
 
 def fleet_spec(config: RunConfig, demands: tuple[Demand, ...], generation: int) -> FleetSpec:
     """What the run's topology is asked to start, as one generation of the parameter server."""
-    num_bundles = config.topology.num_bundles
+    players = num_actors(config.topology)
     max_steps = None
-    if num_bundles == 1 and config.budget.frames is not None:
+    if players == 1 and config.budget.frames is not None:
         max_steps = -(-config.budget.frames // config.environment.frame_skip)
-    bundle = BundleSpec(
-        place=ActorPlace("", 0, num_bundles, 0, 0.0),
-        sender="",
+    pattern = RoleSpec(
+        place=ActorPlace("", 0, players, 0, 0.0),
+        attempt=0,
         seed=config.seed,
         game=config.game,
         num_lanes=config.topology.num_lanes,
@@ -96,10 +100,13 @@ def fleet_spec(config: RunConfig, demands: tuple[Demand, ...], generation: int) 
         environment=config.environment,
         replay=config.replay,
         param_server=config.param_server,
+        traffic=None,
     )
+    roles, replays, role = system(config.topology, pattern)
     return FleetSpec(
-        num_bundles,
-        bundle,
+        roles,
+        replays,
+        role,
         config.optimizer,
         demands,
         config.cluster.lease_seconds,
@@ -158,7 +165,7 @@ class _Run:
                 f"replay is filled anew before learning goes on; {discarded} newer rows set aside in discarded/"
             )
             return start
-        params = initial_parameters(shapes_of(self._config), seeding.stream(self._config.seed, "parameters"))
+        params = network_of(self._config).initial_parameters(seeding.stream(self._config.seed, "parameters"))
         start = Checkpoint(first_snapshot(params), {}, generation=0)
         checkpoint.save(self._folder.checkpoints, start, self._config.checkpoint.keep)
         return start

@@ -153,6 +153,13 @@ def _check_same_run(path: Path, config: RunConfig) -> None:
             + "\n  ".join(changed)
             + "\nGive the same settings again, or start another run (another seed or results_dir)"
         )
+    for row_type, name in ROW_FILES.items():
+        header = (path / name).read_text().partition("\n")[0] if (path / name).exists() else ""
+        if header and header.split(",") != [field.name for field in dataclasses.fields(row_type)]:
+            raise RunFolderError(
+                f"{path / name} has the columns of another version of pipeline: go on with that version, or start "
+                "another run (another seed or results_dir)"
+            )
 
 
 def _is_before(line: str, header: str, wall_seconds: float) -> bool:

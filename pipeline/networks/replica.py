@@ -4,56 +4,77 @@ Loading parameters is one copy, not one per tensor; a gradient leaves as one flo
 Not here: where parameters come from (`pipeline.param_server.client`), what a gradient is of (`pipeline.roles.learner`).
 """
 
-import math
 from collections.abc import Sequence
 
 import torch
 from torch.utils.dlpack import from_dlpack
 
-from pipeline.networks.nature import ParameterShape, num_parameters, q_values
+from pipeline.networks.linear import NO_NOISE
+from pipeline.networks.network import Network, expected_values
+from pipeline.networks.parameters import ParameterShape, num_parameters
 from pipeline.types import Float32Array, UInt8Array
-
-HEAD = "head."
 
 
 class Replica:
     """Parameters on a device, torso in `dtype`, head in float32.
 
-    `parameters` are leaves that require gradients, in vector order.
+    `parameters` are leaves that require gradients, by name, in vector order; `support` are the returns of the network's
+    atoms (N,) on the device, None with one atom.
+
+    `noise` of a call: the stream that noisy layers draw fresh noise from, as acting and learning do (Fortunato et al.
+    2018, section 3.1). A network without noisy layers draws nothing.
+    Departure: None, for evaluation, takes the layers' mean weights alone; the paper does not say what to do there.
     """
 
-    def __init__(self, shapes: Sequence[ParameterShape], dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(self, network: Network, dtype: torch.dtype, device: torch.device) -> None:
         self.device = device
-        self._num_parameters = num_parameters(shapes)
-        self._num_torso = num_parameters([p for p in shapes if not p.name.startswith(HEAD)])
+        self.support = None if network.support is None else network.support.to(device)
+        self._network = network
+        self._num_torso = num_parameters([shape for shape in network.shapes if not shape.in_head])
         self._torso = torch.zeros(self._num_torso, dtype=dtype, device=device)
-        self._head = torch.zeros(self._num_parameters - self._num_torso, device=device)
-        self.parameters = [view.requires_grad_() for view in _views(shapes, self._torso, self._head)]
-        self._gradient = torch.zeros(self._num_parameters, device=device)
+        self._head = torch.zeros(network.num_parameters - self._num_torso, device=device)
+        views = _views(network.shapes, self._torso, self._head)
+        names = [shape.name for shape in network.shapes]
+        self.parameters = {name: view.requires_grad_() for name, view in zip(names, views, strict=True)}
+        self._leaves = list(self.parameters.values())
+        self._gradient = torch.zeros(network.num_parameters, device=device)
         head = self._gradient[self._num_torso :]
-        self._gradient_views = _views(shapes, self._gradient[: self._num_torso], head)
+        self._gradient_views = _views(network.shapes, self._gradient[: self._num_torso], head)
 
     def load(self, flat: Float32Array) -> None:
         """Take over all P parameters. Raises ValueError for another length."""
-        if flat.shape != (self._num_parameters,):
-            raise ValueError(f"got parameters of shape {flat.shape}, the network has ({self._num_parameters},)")
+        if flat.shape != (self._network.num_parameters,):
+            raise ValueError(f"got parameters of shape {flat.shape}, the network has ({self._network.num_parameters},)")
+        self.load_slice(0, flat)
+
+    def load_slice(self, start: int, values: Float32Array) -> None:
+        """Take over the parameters from number `start` on."""
         # Unlike from_numpy, this takes the server's read-only array without a copy and without a warning.
-        vector = from_dlpack(flat)
-        self._torso.copy_(vector[: self._num_torso])
-        self._head.copy_(vector[self._num_torso :])
+        vector = from_dlpack(values)
+        in_torso = min(max(self._num_torso - start, 0), len(vector))
+        if in_torso > 0:
+            self._torso[start : start + in_torso].copy_(vector[:in_torso])
+        if in_torso < len(vector):
+            first = start + in_torso - self._num_torso
+            self._head[first : first + len(vector) - in_torso].copy_(vector[in_torso:])
 
-    def q_values(self, observations: UInt8Array) -> torch.Tensor:
-        """Q(s, a), float32 (B, A), of uint8 observations (B, K, H, W[, 3])."""
-        return q_values(self.parameters, torch.from_numpy(observations).to(self.device))
+    def outputs(self, observations: UInt8Array, noise: torch.Generator | None = None) -> torch.Tensor:
+        """What the head says, with a graph: float32 (B, A), or logits (B, A, N), of uint8 (B, K, H, W[, 3])."""
+        drawn = NO_NOISE if noise is None else self._network.draw_noise(noise)
+        return self._network.outputs(self.parameters, torch.from_numpy(observations).to(self.device), drawn)
 
-    def values(self, observations: UInt8Array) -> torch.Tensor:
-        """The same without a graph: for acting and for targets."""
+    def q_values(self, outputs: torch.Tensor) -> torch.Tensor:
+        """Q(s, a), float32 (B, A), that `outputs` mean."""
+        return outputs if self.support is None else expected_values(outputs, self.support)
+
+    def values(self, observations: UInt8Array, noise: torch.Generator | None = None) -> torch.Tensor:
+        """Q(s, a), float32 (B, A), of uint8 (B, K, H, W[, 3]), without a graph: for acting and for choosing."""
         with torch.no_grad():
-            return self.q_values(observations)
+            return self.q_values(self.outputs(observations, noise))
 
     def gradient(self, loss: torch.Tensor) -> torch.Tensor:
         """d loss / d parameters as float32 (P,) on the device; the tensor is overwritten by the next call."""
-        gradients = torch.autograd.grad(loss, self.parameters)
+        gradients = torch.autograd.grad(loss, self._leaves)
         torch._foreach_copy_(self._gradient_views, list(gradients))
         return self._gradient
 
@@ -61,10 +82,9 @@ class Replica:
 def _views(shapes: Sequence[ParameterShape], torso: torch.Tensor, head: torch.Tensor) -> list[torch.Tensor]:
     views, offsets = [], {False: 0, True: 0}
     for parameter in shapes:
-        in_head = parameter.name.startswith(HEAD)
-        start, size = offsets[in_head], math.prod(parameter.shape)
-        view = (head if in_head else torso)[start : start + size].view(parameter.shape)
+        start = offsets[parameter.in_head]
+        view = (head if parameter.in_head else torso)[start : start + parameter.size].view(parameter.shape)
         # (out, height, width, in) seen as (out, in, height, width): torch calls that layout channels-last.
         views.append(view.permute(0, 3, 1, 2) if len(parameter.shape) == 4 else view)
-        offsets[in_head] = start + size
+        offsets[parameter.in_head] = start + parameter.size
     return views

@@ -1,4 +1,4 @@
-"""A role's end of the parameter server: joins the shards' slices into one vector, cuts gradients into slices.
+"""A role's end of the parameter server: brings the shards' slices into one vector, cuts gradients into slices.
 
 All shards are called before the first answer is awaited. Versions are each shard's own, so a pull may mix parameters of
 different versions; asynchronous training lives with that (Dean et al. 2012, section 4.1).
@@ -6,20 +6,22 @@ Not here: how a call reaches another host (`pipeline.cluster`); admission (`pipe
 """
 
 from collections.abc import Sequence
+from functools import partial
 
-import numpy as np
-
-from pipeline.interfaces import GradientSink, ParamSource, PulledSlice, Push, ShardHandle
+from pipeline.interfaces import Call, GradientSink, ParamSource, ParamVector, Push, ShardHandle
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.wire import decode, encode
-from pipeline.types import Float32Array, Params, Receipt
+from pipeline.types import Float32Array, Receipt
+
+_UNKNOWN = -1
 
 
 class ParamClient(ParamSource, GradientSink):
     """Parameters from, and gradients to, the shards of one server. For one thread.
 
-    Every call may raise what `Call.result` raises, after `config.timeout_seconds` without an answer from a shard.
+    Every call may raise what `Call.result` raises, after `config.timeout_seconds` without an answer from a shard. A
+    vector that was being filled may then hold newer slices than its owner knows of; the next pull sets that right.
     """
 
     def __init__(
@@ -33,60 +35,65 @@ class ParamClient(ParamSource, GradientSink):
         """`shards` in shard order; `sender` is nobody else's name in this generation, for shards count pushes by it."""
         if len(shards) != layout.num_shards:
             raise ValueError(f"got {len(shards)} shards for a layout of {layout.num_shards}")
-        self._shards = tuple(shards)
+        self._shards = tuple(shard.overlapped() if config.overlap else shard for shard in shards)
         self._layout = layout
         self._sender = sender
         self._generation = generation
         self._config = config
-        self._params = _Vector(layout)
-        self._target = _Vector(layout)
         self._num_pushes = 0
+        self._pushed: Sequence[Call[Receipt]] = ()
+        """The push whose receipts are still to come."""
 
-    def pull(self) -> Params:
-        """The newest parameters. `flat` may be read-only, and holds until the next `pull`."""
-        calls = [shard.pull(known) for shard, known in zip(self._shards, self._params.versions, strict=True)]
-        return self._params.take([call.result(self._config.timeout_seconds) for call in calls])
+    def pull(self, into: ParamVector, known_versions: Sequence[int]) -> tuple[int, ...]:
+        """Bring the newest parameters into a vector that holds those of `known_versions`; returns their versions."""
+        calls = [
+            shard.read(known, partial(into.load_slice, part.start))
+            for shard, part, known in zip(self._shards, self._layout.slices, self._known(known_versions), strict=True)
+        ]
+        return tuple(call.result(self._config.timeout_seconds) for call in calls)
 
-    def pull_target(self) -> Params:
-        """Like `pull`, for the target network; the version is that of the parameters it is a copy of."""
-        calls = [shard.pull_target(known) for shard, known in zip(self._shards, self._target.versions, strict=True)]
-        return self._target.take([call.result(self._config.timeout_seconds) for call in calls])
+    def pull_target(self, into: ParamVector, known_versions: Sequence[int]) -> tuple[int, ...]:
+        """Like `pull`, for the target network; versions are those of the parameters that it is a copy of."""
+        calls = [
+            shard.pull_target(known) for shard, known in zip(self._shards, self._known(known_versions), strict=True)
+        ]
+        answers = [call.result(self._config.timeout_seconds) for call in calls]
+        for part, (_, params) in zip(self._layout.slices, answers, strict=True):
+            if params is not None:
+                into.load_slice(part.start, decode(params))
+        return tuple(version for version, _ in answers)
 
     def push(self, gradient: Float32Array, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
         """Offer `gradient` (P,), computed at the versions `computed_at` (S,), to all shards; one receipt from each.
 
+        With `config.overlap` it is on its way at the return, and the receipts are those of the push before.
         After a return the memory of `gradient` may be used again; after an error it may not, since a shard may still be
         reading it. Raises ValueError for another length of either.
         """
-        if len(computed_at) != self._layout.num_shards:
-            raise ValueError(f"got {len(computed_at)} versions for {self._layout.num_shards} shards")
+        self._check_one_per_shard(computed_at)
+        receipts = self.flush()
+        if self._config.overlap:
+            gradient = gradient.copy()
         parts = [encode(part, self._config.wire_dtype) for part in self._layout.cut(gradient)]
         # Counted before it is sent: a push that timed out may have arrived, and its number must not come again.
         self._num_pushes += 1
-        calls = [
+        self._pushed = [
             shard.push(Push(part, self._sender, self._generation, self._num_pushes, version))
             for shard, part, version in zip(self._shards, parts, computed_at, strict=True)
         ]
+        return receipts if self._config.overlap else self.flush()
+
+    def flush(self) -> tuple[Receipt, ...]:
+        """Wait for the receipts that are still to come; none if there are no such."""
+        calls, self._pushed = self._pushed, ()
         return tuple(call.result(self._config.timeout_seconds) for call in calls)
 
+    def _known(self, versions: Sequence[int]) -> Sequence[int]:
+        if len(versions) == 0:
+            return (_UNKNOWN,) * self._layout.num_shards
+        self._check_one_per_shard(versions)
+        return versions
 
-class _Vector:
-    """The slices of one vector as they were last seen, side by side."""
-
-    def __init__(self, layout: ParamLayout) -> None:
-        self.versions = (-1,) * layout.num_shards
-        self._layout = layout
-        self._flat: Float32Array = np.empty(layout.num_params, np.float32)
-
-    def take(self, answers: Sequence[PulledSlice]) -> Params:
-        """Put the new slices in place; those that are None stay as they are."""
-        for part, answer in zip(self._layout.slices, answers, strict=True):
-            if answer.params is None:
-                continue
-            if self._layout.num_shards == 1:
-                self._flat = decode(answer.params)
-            else:
-                self._flat[part] = decode(answer.params)
-        changed = any(answer.params is not None for answer in answers)
-        self.versions = tuple(answer.version for answer in answers)
-        return Params(self._flat, self.versions, changed)
+    def _check_one_per_shard(self, versions: Sequence[int]) -> None:
+        if len(versions) != self._layout.num_shards:
+            raise ValueError(f"got {len(versions)} versions for {self._layout.num_shards} shards")

@@ -17,6 +17,14 @@ class ParamServerConfig:
     """The target network is a copy of the server's parameters, renewed every this many server updates."""
     wire_dtype: str
     """"float32" or "bfloat16": what crosses a process border. Master parameters are float32 always."""
+    actor_pull_every_steps: int
+    """Steps of its lanes after which an actor asks for newer parameters."""
+    learner_pull_every_updates: int
+    """Gradients after which a learner asks for newer parameters."""
+    push_every_updates: int
+    """Gradients whose mean a learner sends as one."""
+    overlap: bool
+    """A role does not wait for shards in other processes: its push and its next pull travel while it computes."""
     timeout_seconds: float
     """Deadline of one call to a shard."""
 
@@ -27,8 +35,14 @@ class ParamServerConfig:
             found.append(f"num_shards={self.num_shards} must be at least 1")
         if self.max_staleness is not None and self.max_staleness < 0:
             found.append(f"max_staleness={self.max_staleness} must be at least 0, or null for no limit")
-        if self.target_period_updates < 1:
-            found.append(f"target_period_updates={self.target_period_updates} must be at least 1")
+        for name in (
+            "target_period_updates",
+            "actor_pull_every_steps",
+            "learner_pull_every_updates",
+            "push_every_updates",
+        ):
+            if getattr(self, name) < 1:
+                found.append(f"{name}={getattr(self, name)} must be at least 1")
         if self.wire_dtype not in WIRE_DTYPES:
             found.append(f"wire_dtype={self.wire_dtype} must be one of {', '.join(WIRE_DTYPES)}")
         if self.timeout_seconds <= 0:

@@ -18,7 +18,7 @@ Not here: threads and sockets (`pipeline.cluster`); cutting the vector (`pipelin
 
 import threading
 
-from pipeline.interfaces import Immediate, PulledSlice, Push, ShardHandle
+from pipeline.interfaces import Immediate, PulledSlice, Push, ShardHandle, SliceLoader
 from pipeline.optimizers import OptimizerConfig, OptimizerState, make_optimizer
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.snapshot import ShardSnapshot
@@ -32,7 +32,7 @@ STALE = "stale"
 
 
 class ParameterShard:
-    """A slice of the server's parameters. Each method is short and atomic, and no array it hands out ever changes.
+    """A slice of the server's parameters. Each method is short and atomic, and no array it returns ever changes.
 
     The one lock is there because Dask runs a call in the thread of a caller that lives in the shard's process, and all
     other calls in a thread of its own.
@@ -87,6 +87,17 @@ class ParameterShard:
                 wire = encode(self._params, self._config.wire_dtype)
                 self._published = _read_only(wire.copy() if wire is self._params else wire)
             return PulledSlice(version, self._published)
+
+    def read(self, known_version: int, load: SliceLoader) -> int:
+        """Hand the live slice to `load`, unless its version is `known_version`; returns the version.
+
+        `load` copies and returns: nobody else reads or writes the shard meanwhile, and afterwards the values change.
+        """
+        with self._lock:
+            version = self._optimizer.num_updates
+            if version != known_version:
+                load(self._params)
+            return version
 
     def pull_target(self, known_version: int) -> PulledSlice:
         """Like `pull`, for the target network; the version is that of the parameters it is a copy of."""
@@ -151,6 +162,14 @@ class DirectShard(ShardHandle):
     def pull_target(self, known_version: int) -> Immediate[PulledSlice]:
         """See ParameterShard.pull_target."""
         return Immediate(self._shard.pull_target(known_version))
+
+    def read(self, known_version: int, load: SliceLoader) -> Immediate[int]:
+        """See ParameterShard.read: one copy where `pull` and its caller would make two."""
+        return Immediate(self._shard.read(known_version, load))
+
+    def overlapped(self) -> "DirectShard":
+        """Itself: nothing has to travel."""
+        return self
 
 
 def _read_only(wire: WireArray) -> WireArray:

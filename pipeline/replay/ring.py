@@ -1,4 +1,4 @@
-"""What a replay remembers: one ring of records per lane, each frame stored once, stacks assembled on demand.
+"""What a replay remembers: one ring of records per lane, each frame stored once.
 
 Record i of a lane is one LaneStep: the newest frame of the observation in which the action was chosen, and what came of
 it. Its successor's newest frame is the frame of record i + 1. With K = 3 and an episode of three steps (the last frame
@@ -9,14 +9,19 @@ comes with an action that is ignored: the emulator resets in the next step), a l
     first            yes  -    -    -    yes  -
     valid            yes  yes  yes  -    yes  yes     record 3: the episode was over, the action did nothing
     stack depth      1    2    3    3    1    2       real frames in the record's stack; zeros before them
-    stack of s_tm1   00a  0aa  aaa       00b          = the emulator's own zero-padded stack
-    stack of s_t     0aa  aaa  aaa       0bb          s_t of record 2 ends with a3: true also after a time limit
-    samplable        yes  yes  yes  -    yes  -       record 5: its successor has not arrived yet
+    samplable, n=1   yes  yes  yes  -    yes  -       record 5: its successor has not arrived yet
+    samplable, n=2   yes  yes  yes  -    -    -       record 4: one of its two successors has not arrived yet
 
-A record is samplable if it is valid, its successor is there, and no frame of its stack has been overwritten.
+A record is samplable if it is valid, its n successors are there, and no frame of its stack has been overwritten.
 
-Not here: which records are drawn (`pipeline.replay.uniform`). Not thread-safe: one role adds and samples in turn.
+Several writers, each an actor with E lanes of its own, may fill the lanes of one ring. Those of one writer are written
+in step, at the same slot; what differs between them is where episodes begin and end. Writers come as they like.
+
+Not here: the transition that a record makes (`replay.minibatch`), which records are drawn (`replay.uniform`,
+`replay.prioritised`). Not thread-safe: `replay.memory` says whose business that is.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,47 +31,75 @@ _FIELD_DTYPES = (np.uint8, np.bool_, np.bool_, np.int64, np.float32, np.float32)
 """Of stack depth, valid, samplable, action, reward, continues."""
 
 
+class Change(NamedTuple):
+    """What one step did to the records that can be sampled."""
+
+    admitted: Int64Array
+    """Records that can be sampled from now on, at most one per lane."""
+    retired: Int64Array
+    """Records that cannot be sampled any more, at most K per lane: their frames are being overwritten."""
+
+
 def ring_bytes(num_lanes: int, lane_capacity: int, frame_shape: tuple[int, ...]) -> int:
-    """Bytes of all arrays of a LaneRing of this size: exact."""
+    """Bytes of all arrays of a LaneRing with so many lanes, those of all writers together: exact."""
     frame_bytes = int(np.prod(frame_shape))
     field_bytes = sum(np.dtype(dtype).itemsize for dtype in _FIELD_DTYPES)
     return num_lanes * lane_capacity * (frame_bytes + field_bytes) + frame_bytes
 
 
 class LaneRing:
-    """The newest `lane_capacity` records of each of E lanes. A record's number is lane * lane_capacity + slot.
+    """The newest `lane_capacity` records of each of W * E lanes. A record's number is lane * lane_capacity + slot.
 
-    All lanes are written in step, at the same slot; what differs between them is where episodes begin and end.
+    Lane w * E + e is lane e of writer w.
     """
 
-    def __init__(self, num_lanes: int, lane_capacity: int, frame_shape: tuple[int, ...], stack: int) -> None:
-        if lane_capacity <= stack:
+    def __init__(
+        self,
+        num_writers: int,
+        num_lanes: int,
+        lane_capacity: int,
+        frame_shape: tuple[int, ...],
+        stack: int,
+        *,
+        n_step: int,
+    ) -> None:
+        """`num_lanes` is E. ValueError if a lane cannot hold one transition: its first stack and n successors."""
+        if lane_capacity < stack + n_step:
             raise ValueError(
-                f"lane_capacity={lane_capacity} must be larger than stack={stack}: a transition needs both its stacks"
+                f"lane_capacity={lane_capacity} must be at least {stack + n_step}: a transition needs stack={stack} "
+                f"frames for its first state and n_step={n_step} more"
             )
-        shape = (num_lanes, lane_capacity)
-        self.frames: UInt8Array = np.zeros((num_lanes * lane_capacity + 1, *frame_shape), np.uint8)
-        """(E * lane_capacity + 1, H, W[, 3]), by record number. The last one stays zero: padding before an episode."""
+        shape = (num_writers * num_lanes, lane_capacity)
+        self.frames: UInt8Array = np.zeros((shape[0] * lane_capacity + 1, *frame_shape), np.uint8)
+        """(W * E * lane_capacity + 1, H, W[, 3]), by record number. The last one stays zero: padding."""
         # What came before a lane's first record is unknown. Full depth there makes a lane that joins in mid-episode
         # samplable from its K-th record on.
         self.stack_depth: UInt8Array = np.full(shape, stack, np.uint8)
-        """(E, lane_capacity): frames between the episode's start and the record, both counted, at most K."""
+        """(W * E, lane_capacity): frames between the episode's start and the record, both counted, at most K."""
         self.valid: BoolArray = np.zeros(shape, np.bool_)
         self.samplable: BoolArray = np.zeros(shape, np.bool_)
         self.action: Int64Array = np.zeros(shape, np.int64)
         self.reward: Float32Array = np.zeros(shape, np.float32)
         self.continues: Float32Array = np.zeros(shape, np.float32)
-        self.num_steps = 0
-        """Records ever written, per lane."""
+        self.num_steps = [0] * num_writers
+        """Records ever written by each writer, per lane."""
         self.num_samplable = 0
-        self._stack = stack
-        self._frames_by_lane = self.frames[:-1].reshape(num_lanes, lane_capacity, *frame_shape)
-        self._flat_frames = self.frames.reshape(len(self.frames), -1)
+        self.num_admitted = 0
+        """Records that ever became samplable."""
+        self.stack = stack
+        self.n_step = n_step
+        self._lanes_of = [slice(start, start + num_lanes) for start in range(0, shape[0], num_lanes)]
+        self._frames_by_lane = self.frames[:-1].reshape(*shape, *frame_shape)
 
     @property
     def num_lanes(self) -> int:
-        """E."""
+        """W * E, the lanes of all writers."""
         return len(self.valid)
+
+    @property
+    def lanes_per_writer(self) -> int:
+        """E."""
+        return self.num_lanes // len(self.num_steps)
 
     @property
     def lane_capacity(self) -> int:
@@ -74,67 +107,73 @@ class LaneRing:
         return len(self.valid[0])
 
     @property
-    def lane_fill(self) -> int:
-        """Records held per lane; they are in slots 0 to lane_fill - 1."""
-        return min(self.num_steps, self.lane_capacity)
-
-    @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         fields = (self.stack_depth, self.valid, self.samplable, self.action, self.reward, self.continues)
         return self.frames.nbytes + sum(field.nbytes for field in fields)
 
-    def add(self, step: LaneStep) -> None:
-        """Write one record per lane over the oldest ones. The arrays are copied.
+    def lane_fill(self, writer: int) -> int:
+        """Records held per lane of this writer; they are in slots 0 to lane_fill - 1."""
+        return min(self.num_steps[writer], self.lane_capacity)
 
-        Raises ValueError when the frames are not uint8 of the shape that this ring was made for.
+    def add(self, step: LaneStep, writer: int) -> Change:
+        """Write one record per lane of this writer over its oldest ones. The arrays are copied.
+
+        Raises ValueError when there is no such writer, or the frames are not uint8 of the shape that this ring keeps.
         """
-        expected = (self.num_lanes, *self.frames.shape[1:])
-        if step.frame_tm1.shape != expected or step.frame_tm1.dtype != np.uint8:
-            given = f"{step.frame_tm1.dtype} {step.frame_tm1.shape}"
-            raise ValueError(f"frame_tm1 is {given}, this replay stores uint8 {expected}")
-        slot = self.num_steps % self.lane_capacity
+        self._check(step, writer)
+        lanes = self._lanes_of[writer]
+        num_steps = self.num_steps[writer]
+        slot = num_steps % self.lane_capacity
         previous = (slot - 1) % self.lane_capacity
-        self._retire_stacks_that_reach(slot)
-        self._frames_by_lane[:, slot] = step.frame_tm1
-        self.stack_depth[:, slot] = np.where(
-            step.first_tm1, 1, np.minimum(self.stack_depth[:, previous] + 1, self._stack)
+        retired = self._retire_stacks_that_reach(slot, lanes)
+        self._frames_by_lane[lanes, slot] = step.frame_tm1
+        self.stack_depth[lanes, slot] = np.where(
+            step.first_tm1, 1, np.minimum(self.stack_depth[lanes, previous] + 1, self.stack)
         )
-        self.valid[:, slot] = step.valid
-        self.action[:, slot] = step.a_tm1
-        self.reward[:, slot] = step.r_t
-        self.continues[:, slot] = step.continues_t
-        self._admit_records_followed_by(step.first_tm1, previous)
-        self.num_steps += 1
+        self.valid[lanes, slot] = step.valid
+        self.action[lanes, slot] = step.a_tm1
+        self.reward[lanes, slot] = step.r_t
+        self.continues[lanes, slot] = step.continues_t
+        # A lane that was reset in the middle of an episode leaves a last step whose successor was never seen.
+        self.valid[lanes, previous] &= ~step.first_tm1
+        admitted = self._admit_records_of_step(num_steps - self.n_step, lanes)
+        self.num_steps[writer] += 1
+        self.num_samplable += len(admitted) - len(retired)
+        self.num_admitted += len(admitted)
+        return Change(admitted, retired)
 
-    def gather_stacks(self, records: Int64Array, out: UInt8Array) -> None:
-        """Write the K + 1 newest frames of each record's successor into `out` (B, (K + 1) * pixels), oldest first.
+    def keys_of(self, records: Int64Array) -> Int64Array:
+        """Keys (B,) of records (B,): numbers that no other record ever had or will have in this ring."""
+        lane, slot = np.divmod(records, self.lane_capacity)
+        newest = self._num_steps_of(lane) - 1
+        step = newest - (newest - slot) % self.lane_capacity
+        return step * self.num_lanes + lane
 
-        Frames 0..K-1 are s_tm1 and 1..K are s_t: the episode's start cuts both at the same place.
+    def find_keys(self, keys: Int64Array) -> tuple[Int64Array, BoolArray]:
+        """Records (B,) of these keys (B,), and (B,) which of them can still be sampled; elsewhere the record is void.
+
+        Keys of an earlier ring of the same shape cannot be told from this one's.
         """
-        slot = records % self.lane_capacity
-        lane_start = records - slot
-        age = np.arange(self._stack - 1, -2, -1)  # K = 4: 3 2 1 0 -1, where -1 is the successor
-        frame = lane_start[:, None] + (slot[:, None] - age) % self.lane_capacity
-        before_episode = age >= self.stack_depth.take(records)[:, None]
-        frame[before_episode] = len(self.frames) - 1
-        # One copy of a whole frame per index. Any mode but "raise" lets NumPy write to `out` without a buffer.
-        self._flat_frames.take(frame.ravel(), axis=0, out=out.reshape(frame.size, -1), mode="clip")
+        step, lane = np.divmod(keys, self.num_lanes)
+        age = self._num_steps_of(lane) - step
+        records = lane * self.lane_capacity + step % self.lane_capacity
+        return records, (age >= 1) & (age <= self.lane_capacity) & (step >= 0) & self.samplable.take(records)
 
     def check_valid(self) -> None:
         """Recompute what `add` keeps up to date; AssertionError tells the first thing that differs."""
-        newest = self.num_steps - 1
-        oldest = self.num_steps - self.lane_fill
+        newest = self._num_steps_of(np.arange(self.num_lanes))[:, None] - 1
         step = newest - (newest - np.arange(self.lane_capacity)) % self.lane_capacity  # below 0: never written
+        oldest = np.maximum(newest + 1 - self.lane_capacity, 0)
         depth = self.stack_depth.astype(np.int64)
         has_successor = (step >= oldest) & (step < newest)
         successor_depth = np.roll(depth, -1, axis=1)
-        grows = successor_depth == np.minimum(depth + 1, self._stack)
-        samplable = self.valid & has_successor & (step - depth + 1 >= oldest)
-        _require(not self.valid[:, step < oldest].any(), "a record that was never written is valid")
-        _require(bool(((depth >= 1) & (depth <= self._stack)).all()), f"a stack depth is not in 1..{self._stack}")
+        grows = successor_depth == np.minimum(depth + 1, self.stack)
+        samplable = self.valid & (step + self.n_step <= newest) & (step - depth + 1 >= oldest)
+        _require(not self.valid[step < oldest].any(), "a record that was never written is valid")
+        _require(bool(((depth >= 1) & (depth <= self.stack)).all()), f"a stack depth is not in 1..{self.stack}")
         _require(
-            bool((grows | (successor_depth == 1))[:, has_successor].all()),
+            bool((grows | (successor_depth == 1))[has_successor].all()),
             "a stack is neither one deeper than the one before nor an episode's first",
         )
         _require(bool(grows[self.valid & has_successor].all()), "an episode starts right after a valid record")
@@ -148,22 +187,36 @@ class LaneRing:
         )
         _require(not self.frames[-1].any(), "the padding frame is not zero")
 
-    def _retire_stacks_that_reach(self, slot: int) -> None:
-        """The oldest record is about to be overwritten: those whose stack needs its frame cannot be sampled now."""
-        age = np.arange(self._stack)  # how much younger than the oldest record
-        slots = (slot + age) % self.lane_capacity
-        before = self.samplable[:, slots]
-        after = before & (self.stack_depth[:, slots] <= age)
-        self.samplable[:, slots] = after
-        self.num_samplable += int(np.count_nonzero(after)) - int(np.count_nonzero(before))
+    def _num_steps_of(self, lane: Int64Array) -> Int64Array:
+        return np.array(self.num_steps).take(lane // self.lanes_per_writer)
 
-    def _admit_records_followed_by(self, first: BoolArray, previous: int) -> None:
-        """The successor of the records in slot `previous` has arrived: they can be sampled from now on, if valid."""
-        # A lane that was reset in the middle of an episode leaves a last step whose successor was never seen.
-        self.valid[:, previous] &= ~first
-        admitted = self.valid[:, previous] & (self.stack_depth[:, previous] <= self.num_steps)
-        self.samplable[:, previous] = admitted
-        self.num_samplable += int(np.count_nonzero(admitted))
+    def _check(self, step: LaneStep, writer: int) -> None:
+        if not 0 <= writer < len(self.num_steps):
+            raise ValueError(f"writer={writer}: this replay has {len(self.num_steps)} writers, counted from 0")
+        expected = (self.lanes_per_writer, *self.frames.shape[1:])
+        if step.frame_tm1.shape != expected or step.frame_tm1.dtype != np.uint8:
+            given = f"{step.frame_tm1.dtype} {step.frame_tm1.shape}"
+            raise ValueError(f"frame_tm1 is {given}, this replay stores uint8 {expected}")
+
+    def _retire_stacks_that_reach(self, slot: int, lanes: slice) -> Int64Array:
+        """The oldest record is about to be overwritten: those whose stack needs its frame cannot be sampled now."""
+        age = np.arange(self.stack)  # how much younger than the oldest record
+        slots = (slot + age) % self.lane_capacity
+        lane, i = np.nonzero(self.samplable[lanes, slots] & (self.stack_depth[lanes, slots] > age))
+        retired: Int64Array = (lanes.start + lane) * self.lane_capacity + slots[i]
+        self.samplable.ravel()[retired] = False
+        return retired
+
+    def _admit_records_of_step(self, step: int, lanes: slice) -> Int64Array:
+        """The last successor of these records has arrived: they can be sampled from now on, if valid."""
+        if step < 0:
+            return np.zeros(0, np.int64)
+        slot = step % self.lane_capacity
+        # The ring is longer than a stack and n successors: only before a lane's first record can frames be missing.
+        admitted = self.valid[lanes, slot] & (self.stack_depth[lanes, slot] <= step + 1)
+        self.samplable[lanes, slot] = admitted
+        records: Int64Array = (lanes.start + np.flatnonzero(admitted)) * self.lane_capacity + slot
+        return records
 
 
 def _require(condition: bool, message: str) -> None:

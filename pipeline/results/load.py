@@ -123,9 +123,10 @@ def _read_rows(path: Path, row_type: RowType) -> tuple[pd.DataFrame, list[str]]:
         return _no_rows(row_type), problems or [f"{path}: empty"]
     columns = _columns(row_type)
     header = whole.splitlines()[0].split(",")
-    if header != list(columns):
-        raise RunFolderError(f"{path} has the columns {', '.join(header)}; this version needs {', '.join(columns)}")
     floats = {name: ["", "nan"] for name, dtype in columns.items() if dtype == "float64"}
+    # A run of before a measure was added is as good as ever: the measure is unknown, not the run unreadable.
+    if header != [name for name in columns if name in header or name not in floats]:
+        raise RunFolderError(f"{path} has the columns {', '.join(header)}; this version needs {', '.join(columns)}")
     try:
         frame = pd.read_csv(io.StringIO(whole), dtype=columns, na_values=floats, keep_default_na=False, index_col=False)
     except ValueError as error:
@@ -133,8 +134,8 @@ def _read_rows(path: Path, row_type: RowType) -> tuple[pd.DataFrame, list[str]]:
     short = frame.index[frame.iloc[:, -1].isna()]
     if len(short):
         # pandas fills a short line up with NaN; the last column of every row type is never NaN by itself.
-        raise RunFolderError(f"{path}: line {short[0] + 2} has fewer than {len(columns)} values")
-    return frame, problems
+        raise RunFolderError(f"{path}: line {short[0] + 2} has fewer than {len(header)} values")
+    return frame.reindex(columns=list(columns)), problems
 
 
 def _columns(row_type: RowType) -> dict[str, str]:

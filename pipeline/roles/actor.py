@@ -1,8 +1,9 @@
-"""The actor: plays E games at once, epsilon-greedily, and hands every step to a replay. The one place that joins them.
+"""The actor: plays E games at once and hands every step to a replay. The one place that joins them.
 
     observation -> Q-values -> epsilon-greedy -> lanes -> clipped reward, continuation -> replay
                                                        -> unclipped score -> EpisodeRow
 
+It explores by epsilon, different in each lane or not, and by the noise of a noisy network, fresh at each step.
 Nair et al. 2015 (Gorila's "actors"). Not here: learning (`pipeline.roles.learner`), evaluation (`pipeline.evaluation`).
 """
 
@@ -10,9 +11,10 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from pipeline.algorithms.config import ExplorationConfig
-from pipeline.algorithms.exploration import epsilon, epsilon_greedy
+from pipeline.algorithms.exploration import epsilon_greedy, lane_epsilons
 from pipeline.envs.atari import AtariLanes, LaneResults
 from pipeline.interfaces import RowSink, TransitionSink
 from pipeline.roles.follower import Follower
@@ -41,21 +43,26 @@ class Actor:
         place: ActorPlace,
         lanes: AtariLanes,
         follower: Follower,
+        pull_every_steps: int,
         exploration: ExplorationConfig,
         transitions: TransitionSink,
         rows: RowSink,
         rng: np.random.Generator,
+        noise: torch.Generator,
         emulator_seeds: Int64Array,
     ) -> None:
         self.num_steps = place.num_steps_before
-        self.epsilon = 1.0
+        self._epsilons = np.ones(lanes.num_lanes)
         self._place = place
         self._lanes = lanes
         self._follower = follower
+        self._pull_every_steps = pull_every_steps
+        self._num_lane_steps = 0
         self._exploration = exploration
         self._transitions = transitions
         self._rows = rows
         self._rng = rng
+        self._noise = noise
         self._started = time.monotonic()
         self._observation = lanes.reset(emulator_seeds)
         self._first: BoolArray = np.ones(lanes.num_lanes, dtype=np.bool_)
@@ -65,8 +72,16 @@ class Actor:
 
     def step(self) -> int:
         """Play one step in every lane; returns how many agent steps that were (lanes that only reset do not count)."""
-        self._follower.refresh()
-        self.epsilon = epsilon(self._exploration, self._follower.version, self._place.index, self._place.num_actors)
+        if self._num_lane_steps % self._pull_every_steps == 0:
+            self._follower.refresh()
+        self._num_lane_steps += 1
+        self._epsilons = lane_epsilons(
+            self._exploration,
+            self._follower.version,
+            self._lanes.num_lanes,
+            self._place.index,
+            self._place.num_actors,
+        )
         actions = self._choose()
         results = self._lanes.step(actions)
         self._transitions.add(self._as_lane_step(actions, results))
@@ -80,11 +95,11 @@ class Actor:
         return num_steps
 
     def _choose(self) -> Int64Array:
-        # While everything is random the network need not be asked.
-        if self.epsilon >= 1.0:
+        # While every lane is random the network need not be asked.
+        if self._epsilons.min() >= 1.0:
             return self._rng.integers(self._lanes.num_actions, size=self._lanes.num_lanes)
-        q_values: Float32Array = self._follower.replica.values(self._observation).cpu().numpy()
-        return epsilon_greedy(q_values, self.epsilon, self._rng)
+        q_values: Float32Array = self._follower.replica.values(self._observation, self._noise).cpu().numpy()
+        return epsilon_greedy(q_values, self._epsilons, self._rng)
 
     def _as_lane_step(self, actions: Int64Array, results: LaneResults) -> LaneStep:
         config = self._lanes.config
@@ -111,13 +126,18 @@ class Actor:
                     score=float(self._score[lane]),
                     num_steps=int(self._length[lane]),
                     truncated=bool(results.truncated[lane] and not results.terminated[lane]),
-                    epsilon=self.epsilon,
+                    epsilon=float(self._epsilons[lane]),
                     version=self._follower.version,
                     wall_seconds=self.wall_seconds,
                 )
             )
             self._score[lane] = 0.0
             self._length[lane] = 0
+
+    @property
+    def epsilon(self) -> float:
+        """Chance of a random action at the last step, mean over the lanes; 1.0 before the first."""
+        return float(self._epsilons.mean())
 
     @property
     def num_frames(self) -> int:

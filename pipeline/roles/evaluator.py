@@ -10,7 +10,7 @@ from pipeline.evaluation.play import evaluate, evaluate_random_agent
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.networks import compute
 from pipeline.networks.config import NetworkConfig
-from pipeline.networks.nature import parameter_shapes
+from pipeline.networks.network import make_network
 from pipeline.networks.replica import Replica
 from pipeline.rows import EvaluationRow
 from pipeline.types import Float32Array
@@ -36,13 +36,13 @@ class EvaluatorSpec:
 
 
 def evaluate_params(spec: EvaluatorSpec, params: Float32Array) -> list[EvaluationRow]:
-    """One row per game played with `params` (P,)."""
+    """One row per game played with `params` (P,), noisy networks without their noise."""
     compute.set_compute_threads(spec.compute_threads)
     environment = spec.evaluation.environment
     actions = num_actions(spec.game, environment.full_action_set)
-    shapes = parameter_shapes(spec.network, environment.stack, environment.frame_shape, actions)
+    network = make_network(spec.network, environment.stack, environment.frame_shape, actions)
     device = compute.resolve_device(spec.device)
-    replica = Replica(shapes, compute.resolve_precision(spec.precision, device), device)
+    replica = Replica(network, compute.resolve_precision(spec.precision, device), device)
     replica.load(params)
     return evaluate(
         spec.game,

@@ -23,14 +23,8 @@ class Follower:
 
     def refresh(self) -> None:
         """theta <- theta+: take over the server's newest parameters."""
-        params = self._source.pull()
-        if params.changed or not self.versions:
-            self.replica.load(params.flat)
-        self.versions = params.versions
+        self.versions = self._source.pull(self.replica, self.versions)
 
     def refresh_target(self) -> None:
         """theta- <- the server's target parameters, for a follower of the target network."""
-        params = self._source.pull_target()
-        if params.changed or not self.versions:
-            self.replica.load(params.flat)
-        self.versions = params.versions
+        self.versions = self._source.pull_target(self.replica, self.versions)

@@ -9,11 +9,30 @@ import numpy as np
 from pipeline import seeding
 from pipeline.envs.atari import AtariLanes
 from pipeline.envs.protocol import EnvironmentConfig
+from pipeline.networks.replica import Replica
 from pipeline.types import UInt8Array
 
 NUM_HELDOUT_STATES = 128
 _NUM_LANES = 8
 _STEPS_BETWEEN = 10
+_UPDATES_PER_MEASUREMENT = 500
+
+
+class HeldoutStates:
+    """The states of one run, and what a replica thinks of them."""
+
+    def __init__(self, game: str, environment: EnvironmentConfig, seed: int, replica: Replica) -> None:
+        self._states = heldout_states(game, environment, seed)
+        self._replica = replica
+        self._measured_at: int | None = None
+        self._max_q = float("nan")
+
+    def max_q(self, num_updates: int) -> float:
+        """Mean max_a Q(s, a) after `num_updates` updates, or as last measured, at most 500 updates ago."""
+        if self._measured_at is None or num_updates - self._measured_at >= _UPDATES_PER_MEASUREMENT:
+            self._max_q = self._replica.values(self._states).amax(dim=1).mean().item()
+            self._measured_at = num_updates
+        return self._max_q
 
 
 def heldout_states(game: str, environment: EnvironmentConfig, seed: int) -> UInt8Array:

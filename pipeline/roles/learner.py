@@ -1,23 +1,31 @@
 """The learner: one minibatch, one gradient, one push. It never applies a gradient to its own replica.
 
-    theta <- theta+ (pull) -> minibatch -> targets from theta- -> loss -> outlier rule -> gradient -> clip -> push
+    theta <- theta+ (pull) -> minibatch -> loss (targets from theta-) -> priorities -> outlier rule
+                                                                    -> gradient -> clip -> push
 
 Nair et al. 2015 (Gorila's "learners" and its guards). theta- is renewed from the server, not from theta.
 Departure: Gorila's pseudo-code has the plain squared error; the clipped one of Mnih et al. 2015 serves both here.
-Not here: acting (`pipeline.roles.actor`), admission by age and the update itself (`pipeline.param_server.shard`).
+Not here: the loss itself (`pipeline.roles.q_loss`), acting (`pipeline.roles.actor`), admission by age and the update
+itself (`pipeline.param_server.shard`).
 """
 
 import math
+from collections.abc import Sequence
 
 import torch
 
 from pipeline.algorithms.config import QLearningConfig
+from pipeline.algorithms.importance import importance_exponent, importance_weights
 from pipeline.algorithms.outliers import LossOutlierRule
-from pipeline.algorithms.q_learning import MinibatchLoss, minibatch_loss, td_targets
+from pipeline.algorithms.q_learning import MinibatchLoss
 from pipeline.errors import DivergedError
 from pipeline.interfaces import GradientSink, TransitionSource
+from pipeline.param_server.config import ParamServerConfig
+from pipeline.replay.config import ReplayConfig
 from pipeline.roles.follower import Follower
+from pipeline.roles.q_loss import QLoss
 from pipeline.roles.statistics import UpdateStatistics
+from pipeline.types import Receipt, TransitionBatch
 
 _MAX_NOT_FINITE = 100
 """Losses in a row that are no numbers, after which the run ends with a reason: it would go on for nothing."""
@@ -29,45 +37,77 @@ class Learner:
     def __init__(
         self,
         algorithm: QLearningConfig,
+        replay: ReplayConfig,
+        server: ParamServerConfig,
         online: Follower,
         target: Follower,
-        target_period_updates: int,
         transitions: TransitionSource,
         sink: GradientSink,
         statistics: UpdateStatistics,
+        noise: torch.Generator,
     ) -> None:
         self.num_updates = 0
         self._algorithm = algorithm
+        self._replay = replay
+        self._server = server
         self._online = online
         self._target = target
-        self._target_period_updates = target_period_updates
         self._transitions = transitions
         self._sink = sink
         self._statistics = statistics
         self._num_not_finite = 0
+        self._gathered: list[tuple[torch.Tensor, tuple[int, ...]]] = []
+        """Gradients that wait to be sent as one, with the versions that they were computed at."""
+        self._loss = QLoss(algorithm, online.replica, target.replica, noise)
         self._outliers = LossOutlierRule(algorithm.outlier_deviations, algorithm.outlier_decay)
 
     def step(self) -> None:
-        """Compute one gradient at the server's newest parameters and push it, unless its loss is an outlier."""
+        """Compute one gradient at the server's newest parameters and push it, unless its loss is an outlier.
+
+        The rule judges the loss without importance weights, which shrink as a run goes on.
+        """
         self._refresh()
-        loss, mean_q = self._loss()
-        loss_value, mean_q_value = loss.item(), mean_q.item()
+        batch = self._transitions.sample()
+        loss = self._loss(batch, self._importance(batch))
+        loss_value, mean_q_value = loss.mean_loss.item(), loss.mean_q.item()
         self.num_updates += 1
         self._check_finite(loss_value)
+        self._tell_priorities(batch, loss)
         if not self._outliers.admit(loss_value):
             self._statistics.outlier(loss_value, mean_q_value)
             return
-        gradient = self._online.replica.gradient(loss)
+        gradient = self._online.replica.gradient(loss.objective)
         norm = gradient.norm().item()
         limit = self._algorithm.max_gradient_norm
         if limit is not None and norm > limit:
             gradient.mul_(limit / norm)
-        receipts = self._sink.push(gradient.cpu().numpy(), self._online.versions)
-        self._statistics.pushed(loss_value, mean_q_value, norm, receipts)
+        self._statistics.computed(loss_value, mean_q_value, norm)
+        self._send(gradient)
+
+    def close(self) -> None:
+        """Wait for what became of the last gradient; some that were gathered and not yet sent are given up."""
+        self._note(self._sink.flush())
+
+    def _send(self, gradient: torch.Tensor) -> None:
+        computed_at = self._online.versions
+        if self._server.push_every_updates > 1:
+            self._gathered.append((gradient.clone(), computed_at))
+            if len(self._gathered) < self._server.push_every_updates:
+                return
+            gradient = torch.stack([gathered for gathered, _ in self._gathered]).mean(dim=0)
+            # Of each shard the oldest version, which is the first one's.
+            computed_at = self._gathered[0][1]
+            self._gathered = []
+        self._note(self._sink.push(gradient.cpu().numpy(), computed_at))
+
+    def _note(self, receipts: Sequence[Receipt]) -> None:
+        if receipts:
+            self._statistics.answered(receipts, self._server.push_every_updates)
 
     def _refresh(self) -> None:
-        self._online.refresh()
-        period = self._target_period_updates
+        if self.num_updates % self._server.learner_pull_every_updates == 0:
+            self._online.refresh()
+        period = self._server.target_period_updates
         # The oldest shard counts: all shards have then made their copy of the same multiple of the period.
         if not self._target.versions or self._online.version // period > self._target.version // period:
             self._target.refresh_target()
@@ -80,12 +120,16 @@ class Learner:
                 "lower optimizer.learning_rate, or set algorithm.max_gradient_norm, and resume from a checkpoint"
             )
 
-    def _loss(self) -> MinibatchLoss:
-        batch = self._transitions.sample()
-        device = self._online.replica.device
-        a_tm1 = torch.from_numpy(batch.a_tm1).to(device)
-        r_t = torch.from_numpy(batch.r_t).to(device)
-        discount_t = torch.from_numpy(batch.discount_t).to(device)
-        target_tm1 = td_targets(self._target.replica.values(batch.s_t), r_t, discount_t)
-        q_tm1 = self._online.replica.q_values(batch.s_tm1)
-        return minibatch_loss(q_tm1, a_tm1, target_tm1, self._algorithm.max_abs_td_error)
+    def _importance(self, batch: TransitionBatch) -> torch.Tensor | None:
+        # None where all are equally likely: the plain path then has no multiplication by ones.
+        if self._replay.priority_exponent is None:
+            return None
+        exponent = importance_exponent(
+            self._replay.importance_exponent, self._replay.importance_updates, self._online.version
+        )
+        return importance_weights(torch.from_numpy(batch.relative_chance).to(self._online.replica.device), exponent)
+
+    def _tell_priorities(self, batch: TransitionBatch, loss: MinibatchLoss) -> None:
+        # An error that is no number would be a priority that is none. Outliers do count: their error is what it is.
+        if self._replay.priority_exponent is not None and self._num_not_finite == 0:
+            self._transitions.update_priorities(batch.key, loss.abs_error.cpu().numpy())

@@ -16,3 +16,5 @@ class RoleProgress(NamedTuple):
     replay_transitions: int
     wall_seconds: float
     """Since the run's first start."""
+    waited_seconds: float = 0.0
+    """Of this start: held back by a global replay, or waiting for the wire to it."""

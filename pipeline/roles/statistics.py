@@ -30,17 +30,20 @@ class UpdateStatistics:
         self._count(loss, mean_q)
         self._num_outliers += 1
 
-    def pushed(self, loss: float, mean_q: float, gradient_norm: float, receipts: Sequence[Receipt]) -> None:
-        """Count a gradient that was sent, with one receipt per shard."""
+    def computed(self, loss: float, mean_q: float, gradient_norm: float) -> None:
+        """Count a gradient that is to be sent."""
         self._count(loss, mean_q)
         self._gradient_norm += gradient_norm
+
+    def answered(self, receipts: Sequence[Receipt], num_gradients: int) -> None:
+        """Count what became of so many gradients, sent as one: one receipt per shard."""
         reasons = {receipt.reason for receipt in receipts}
         if reasons == {""}:
-            self._num_admitted += 1
+            self._num_admitted += num_gradients
         elif "stale" in reasons:
-            self._num_stale += 1
+            self._num_stale += num_gradients
         else:
-            self._num_refused += 1
+            self._num_refused += num_gradients
         self._num_receipts += len(receipts)
         self._staleness += sum(receipt.staleness for receipt in receipts)
         self._max_staleness = max(self._max_staleness, *(receipt.staleness for receipt in receipts))
@@ -54,6 +57,7 @@ class UpdateStatistics:
         epsilon: float,
         heldout_max_q: float,
         replay_transitions: int,
+        waited_seconds: float,
         wall_seconds: float,
     ) -> UpdateRow:
         """The group as a row; begins a new group."""
@@ -78,6 +82,7 @@ class UpdateStatistics:
             steps_per_second=(num_steps - self._first_step) / seconds,
             updates_per_second=self.num_updates / seconds,
             replay_transitions=replay_transitions,
+            waited_seconds=waited_seconds,
             wall_seconds=wall_seconds,
         )
         self._begin(num_steps)

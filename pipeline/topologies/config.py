@@ -1,37 +1,82 @@
-"""Settings of a topology: how many roles there are and where they stand."""
+"""Settings of a topology: how many roles there are and where they stand. One class per kind."""
 
 from dataclasses import dataclass
 
+from pipeline.replay.config import ReplayTrafficConfig
+
 SINGLE = "single"
 BUNDLED = "bundled"
-BESIDE, APART = SHARD_PLACES = ("beside", "apart")
+GLOBAL = "global"
+BESIDE, APART = PLACES = ("beside", "apart")
 
 
 @dataclass(frozen=True)
 class TopologyConfig:
-    """Who is started. Sources stand beside the values in `conf/topology/`."""
+    """What all topologies have. Sources stand beside the values in `conf/topology/`."""
 
     kind: str
-    """"single": one bundle and its parameters on one host, the baseline; "bundled": bundles around a server."""
-    num_bundles: int
-    """Actor + local replay + learner, each bundle on a host of its own."""
+    """"single": one bundle and its parameters on one host, the baseline; "bundled": bundles around a server; "global":
+    actors and learners around a server and a global replay."""
     num_lanes: int
     """Games that one actor plays at once."""
     shards: str
-    """"beside": shards share the bundles' hosts in turn; "apart": each shard has a host of its own."""
+    """"beside": parameter shards share the hosts of those who learn, in turn; "apart": each has a host of its own."""
     compute_threads: int
-    """Torch threads of one bundle, emulator threads likewise."""
+    """Torch threads of one role that learns, and emulator threads of one that plays beside."""
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         found = []
-        if self.kind not in (SINGLE, BUNDLED):
-            found.append(f"kind={self.kind} must be one of {SINGLE}, {BUNDLED}")
-        if self.shards not in SHARD_PLACES:
-            found.append(f"shards={self.shards} must be one of {', '.join(SHARD_PLACES)}")
-        for name in ("num_bundles", "num_lanes", "compute_threads"):
+        if self.shards not in PLACES:
+            found.append(f"shards={self.shards} must be one of {', '.join(PLACES)}")
+        for name in ("num_lanes", "compute_threads"):
             if getattr(self, name) < 1:
                 found.append(f"{name}={getattr(self, name)} must be at least 1")
-        if self.kind == SINGLE and (self.num_bundles != 1 or self.shards != "beside"):
-            found.append(f"kind={SINGLE} needs num_bundles=1 and shards=beside")
         return found
+
+
+@dataclass(frozen=True)
+class BundledConfig(TopologyConfig):
+    """Bundles; a single one is the baseline."""
+
+    num_bundles: int
+    """Actor + local replay + learner, each bundle on a host of its own."""
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = super().mistakes()
+        if self.num_bundles < 1:
+            found.append(f"num_bundles={self.num_bundles} must be at least 1")
+        if self.kind == SINGLE and (self.num_bundles != 1 or self.shards != BESIDE):
+            found.append(f"kind={SINGLE} needs num_bundles=1 and shards={BESIDE}")
+        return found
+
+
+@dataclass(frozen=True)
+class GlobalConfig(TopologyConfig):
+    """Separate actors and learners around a global replay."""
+
+    num_actors: int
+    """Roles that play, each on a host of its own, with one compute thread."""
+    num_learners: int
+    """Roles that learn, each on a host of its own."""
+    num_replay_shards: int
+    """Parts of the global replay; actors write to them in turn, learners draw from all."""
+    replay_shards: str
+    """"apart": each has a host of its own; "beside": they share the actors' hosts in turn."""
+    traffic: ReplayTrafficConfig
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = super().mistakes()
+        for name in ("num_actors", "num_learners", "num_replay_shards"):
+            if getattr(self, name) < 1:
+                found.append(f"{name}={getattr(self, name)} must be at least 1")
+        if self.num_replay_shards > self.num_actors:
+            found.append(
+                f"num_replay_shards={self.num_replay_shards} must be at most num_actors={self.num_actors}: "
+                "an actor writes to one shard, the others would stay empty"
+            )
+        if self.replay_shards not in PLACES:
+            found.append(f"replay_shards={self.replay_shards} must be one of {', '.join(PLACES)}")
+        return found + [f"traffic.{line}" for line in self.traffic.mistakes()]

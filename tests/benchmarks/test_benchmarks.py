@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from benchmarks import (
@@ -11,10 +12,13 @@ from benchmarks import (
     actor_stepping,
     alternate,
     gorila_scaling,
+    guards,
     median_ratio,
     optimizer_step,
+    replay_prioritised,
     replay_sampling,
     replay_share,
+    replay_wire,
     server_wire,
 )
 from pipeline.experiments.config_overrides import compose
@@ -71,6 +75,21 @@ def test_the_optimizer_benchmark_has_a_line_for_each_optimizer_and_wire(capsys: 
         "bfloat16",
     ]
     assert all(positive(line, "step_ms") for line in lines[:3])
+
+
+def test_prioritised_draws_are_timed_beside_those_of_other_libraries_where_they_are_there(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    replay_prioritised.main(capacity=1600, torchrl_capacity=1000, num_rounds=2)
+    lines = printed(capsys)
+    trees, replays = lines[:4], lines[4:]
+    assert [line["fan_out"] for line in trees] == [8, 16, 32, 64]
+    assert all(positive(line, "find_ms", "set_ms") for line in trees)
+    assert [line["data"] for line in replays] == ["index", "frames"]
+    for line in replays:
+        assert positive(line, "ours_ms")
+        for name in ("cpprb", "torchrl"):
+            assert line[f"{name}_ms"] == "not installed" or line[f"ours_over_{name}"] > 0
 
 
 def test_replay_sampling_is_timed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,3 +160,26 @@ def test_a_benchmark_that_fails_ends_the_command_with_its_exit_status(
     monkeypatch.setattr(__main__, "command", lambda name: ["false"])
     assert __main__.main([]) == 1
     assert f"{__main__.NAMES[0]} failed" in capsys.readouterr().err
+
+
+def test_replay_wire_counts_the_bytes_of_a_transition(capsys: pytest.CaptureFixture[str]) -> None:
+    replay_wire.main(num_rounds=3, capacity=2_000)
+    (line,) = printed(capsys)
+    assert positive(line, "add_ms", "sample_ms", "add_socket_ms", "sample_socket_ms", "add_over_socket")
+    # A frame and its scalars are 7,074 bytes; a sampled transition has five frames.
+    assert line["add_bytes_per_transition"] > 7_074
+    assert line["sample_bytes_per_transition"] > 5 * 7_056
+
+
+def test_guards_meet_the_same_faults_on_and_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    guards.main(num_updates=400, output=tmp_path)
+    rows = pd.read_csv(tmp_path / "guards.csv")
+    assert len(rows) == 2 * len(guards.FAULTS) * len(guards.SEEDS)
+    # Without faults the guards drop nothing, so that on and off are the same run.
+    on, off = (rows[(rows["faults"] == "none") & (rows["guards"] == guard)] for guard in (True, False))
+    assert on["area_under_curve"].tolist() == off["area_under_curve"].tolist()
+    delayed = rows[rows["guards"] & (rows["faults"] == "delayed")]
+    assert delayed["num_dropped_stale"].min() > 0
+    unguarded = rows[~rows["guards"]]
+    assert unguarded["num_dropped_stale"].max() == unguarded["num_dropped_outlier"].max() == 0
+    assert "| both | off |" in capsys.readouterr().out

@@ -1,17 +1,21 @@
 """A role that writes the natural numbers as rows, one a step."""
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from pipeline.interfaces import RowSink, ShardHandle
+from pipeline.cluster.tasks import ServerAddresses
+from pipeline.interfaces import RowSink, Servers
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import EpisodeRow, Row
+
+NO_SERVERS = ServerAddresses((), ())
+"""It talks to nobody."""
 
 
 class CountingRole:
     """Its spec is (name, steps after which it is done or None). A step takes about 10 ms."""
 
-    def __init__(self, spec: tuple[str, int | None], shards: Sequence[ShardHandle], rows: RowSink) -> None:
+    def __init__(self, spec: tuple[str, int | None], servers: Servers, rows: RowSink) -> None:
         self._name, self._max_steps = spec
         self._rows = rows
         self._num_steps = 0

@@ -12,7 +12,7 @@ from pipeline.cluster.session import Session, Task
 from pipeline.cluster.tasks import RoleAddress, RoleResult, run_role
 from pipeline.errors import PipelineError
 from pipeline.rows import Row
-from tests.cluster.counting_role import CountingRole, numbers
+from tests.cluster.counting_role import NO_SERVERS, CountingRole, numbers
 from tests.clusters import LIMIT_SECONDS, wait_until
 
 ROLES = ("counter-0", "counter-1")
@@ -35,7 +35,7 @@ _RUNS = iter(range(1000))
 def start(session: Session, run_id: str, role: str, attempt: int = 1, max_steps: int | None = None) -> Task:
     host = list(session.hosts)[ROLES.index(role)]
     address = RoleAddress(run_id, role, attempt, lease_seconds=LIMIT_SECONDS)
-    return session.submit(run_role, CountingRole, (role, max_steps), [], address, host=host, name=role)
+    return session.submit(run_role, CountingRole, (role, max_steps), NO_SERVERS, address, host=host, name=role)
 
 
 def result_of(task: Task) -> RoleResult:
@@ -98,14 +98,16 @@ def test_a_role_whose_coordinator_has_no_beat_any_more_leaves_by_itself(session:
     with coordinated(session, MutedCoordinator) as (_, _, run_id):
         address = RoleAddress(run_id, "counter-0", 1, lease_seconds=1.0)
         host = min(session.hosts)
-        task = session.submit(run_role, CountingRole, ("counter-0", None), [], address, host=host, name="counter-0")
+        task = session.submit(
+            run_role, CountingRole, ("counter-0", None), NO_SERVERS, address, host=host, name="counter-0"
+        )
         assert result_of(task).reason == "lease lapsed"
 
 
 def test_a_role_that_never_hears_of_a_coordinator_leaves_by_itself(session: Session) -> None:
     address = RoleAddress("nobody", "counter-0", 1, lease_seconds=0.5)
     host = min(session.hosts)
-    task = session.submit(run_role, CountingRole, ("counter-0", None), [], address, host=host, name="counter-0")
+    task = session.submit(run_role, CountingRole, ("counter-0", None), NO_SERVERS, address, host=host, name="counter-0")
     result = result_of(task)
     assert result.reason == "lease lapsed"
     rows = [row for message in result.undelivered for row in Batch.from_message(message).rows]

@@ -2,13 +2,17 @@
 
 import re
 import socket
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import psutil
 import pytest
 import torch
+from distributed import Client, LocalCluster
 
 import pipeline
+from pipeline.cluster import session as session_module
 from pipeline.cluster.hosts import HostReport, check_versions, report_host
 from pipeline.cluster.session import Session
 from pipeline.errors import HostMismatchError
@@ -29,6 +33,17 @@ def test_a_host_reports_its_machine_and_the_versions_that_must_be_equal() -> Non
     assert list(report.versions) == ["python", "pipeline", "torch", "ale-py", "distributed"]
 
 
+def test_a_host_reports_the_gpus_that_it_was_started_with() -> None:
+    with (
+        LocalCluster(
+            n_workers=1, processes=False, dashboard_address=None, memory_limit=0, resources={"GPU": 2}
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        assert [report.declared_gpus for report in client.run(report_host).values()] == [2]
+    assert report_host().declared_gpus is None
+
+
 def test_hosts_of_one_installation_take_part(session: Session) -> None:
     check_versions(report_host(), session.hosts)
 
@@ -45,6 +60,27 @@ def test_hosts_with_other_versions_are_refused_each_with_both_versions() -> None
         f"tcp://c:3 has python 3.9, the coordinator has {ours['python']}",
         f"tcp://c:3 has ale-py missing, the coordinator has {ours['ale-py']}",
     ]
+
+
+def test_a_host_without_this_installation_is_refused_in_words(
+    processes_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "report_host", _OnlyHere())
+    address = re.escape(min(processes_session.hosts))
+    with pytest.raises(
+        HostMismatchError, match=rf"(?s){address} cannot tell what it is: .*only_here.*Install the same"
+    ):
+        processes_session.survey_again()
+
+
+class _OnlyHere:
+    """A function of a package that hosts do not have."""
+
+    def __call__(self) -> None:
+        raise AssertionError("it was loaded")
+
+    def __reduce__(self) -> tuple[Callable[[str], Any], tuple[str]]:
+        return __import__, ("only_here",)
 
 
 def test_a_session_offers_no_host_of_another_version(

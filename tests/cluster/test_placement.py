@@ -1,5 +1,7 @@
 """Placement as a pure function: wants and offers in, hosts or one clear refusal out."""
 
+from dataclasses import replace
+
 import pytest
 
 from pipeline.cluster.placement import Demand, Offer, place
@@ -62,6 +64,58 @@ def test_a_role_that_stays_does_not_ask_for_its_memory_again() -> None:
     now = [host("a", memory=GIB, machine="m"), host("c", memory=GIB, machine="m")]
     after = place(demands, now, keep={"bundle-0": before["bundle-0"]})
     assert after["bundle-1"].address == "c"
+
+
+def gpu_host(name: str, gpus: int = 1, threads: int = 1) -> Offer:
+    return replace(host(name, threads), num_gpus=gpus)
+
+
+def learner(index: int) -> Demand:
+    return Demand(f"learner-{index}", 1, GIB, num_gpus=1)
+
+
+def test_roles_that_must_have_a_gpu_stand_where_one_is_free() -> None:
+    offers = [host("a", threads=4), gpu_host("b", threads=4), gpu_host("c", threads=2)]
+    assert where([learner(0), learner(1)], offers) == {"learner-0": "b", "learner-1": "c"}
+
+
+def test_other_roles_leave_hosts_with_a_gpu_to_those_that_use_it() -> None:
+    shard = Demand("shard-0", 1, 0, alone=True)
+    offers = [gpu_host("a", gpus=2, threads=8), host("b"), host("c")]
+    assert where([shard, bundle(0), learner(0)], offers) == {"shard-0": "b", "bundle-0": "c", "learner-0": "a"}
+
+
+def test_other_roles_stand_on_a_host_with_a_gpu_before_they_stand_nowhere() -> None:
+    assert where([bundle(0), bundle(1)], [gpu_host("a"), host("b")]) == {"bundle-0": "b", "bundle-1": "a"}
+
+
+def test_roles_that_prefer_a_gpu_get_those_there_are_and_then_do_without() -> None:
+    demands = [replace(bundle(index), prefers_gpu=True) for index in range(3)]
+    offers = [host("a"), gpu_host("b"), host("c")]
+    assert where(demands, offers) == {"bundle-0": "b", "bundle-1": "a", "bundle-2": "c"}
+
+
+def test_a_role_that_only_prefers_a_gpu_takes_none_from_one_that_must_have_it() -> None:
+    demands = [replace(bundle(0), prefers_gpu=True), learner(0)]
+    assert where(demands, [gpu_host("a"), host("b")]) == {"bundle-0": "b", "learner-0": "a"}
+
+
+def test_too_few_gpus_are_refused_with_the_wanted_and_the_offered_numbers() -> None:
+    words = (
+        r"wants 2 threads and 2 GPUs in all; offered are 2 hosts with 2 threads and 1 GPU .*"
+        r"learner-1 with 1 threads and 1 GPU\. .*--resources GPU=1"
+    )
+    with pytest.raises(PlacementError, match=words):
+        place([learner(0), learner(1)], [gpu_host("a"), host("b")])
+    with pytest.raises(PlacementError, match="offered are 1 hosts with 1 threads and no GPU"):
+        place([learner(0)], [host("a")])
+
+
+def test_a_role_that_stays_keeps_its_gpu() -> None:
+    demands = [learner(0), learner(1)]
+    before = place(demands, [gpu_host("a", threads=2), gpu_host("b")])
+    with pytest.raises(PlacementError, match="no host is left for learner-1"):
+        place(demands, [gpu_host("a", threads=2)], keep={"learner-0": before["learner-0"]})
 
 
 def test_no_hosts_at_all_is_refused_in_words() -> None:

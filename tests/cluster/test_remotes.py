@@ -5,6 +5,7 @@ import threading
 import traceback
 import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,17 +15,15 @@ from pipeline.cluster.session import Session, Task
 from pipeline.errors import CallTimeoutError, RemoteLostError
 from pipeline.interfaces import PulledSlice, Push, ShardHandle
 from pipeline.optimizers import AdaGradConfig
-from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot, first_snapshot, split_snapshot
 from pipeline.types import Float32Array, Receipt
 from tests.clusters import LIMIT_SECONDS, kill_host, wait_until
+from tests.param_server.configs import server_config
 
 ADAGRAD = AdaGradConfig(kind="adagrad", learning_rate=0.1, epsilon=1e-6, initial_accumulator=0.0)
-SERVER = ParamServerConfig(
-    num_shards=1, max_staleness=2, target_period_updates=3, wire_dtype="float32", timeout_seconds=10.0
-)
+SERVER = server_config(max_staleness=2, target_period_updates=3)
 GENERATION = 5
 SIZE = 40_001  # enough that Dask sends it as a buffer of its own
 
@@ -104,6 +103,19 @@ def test_a_pull_gives_the_slice_and_a_known_version_nothing(make_shard: MakeShar
     assert pull(shard, 0) == PulledSlice(0, None)
 
 
+def test_a_read_hands_over_the_slice_and_for_a_known_version_nothing(make_shard: MakeShard) -> None:
+    shard = make_shard()
+    copy = np.zeros(SIZE, np.float32)
+    assert shard.read(-1, partial(np.copyto, copy)).result(LIMIT_SECONDS) == 0
+    np.testing.assert_array_equal(copy, start().params)
+    copy[:] = np.nan
+    assert shard.read(0, partial(np.copyto, copy)).result(LIMIT_SECONDS) == 0
+    assert np.isnan(copy).all()
+    push(shard, push_of(1, computed_at=0))
+    assert shard.read(0, partial(np.copyto, copy)).result(LIMIT_SECONDS) == 1
+    np.testing.assert_array_equal(copy, pulled(shard))
+
+
 def test_every_push_gets_a_receipt_and_is_applied_at_most_once(make_shard: MakeShard) -> None:
     shard = make_shard()
     receipts = [push(shard, push_of(number, computed_at)) for number, computed_at in ((1, 0), (1, 0), (2, 0), (1, 2))]
@@ -167,6 +179,30 @@ def test_a_mistake_of_the_caller_comes_back_as_what_it_is(make_shard: MakeShard)
     short = Push(np.zeros(3, np.float32), "bundle-0", GENERATION, 1, 0)
     with pytest.raises(ValueError, match=r"\(3,\).*\(40001,\)"):
         push(make_shard(), short)
+
+
+def test_an_overlapped_read_gives_what_the_one_before_asked_for(processes_session: Session) -> None:
+    shard = host_shard(processes_session).connect().overlapped()
+    copy = np.zeros(SIZE, np.float32)
+
+    def read(known_version: int) -> int:
+        return shard.read(known_version, partial(np.copyto, copy)).result(LIMIT_SECONDS)
+
+    assert read(-1) == 0
+    receipts = []
+    for number in (1, 2, 3):
+        # The slice of this read was asked for before the push that came last.
+        receipts.append(push(shard, push_of(number, computed_at=max(number - 2, 0))))
+        assert read(max(number - 2, 0)) == number - 1
+    assert [receipt.staleness for receipt in receipts] == [0, 1, 1]
+    before = pulled(shard)
+    assert read(2) == 3
+    np.testing.assert_array_equal(copy, before)
+
+
+def test_a_shard_of_the_same_process_has_nothing_to_overlap(threads_session: Session) -> None:
+    shard = host_shard(threads_session).connect()
+    assert shard.overlapped() is shard
 
 
 def test_a_role_on_a_third_process_reaches_the_same_shard(processes_session: Session) -> None:

@@ -99,7 +99,10 @@ def test_a_wrong_address_is_refused_with_words_within_its_timeout() -> None:
         taken.bind(("127.0.0.1", 0))  # bound and not listening: nobody answers there
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         config = cluster_config("address", address=address, start_timeout_seconds=0.5)
-        with pytest.raises(PlacementError, match=rf"no scheduler answers at {address} within 0.5 s; start one with"):
+        with pytest.raises(
+            PlacementError,
+            match=rf"no scheduler answers at {address} within 0.5 s without certificates; start one with",
+        ):
             open_session(config, 1, 1).__enter__()
 
 

@@ -5,7 +5,7 @@ import pytest
 from pipeline.cluster.session import Session
 from pipeline.cluster.tasks import RoleAddress, run_role
 from pipeline.errors import DivergedError
-from tests.cluster.counting_role import CountingRole
+from tests.cluster.counting_role import NO_SERVERS, CountingRole
 from tests.clusters import LIMIT_SECONDS
 
 
@@ -30,7 +30,7 @@ def test_a_role_s_own_error_is_what_its_task_ends_with(kind: str, request: pytes
     session: Session = request.getfixturevalue(f"{kind}_session")
     address = RoleAddress("failing", "counter-0", 1, LIMIT_SECONDS)
     task = session.submit(
-        run_role, FailingRole, ("counter-0", None), [], address, host=min(session.hosts), name="counter-0"
+        run_role, FailingRole, ("counter-0", None), NO_SERVERS, address, host=min(session.hosts), name="counter-0"
     )
     error = task.exception(timeout=LIMIT_SECONDS)
     assert isinstance(error, DivergedError) and str(error) == "the loss was nan"

@@ -10,11 +10,11 @@ from pipeline.errors import CheckpointError
 from pipeline.experiments import checkpoint
 from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.optimizers import AdamConfig
-from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import ParameterShard
 from pipeline.param_server.snapshot import ServerSnapshot, first_snapshot, merge_snapshots, split_snapshot
 from pipeline.roles.progress import RoleProgress
+from tests.param_server.configs import server_config
 from tests.param_server.conftest import push_of
 
 ADAM = AdamConfig(kind="adam", learning_rate=0.1, beta1=0.9, beta2=0.999, epsilon=1e-8)
@@ -27,7 +27,7 @@ PROGRESS = {
 def server(num_updates: int, num_shards: int = 1, start: ServerSnapshot | None = None) -> ServerSnapshot:
     """A server of 7 parameters after this many updates more."""
     start = start or first_snapshot(np.arange(7, dtype=np.float32))
-    config = ParamServerConfig(num_shards, None, 2, "float32", 10.0)
+    config = server_config(num_shards=num_shards, target_period_updates=2)
     layout = ParamLayout(7, num_shards)
     shards = [ParameterShard(part, ADAM, config, 1) for part in split_snapshot(start, layout)]
     for number in range(1, num_updates + 1):

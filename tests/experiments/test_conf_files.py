@@ -1,5 +1,6 @@
 """Every file of `conf/`: it composes, it resolves, and each of its values says where it comes from."""
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -17,10 +18,23 @@ EXPERIMENTS = sorted(file.stem for file in (CONF / "experiment").glob("*.yaml"))
 OPTIONS = [(group, file.stem) for group in GROUPS for file in sorted((CONF / group).glob("*.yaml"))]
 NEEDED_BESIDE = {
     ("cluster", "address"): ["cluster.address=tcp://10.0.0.1:8786"],
+    ("cluster", "ssh"): ["cluster.hosts=[node0,node1]"],
+    ("cluster", "kubernetes"): ["cluster.image=registry/pipeline:1"],
     ("topology", "single"): ["param_server=single"],
 }
 """What must stand on the command line beside an option, since it makes no run by itself."""
-PAPERS = ("Mnih et al. 2015", "Nair et al. 2015", "Dean et al. 2012", "Kingma & Ba 2015")
+PAPERS = (
+    "Mnih et al. 2015",
+    "Nair et al. 2015",
+    "Dean et al. 2012",
+    "Kingma & Ba 2015",
+    "Schaul et al. 2016",
+    "Wang et al. 2016",
+    "Bellemare et al. 2017",
+    "Fortunato et al. 2018",
+    "Hessel et al. 2018",
+    "Horgan et al. 2018",
+)
 VALUE_LINE = re.compile(r"^\s*\w+: *[^\s#]")
 
 
@@ -42,12 +56,15 @@ def test_an_experiment_is_named_after_its_file(experiment: str) -> None:
     assert compose([f"experiment={experiment}", "game=Pong"]).experiment == experiment
 
 
-@pytest.mark.parametrize("name", ["gorila", "dqn"])
+@pytest.mark.parametrize("name", ["gorila", "dqn", "rainbow", "apex"])
 def test_a_smoke_experiment_is_its_system_made_small(name: str) -> None:
     system, smoke = (compose([f"experiment={file}", "game=Pong"]) for file in (name, f"smoke_{name}"))
     assert smoke.optimizer == system.optimizer
     assert smoke.topology.kind == system.topology.kind
     assert smoke.param_server.num_shards == system.param_server.num_shards
+    assert smoke.algorithm.n_step == system.algorithm.n_step
+    assert smoke.replay.priority_exponent == system.replay.priority_exponent
+    assert smoke.network == dataclasses.replace(system.network, hidden_units=16)
     assert smoke.evaluation.protocol == "smoke"
     assert smoke.budget.frames is not None and smoke.budget.frames <= 10_000
     assert smoke.evaluation.num_episodes == 2
@@ -59,6 +76,28 @@ def test_gorila_and_its_baseline_differ_only_where_the_systems_do() -> None:
     assert (gorila.replay, gorila.budget) == (dqn.replay, dqn.budget)
     assert gorila.algorithm.outlier_deviations is not None
     assert dqn.algorithm.outlier_deviations is None
+
+
+def test_rainbow_is_dqn_with_all_its_options() -> None:
+    rainbow, dqn = (compose([f"experiment={name}", "game=Pong"]) for name in ("rainbow", "dqn"))
+    assert (rainbow.environment, rainbow.evaluation, rainbow.budget) == (dqn.environment, dqn.evaluation, dqn.budget)
+    assert (rainbow.topology, rainbow.param_server) == (dqn.topology, dqn.param_server)
+    assert rainbow.algorithm.double and rainbow.algorithm.n_step == 3
+    assert rainbow.network.dueling and rainbow.network.noisy and rainbow.network.num_atoms == 51
+    assert rainbow.replay.priority_exponent is not None
+    assert rainbow.algorithm.exploration.final_epsilon == 0.0
+    assert not dqn.algorithm.double and dqn.algorithm.n_step == 1
+    assert not dqn.network.dueling and not dqn.network.noisy and dqn.network.num_atoms == 1
+    assert dqn.replay.priority_exponent is None
+
+
+def test_apex_has_many_epsilons_and_one_prioritised_replay() -> None:
+    apex = compose(["experiment=apex", "game=Pong"])
+    assert apex.topology.kind == "global"
+    assert apex.algorithm.double and apex.algorithm.n_step == 3 and apex.network.dueling
+    assert apex.replay.priority_exponent is not None
+    assert apex.algorithm.exploration.lane_spread == 7.0
+    assert not apex.network.noisy
 
 
 def test_evaluation_plays_like_training_except_for_the_cap() -> None:

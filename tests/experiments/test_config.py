@@ -55,22 +55,18 @@ def test_a_sound_run_has_no_mistakes(gorila: RunConfig) -> None:
         ([group("checkpoint", keep=0)], "checkpoint.keep=0 must be at least 1"),
         ([group("optimizer", learning_rate=0.0)], "optimizer.learning_rate=0.0 must be positive"),
         (
-            [group("topology", kind="single", num_bundles=1)],
-            "param_server.num_shards=2 must be 1 with topology.kind=single: use topology=bundled",
-        ),
-        (
             [group("topology", num_bundles=3), group("cluster", num_hosts=2)],
-            "cluster.num_hosts=2 must be at least 3: 3 bundles have hosts of their own",
+            "cluster.num_hosts=2 must be at least 3: bundle-0, bundle-1, bundle-2 have hosts of their own",
         ),
         (
             [group("topology", shards="apart"), group("cluster", num_hosts=3)],
-            "cluster.num_hosts=3 must be at least 4: 2 bundles and 2 shards have hosts of their own",
+            "cluster.num_hosts=3 must be at least 4: bundle-0, bundle-1, shard-0, shard-1 have hosts of their own",
         ),
         (
             # 10 lanes of 10 records, of which a stack of 4 leaves 6 to sample.
             [group("topology", num_lanes=10), group("replay", capacity=105, min_transitions=61)],
-            "replay.capacity=105 over 10 lanes with stack=4 leaves 60 transitions when full, min_transitions=61 "
-            "would never be reached: raise capacity to at least 111",
+            "replay.capacity=105 over 10 lanes with stack=4 and n_step=1 leaves 60 transitions when full, "
+            "min_transitions=61 would never be reached: raise capacity to at least 111",
         ),
         (
             [group("environment", stack=3)],

@@ -76,7 +76,14 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
         ("optimizer={kind:adam}", "optimizer={kind:adam}: no such optimizer; there is adagrad, adam, rmsprop"),
         ("optimizer.kind=adam", "optimizer.kind=adam: each kind has settings of its own; write optimizer=adam"),
         ("optimizer=adam optimizer.initial_accumulator=1",
-         "optimizer.initial_accumulator=1: no such setting; optimizer has kind, learning_rate, beta1, beta2, epsilon"),
+         "optimizer.initial_accumulator=1: no such setting with optimizer=adam; it belongs to optimizer=adagrad"),
+        ("cluster.address=tcp://a:1",
+         "cluster.address=tcp://a:1: no such setting with cluster=threads; it belongs to cluster=address"),
+        ("cluster.kind=ssh", "cluster.kind=ssh: each kind has settings of its own; write cluster=ssh"),
+        ("cluster=slurm cluster.directives=-x", "cluster.directives=-x: a list of texts, like [a,b], is expected"),
+        ("cluster=slurm cluster.directives=[--exclusive,[a]]",
+         "cluster.directives=[--exclusive, [a]]: a list of texts, like [a,b], is expected"),
+        ("cluster=kubernetes", "cluster.image is missing: kind=kubernetes needs cluster.image=registry/name:tag"),
         ("evaluation.environment.stak=4",
          "evaluation.environment.stak=4: no such setting; did you mean evaluation.environment.stack?"),
         ("+foo=1", "+foo=1: no such setting; a run has experiment, game, seed, device, precision, results_dir, resume, "
@@ -90,8 +97,9 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
         ("~optimizer", "~optimizer: a run needs optimizer"),
         ("~algorithm.discount=0.99", "~algorithm.discount=0.99: a run needs algorithm.discount"),
         ("resume=maybe", "resume=maybe: true or false is expected"),
-        ("replay.capacity=null", "replay.capacity=null: an integer is expected"),
-        ("replay.capacity=2e5", "replay.capacity=200000.0: an integer is expected"),
+        ("replay.capacity=null",
+         "replay.capacity=null and capacity_bytes=null: exactly one of them must be given, the other null"),
+        ("replay.capacity=2e5", "replay.capacity=200000.0: an integer or null is expected"),
         ("budget={frames:x}", "budget.frames=x: an integer or null is expected"),
         ("seed", "seed: Hydra cannot read this: missing EQUAL at '<EOF>'"),
         ("seed=[1", "seed=[1: Hydra cannot read this: no viable alternative at input '[1'"),
@@ -99,7 +107,12 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
         ("cluster=address", "cluster.address is missing: kind=address needs cluster.address=tcp://host:port"),
         ("resume=true overwrite=true",
          "resume=true and overwrite=true exclude each other: go on in the run folder, or replace it"),
-        ("topology=single", "param_server.num_shards=2 must be 1 with topology.kind=single: use topology=bundled"),
+        ("topology=global topology.num_replay_shards=3",
+         "topology.num_replay_shards=3 must be at most num_actors=2: an actor writes to one shard, the others would "
+         "stay empty"),
+        ("topology=global topology.traffic.prefetch=-1", "topology.traffic.prefetch=-1 must be at least 0"),
+        ("topology.num_actors=3",
+         "topology.num_actors=3: no such setting with topology=bundled; it belongs to topology=global"),
         ("results_dir=${nowhere}", "Interpolation key 'nowhere' not found full_key: results_dir object_type=dict"),
     ],
 )  # fmt: skip
@@ -162,7 +175,7 @@ def test_each_choice_of_a_sweep_is_checked() -> None:
 
 def test_a_setting_must_fit_every_option_that_is_swept() -> None:
     assert check_command_line(["-m", "game=Pong", "optimizer=choice(adam,rmsprop)", "optimizer.beta1=0.8"]) == [
-        "optimizer.beta1=0.8: no such setting; optimizer has kind, learning_rate, decay, epsilon"
+        "optimizer.beta1=0.8: no such setting with optimizer=rmsprop; it belongs to optimizer=adam"
     ]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.cluster.config import LocalConfig, SshConfig
 from pipeline.errors import ConfigError
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import compose
@@ -53,7 +54,7 @@ def test_names_and_types_at_every_depth_are_reported_together(tree: Tree) -> Non
         "network=3: a group of settings is expected",
         "environment.grey=1: true or false is expected",
         "replay.capacity is missing: a run needs it",
-        "cluster.kind=null: text is expected",
+        "cluster.kind=None: no such kind; there is threads, processes, address, ssh, slurm, kubernetes",
         "evaluation.environment.stack=true: an integer is expected",
     ]
 
@@ -85,7 +86,15 @@ def test_a_whole_number_is_taken_for_a_float(tree: Tree) -> None:
 
 def test_a_bare_number_is_taken_for_text(tree: Tree) -> None:
     tree["cluster"]["dashboard_address"] = 8787
-    assert build(tree).cluster.dashboard_address == "8787"
+    cluster = build(tree).cluster
+    assert isinstance(cluster, LocalConfig) and cluster.dashboard_address == "8787"
+
+
+def test_a_list_of_texts_is_kept_in_its_order_and_read_back_equal() -> None:
+    run = compose(["game=Pong", "cluster=ssh", "cluster.hosts=[node1,10.0.0.2,7]"])
+    assert isinstance(run.cluster, SshConfig)
+    assert run.cluster.hosts == ("node1", "10.0.0.2", "7")
+    assert from_yaml(to_yaml(run)) == run
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -103,9 +112,9 @@ def test_a_run_written_as_yaml_is_read_back_equal(experiment: str) -> None:
 
 
 def test_text_that_looks_like_something_else_survives_yaml(run: RunConfig) -> None:
-    odd = dataclasses.replace(
-        run, results_dir="1e5", cluster=dataclasses.replace(run.cluster, dashboard_address="8787")
-    )
+    assert isinstance(run.cluster, LocalConfig)
+    cluster = dataclasses.replace(run.cluster, dashboard_address="8787")
+    odd = dataclasses.replace(run, results_dir="1e5", cluster=cluster)
     assert from_yaml(to_yaml(odd)) == odd
 
 
@@ -132,7 +141,7 @@ def test_the_settings_of_a_run_are_those_of_its_own_optimizer(tree: Tree) -> Non
         ("algoritm", "did you mean algorithm?"),
         ("topology.num_shards", "did you mean param_server.num_shards?"),
         ("evaluation.enviroment.stack", "did you mean evaluation.environment.stack?"),
-        ("topology.foo", "topology has kind, num_bundles, num_lanes, shards, compute_threads"),
+        ("topology.foo", "topology has kind, num_lanes, shards, compute_threads, num_bundles"),
         ("foo.bar", "a run has experiment, game, seed, device, precision, results_dir, resume, overwrite, plan, "
                     "progress, budget, checkpoint and 9 more"),
     ],
@@ -153,3 +162,8 @@ def test_a_single_value_is_checked_against_the_type_of_its_setting(tree: Tree) -
         "param_server.max_staleness=x: an integer or null is expected"
     )
     assert wrong_type("optimizer.initial_accumulator", 0, tree) is None
+    tree["cluster"]["kind"] = "slurm"
+    assert wrong_type("cluster.directives", ["--exclusive"], tree) is None
+    assert wrong_type("cluster.directives", [["--exclusive"]], tree) == (
+        "cluster.directives=[[--exclusive]]: a list of texts, like [a,b], is expected"
+    )

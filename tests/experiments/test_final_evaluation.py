@@ -12,9 +12,8 @@ from pipeline.cluster.session import open_session
 from pipeline.errors import RoleFailedError
 from pipeline.experiments import final_evaluation
 from pipeline.experiments.checkpoint import Checkpoint
-from pipeline.experiments.plan import shapes_of
+from pipeline.experiments.plan import network_of
 from pipeline.experiments.run_folder import open_folder
-from pipeline.networks.nature import initial_parameters
 from pipeline.param_server.snapshot import first_snapshot
 from tests.clusters import cluster_config, kill_host, wait_until
 from tests.experiments.smoke_runs import smoke_config
@@ -22,7 +21,7 @@ from tests.experiments.smoke_runs import smoke_config
 
 def test_a_host_that_dies_ends_the_evaluation_with_its_name_and_a_way_out(tmp_path: Path) -> None:
     config = smoke_config(tmp_path, "evaluation.num_episodes=100_000")
-    params = initial_parameters(shapes_of(config), seeding.stream(0, "parameters")).astype(np.float32)
+    params = network_of(config).initial_parameters(seeding.stream(0, "parameters")).astype(np.float32)
     end = Checkpoint(first_snapshot(params), {}, generation=1)
     folder = open_folder(config).path
     with (

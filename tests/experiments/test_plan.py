@@ -10,9 +10,8 @@ from rich.console import Console
 from pipeline.cluster.placement import Offer
 from pipeline.errors import PlacementError
 from pipeline.experiments.config import RunConfig
-from pipeline.experiments.plan import make_plan, shapes_of
-from pipeline.networks.nature import initial_parameters
-from pipeline.replay.uniform import UniformReplay
+from pipeline.experiments.plan import make_plan, network_of
+from pipeline.replay.memory import ReplayMemory
 from tests.experiments.smoke_runs import smoke_config
 
 MIB = 2**20
@@ -27,11 +26,11 @@ def printed(config: RunConfig) -> str:
 def test_a_bundle_is_planned_with_what_its_replay_and_its_vectors_really_take(tmp_path: Path) -> None:
     config = smoke_config(tmp_path)
     environment = config.environment
-    replay = UniformReplay(
-        config.replay, config.topology.num_lanes, environment.frame_shape, environment.stack, 0.99,
+    replay = ReplayMemory(
+        config.replay, 1, config.topology.num_lanes, environment.frame_shape, environment.stack, 0.99, 1,
         np.random.default_rng(0),
     )  # fmt: skip
-    vector = initial_parameters(shapes_of(config), np.random.default_rng(0)).nbytes
+    vector = network_of(config).initial_parameters(np.random.default_rng(0)).nbytes
     plan = make_plan(config)
     assert plan.num_parameters * 4 == vector
     wanted = {demand.role: demand.memory_bytes for demand in plan.demands}

@@ -165,8 +165,8 @@ def test_dqn_equals_gorila_with_one_bundle_and_one_shard_and_both_equal_the_role
     dqn = smoke_config(tmp_path, *same, "topology.compute_threads=1", experiment="smoke_dqn")
     gorila = smoke_config(tmp_path, *same, *smallest)
     ends = [carry_out(tmp_path, config).newest for config in (dqn, gorila)]
-    bundle = fleet_spec(dqn, (), generation=1).bundle
-    bundle = replace(bundle, place=replace(bundle.place, role="bundle-0"), sender="by hand")
+    bundle = fleet_spec(dqn, (), generation=1).role
+    bundle = replace(bundle, place=replace(bundle.place, role="bundle-0"))
     by_hand = Wired(bundle, dqn.optimizer).run(FRAMES // 4)
     assert by_hand.version > 50
     for end in ends:

@@ -17,7 +17,7 @@ from pipeline.rows import ROW_FILES, EpisodeRow, EvaluationRow, UpdateRow
 from tests.experiments.smoke_runs import smoke_config
 
 EPISODE = EpisodeRow("bundle-0", 3, 100, 800, 12.0, 50, False, 0.5, 7, 1.25)
-UPDATE = UpdateRow("bundle-0", 100, 98, 1, 1, 0, 7, 800, 0.5, 1.5, 0.1, 0.2, 0.3, 2, 0.5, 600.0, 150.0, 90, 1.5)
+UPDATE = UpdateRow("bundle-0", 100, 98, 1, 1, 0, 7, 800, 0.5, 1.5, 0.1, 0.2, 0.3, 2, 0.5, 600.0, 150.0, 90, 0.0, 1.5)
 EVALUATION = EvaluationRow(
     "smoke", "checkpoint", 7, 800, 0, 99, 2.0, 50, True, 0.05, 4, 0.0, 30, 400, False, True, 2.0
 )  # fmt: skip
@@ -59,6 +59,13 @@ def test_a_resume_with_other_settings_is_refused_with_both_values(tmp_path: Path
     with pytest.raises(RunFolderError, match=r"replay.batch_size: 8 in the run folder, 16 now") as refused:
         check_folder(changed)
     assert "budget" not in str(refused.value) and "cluster" not in str(refused.value)
+
+
+def test_a_resume_of_another_version_s_rows_is_refused(tmp_path: Path) -> None:
+    updates = open_folder(smoke_config(tmp_path)).path / "updates.csv"
+    updates.write_text(updates.read_text().replace(",waited_seconds", ""))
+    with pytest.raises(RunFolderError, match=r"updates\.csv has the columns of another version"):
+        check_folder(smoke_config(tmp_path, "resume=true"))
 
 
 def test_a_resume_may_raise_the_budget_and_the_folder_remembers_it(tmp_path: Path) -> None:

@@ -1,20 +1,18 @@
-"""The Nature network against a plain torch module, and its parameter order."""
-
-import math
+"""The Nature network, torso and plain head, against a plain torch module, and its parameter order."""
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from pipeline.networks.config import NetworkConfig
-from pipeline.networks.nature import initial_parameters, num_parameters, parameter_shapes
+from pipeline.networks.network import make_network
 from pipeline.networks.replica import Replica
 from pipeline.types import Float32Array, UInt8Array
+from tests.networks.configs import network_config
 
 CPU = torch.device("cpu")
-NATURE = NetworkConfig(torso="nature", hidden_units=512)
-SMALL = NetworkConfig(torso="nature", hidden_units=16)
+NATURE = network_config(hidden_units=512)
+SMALL = network_config(hidden_units=16)
 
 
 def observations(shape: tuple[int, ...]) -> UInt8Array:
@@ -55,18 +53,18 @@ class PlainNature(nn.Module):
 
 def test_it_has_as_many_parameters_as_the_paper_s_layers() -> None:
     by_hand = (4 * 64 * 32 + 32) + (32 * 16 * 64 + 64) + (64 * 9 * 64 + 64) + (3136 * 512 + 512) + (512 * 6 + 6)
-    assert num_parameters(parameter_shapes(NATURE, 4, (84, 84), 6)) == by_hand == 1_687_206
+    assert make_network(NATURE, 4, (84, 84), 6).num_parameters == by_hand == 1_687_206
 
 
 def test_its_values_and_gradients_equal_those_of_a_plain_module() -> None:
-    shapes = parameter_shapes(NATURE, 4, (84, 84), 6)
-    flat = initial_parameters(shapes, np.random.default_rng(1))
-    plain, replica = PlainNature(flat, 4, 512, 6), Replica(shapes, torch.float32, CPU)
+    network = make_network(NATURE, 4, (84, 84), 6)
+    flat = network.initial_parameters(np.random.default_rng(1))
+    plain, replica = PlainNature(flat, 4, 512, 6), Replica(network, torch.float32, CPU)
     replica.load(flat)
     frames = observations((5, 4, 84, 84))
 
     expected = plain(torch.from_numpy(frames))
-    values = replica.q_values(frames)
+    values = replica.outputs(frames)
     torch.testing.assert_close(values, expected, rtol=1e-5, atol=1e-6)
 
     expected.square().mean().backward()
@@ -81,9 +79,9 @@ def test_its_values_and_gradients_equal_those_of_a_plain_module() -> None:
 
 
 def test_rgb_stacks_are_channels_frame_by_frame() -> None:
-    shapes = parameter_shapes(SMALL, 4, (84, 84, 3), 3)
-    flat = initial_parameters(shapes, np.random.default_rng(2))
-    replica = Replica(shapes, torch.float32, CPU)
+    network = make_network(SMALL, 4, (84, 84, 3), 3)
+    flat = network.initial_parameters(np.random.default_rng(2))
+    replica = Replica(network, torch.float32, CPU)
     replica.load(flat)
     frames = observations((2, 4, 84, 84, 3))
     channels = np.moveaxis(frames, -1, 2).reshape(2, 12, 84, 84)
@@ -91,19 +89,6 @@ def test_rgb_stacks_are_channels_frame_by_frame() -> None:
     torch.testing.assert_close(replica.values(frames), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_first_parameters_are_uniform_within_one_over_root_fan_in() -> None:
-    shapes = parameter_shapes(SMALL, 4, (84, 84), 3)
-    flat = initial_parameters(shapes, np.random.default_rng(3))
-    start = 0
-    for shape in shapes:
-        part = flat[start : start + math.prod(shape.shape)]
-        bound = 1 / math.sqrt(shape.fan_in)
-        assert np.abs(part).max() <= bound
-        if part.size > 1000:
-            assert part.std() == pytest.approx(bound / math.sqrt(3), rel=0.05)
-        start += part.size
-
-
 def test_a_frame_that_is_too_small_is_refused_with_its_size() -> None:
     with pytest.raises(ValueError, match=r"\(30, 84\) pixels is too small for convolution 3"):
-        parameter_shapes(SMALL, 4, (30, 84), 3)
+        make_network(SMALL, 4, (30, 84), 3)

@@ -5,27 +5,27 @@ import pytest
 import torch
 
 from pipeline.networks import compute
-from pipeline.networks.config import NetworkConfig
-from pipeline.networks.nature import initial_parameters, num_parameters, parameter_shapes
+from pipeline.networks.network import make_network
 from pipeline.networks.replica import Replica
+from tests.networks.configs import network_config
 
 CPU = torch.device("cpu")
-SHAPES = parameter_shapes(NetworkConfig("nature", 16), 4, (84, 84), 3)
+NETWORK = make_network(network_config(), 4, (84, 84), 3)
 FRAMES = np.random.default_rng(0).integers(0, 256, (4, 4, 84, 84), dtype=np.uint8)
 
 
 def test_in_bfloat16_the_torso_is_rounded_and_the_head_is_not() -> None:
-    replica = Replica(SHAPES, torch.bfloat16, CPU)
-    flat = initial_parameters(SHAPES, np.random.default_rng(1))
+    replica = Replica(NETWORK, torch.bfloat16, CPU)
+    flat = NETWORK.initial_parameters(np.random.default_rng(1))
     replica.load(flat)
-    *torso, head_weight, head_bias = replica.parameters
+    *torso, head_weight, head_bias = replica.parameters.values()
     assert {p.dtype for p in torso} == {torch.bfloat16}
     assert torch.equal(torch.cat([head_weight.flatten(), head_bias]), torch.from_numpy(flat[-(3 * 16 + 3) :]))
 
 
 def test_bfloat16_values_lie_near_float32_ones_and_come_as_float32() -> None:
-    flat = initial_parameters(SHAPES, np.random.default_rng(1))
-    exact, rounded = Replica(SHAPES, torch.float32, CPU), Replica(SHAPES, torch.bfloat16, CPU)
+    flat = NETWORK.initial_parameters(np.random.default_rng(1))
+    exact, rounded = Replica(NETWORK, torch.float32, CPU), Replica(NETWORK, torch.bfloat16, CPU)
     exact.load(flat)
     rounded.load(flat)
     assert rounded.values(FRAMES).dtype == torch.float32
@@ -33,10 +33,10 @@ def test_bfloat16_values_lie_near_float32_ones_and_come_as_float32() -> None:
 
 
 def test_a_gradient_step_along_the_flat_vector_lowers_the_loss_as_predicted() -> None:
-    flat = initial_parameters(SHAPES, np.random.default_rng(1))
-    replica = Replica(SHAPES, torch.float32, CPU)
+    flat = NETWORK.initial_parameters(np.random.default_rng(1))
+    replica = Replica(NETWORK, torch.float32, CPU)
     replica.load(flat)
-    loss = replica.q_values(FRAMES).square().mean()
+    loss = replica.outputs(FRAMES).square().mean()
     gradient = replica.gradient(loss).numpy().copy()
     step = 1e-3
     replica.load((flat - step * gradient).astype(np.float32))
@@ -45,9 +45,9 @@ def test_a_gradient_step_along_the_flat_vector_lowers_the_loss_as_predicted() ->
 
 
 def test_parameters_of_another_length_are_refused_with_both_shapes() -> None:
-    size = num_parameters(SHAPES)
+    size = NETWORK.num_parameters
     with pytest.raises(ValueError, match=rf"\(3,\), the network has \({size},\)"):
-        Replica(SHAPES, torch.float32, CPU).load(np.zeros(3, np.float32))
+        Replica(NETWORK, torch.float32, CPU).load(np.zeros(3, np.float32))
 
 
 def test_auto_precision_asks_the_processor() -> None:

@@ -14,10 +14,10 @@ from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ServerSnapshot, first_snapshot, split_snapshot
+from pipeline.types import Float32Array
+from tests.param_server.configs import server_config
 
-CONFIG = ParamServerConfig(
-    num_shards=1, max_staleness=None, target_period_updates=1000, wire_dtype="float32", timeout_seconds=10.0
-)
+CONFIG = server_config(target_period_updates=1000)
 OPTIMIZERS: dict[str, OptimizerConfig] = {
     "adagrad": AdaGradConfig(kind="adagrad", learning_rate=0.1, epsilon=1e-6, initial_accumulator=0.0),
     "rmsprop": RMSPropConfig(kind="rmsprop", learning_rate=0.1, decay=0.95, epsilon=0.01),
@@ -49,6 +49,38 @@ class Server:
         """A new client of all shards."""
         handles = [DirectShard(shard) for shard in self.shards]
         return ParamClient(handles, self.layout, sender, self.generation, self.config)
+
+    def copy(self, client: ParamClient | None = None) -> "Copy":
+        """A vector to pull into, empty, behind `client` or a new one."""
+        return Copy(client or self.client(), self.layout.num_params)
+
+
+class Copy:
+    """A vector that follows a server, as a role's replica does."""
+
+    def __init__(self, client: ParamClient, size: int) -> None:
+        self.flat: Float32Array = np.full(size, np.nan, np.float32)
+        self.versions: tuple[int, ...] = ()
+        self.loaded: list[int] = []
+        """Starts of the slices that the last pull brought."""
+        self._client = client
+
+    def load_slice(self, start: int, values: Float32Array) -> None:
+        """Copy one slice."""
+        self.flat[start : start + len(values)] = values
+        self.loaded.append(start)
+
+    def pull(self) -> "Copy":
+        """Follow the parameters."""
+        self.loaded = []
+        self.versions = self._client.pull(self, self.versions)
+        return self
+
+    def pull_target(self) -> "Copy":
+        """Follow the target network."""
+        self.loaded = []
+        self.versions = self._client.pull_target(self, self.versions)
+        return self
 
 
 MakeServer = Callable[..., Server]

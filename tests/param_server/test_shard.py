@@ -2,6 +2,7 @@
 
 import copy
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -198,9 +199,11 @@ def test_pushes_and_pulls_from_many_threads_lose_nothing(make_server: MakeServer
     torn: list[int] = []
 
     def play(sender: str) -> None:
+        live = np.empty(size, np.float32)
         for number in range(1, num_pushes + 1):
             receipts.append(shard.push(push_of(np.ones(size), sender=sender, sequence=number)))
-            for version, params in (shard.pull(-1), shard.pull_target(-1)):
+            read = shard.read(-1, partial(np.copyto, live))
+            for version, params in (shard.pull(-1), shard.pull_target(-1), (read, live)):
                 # All elements have had the same gradients: any two that differ are of two versions.
                 if params is None or params.min() != params.max():
                     torn.append(version)
@@ -221,6 +224,17 @@ def test_a_direct_shard_answers_at_once_with_what_the_shard_says(make_server: Ma
     assert direct.push(push_of([1.0])).result(0.0) == Receipt(True, "", 1, 0)
     assert direct.pull(-1).result(0.0).params is shard.pull(-1).params
     assert direct.pull_target(1).result(0.0) == (1, None)
+
+
+def test_a_read_gives_the_live_slice_and_a_known_version_nothing(make_server: MakeServer) -> None:
+    (shard,) = make_server([1.0, 2.0]).shards
+    seen: list[list[float]] = []
+    for known_version in (-1, 0):
+        assert DirectShard(shard).read(known_version, lambda values: seen.append(values.tolist())).result(0.0) == 0
+    assert seen == [[1.0, 2.0]]
+    shard.push(push_of([1.0, 1.0]))
+    assert shard.read(0, lambda values: seen.append(values.tolist())) == 1
+    assert seen[1] == shard.pull(-1).params.tolist()  # type: ignore[union-attr]
 
 
 def _spoil(snapshot: ShardSnapshot) -> None:

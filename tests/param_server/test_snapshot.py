@@ -69,13 +69,13 @@ def test_a_server_resumed_with_any_number_of_shards_equals_one_that_was_never_in
     for server, part in ((whole, gradients), (first, gradients[:5])):
         client = server.client()
         for gradient in part:
-            client.push(gradient, client.pull().versions)
+            client.push(gradient, server.copy().pull().versions)
 
     saved = merge_snapshots([shard.snapshot() for shard in first.shards])
     second = make_server(saved, optimizer, generation=2, target_period_updates=3, num_shards=after)
     client = second.client()
     for gradient in gradients[5:]:
-        assert all(receipt.admitted for receipt in client.push(gradient, client.pull().versions))
+        assert all(receipt.admitted for receipt in client.push(gradient, second.copy().pull().versions))
 
     ended = merge_snapshots([shard.snapshot() for shard in second.shards])
     expected = merge_snapshots([shard.snapshot() for shard in whole.shards])

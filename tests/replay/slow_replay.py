@@ -36,29 +36,41 @@ class WholeLane:
 
     def add(self, frame: UInt8Array, first: bool, step: tuple[bool, int, float, float]) -> None:
         """What LaneStep says of this lane."""
+        if first and self.steps:  # nobody saw where the last action led
+            self.steps[-1] = (False, *self.steps[-1][1:])
         empty = np.zeros((self.stack, *frame.shape), np.uint8)
         before = empty if first or not self.observations else self.observations[-1]
         self.observations.append(np.concatenate([before[1:], frame[None]]))
         self.ages.append(1 if first or not self.ages else self.ages[-1] + 1)
         self.steps.append(step)
 
-    def transitions(self, lane_capacity: int) -> Iterator[WholeTransition]:
+    def transitions(self, lane_capacity: int, n_step: int) -> Iterator[WholeTransition]:
         """What a replay can still know that holds the newest `lane_capacity` frames of this lane."""
         oldest = max(0, len(self.steps) - lane_capacity)
-        for i in range(oldest, len(self.steps) - 1):
-            valid, a_tm1, r_t, continues_t = self.steps[i]
+        for i in range(oldest, len(self.steps) - n_step):
+            valid, a_tm1, _, _ = self.steps[i]
             oldest_needed = i + 1 - min(self.ages[i], self.stack)
             if valid and oldest_needed >= oldest:
-                s_tm1, s_t = self.observations[i], self.observations[i + 1]
-                yield WholeTransition(self.lane, s_tm1, a_tm1, r_t, continues_t * DISCOUNT, s_t)
+                r_t, discount_t, end = 0.0, 1.0, i
+                while end < i + n_step and self.steps[end][0]:
+                    r_t += discount_t * self.steps[end][2]
+                    discount_t *= DISCOUNT * self.steps[end][3]
+                    end += 1
+                s_tm1, s_t = self.observations[i], self.observations[end]
+                yield WholeTransition(self.lane, s_tm1, a_tm1, r_t, discount_t, s_t)
 
 
 def scripted_steps(
-    rng: np.random.Generator, num_steps: int, episode_lengths: list[int], frame_shape: tuple[int, ...]
+    rng: np.random.Generator,
+    num_steps: int,
+    episode_lengths: list[int],
+    frame_shape: tuple[int, ...],
+    reset_chance: float = 0.0,
 ) -> Iterator[LaneStep]:
     """Steps of one lane per entry of `episode_lengths`: the mean length of its episodes, which vary.
 
-    Half of the episodes end by a time limit (the return continues), half by game over; now and then a life is lost.
+    Half of the episodes end by a time limit (the return continues), half by game over; now and then a life is lost, and
+    with `reset_chance` per step a lane is reset in mid-episode. Rewards are eighths: their sums are exact in float32.
     """
     num_lanes = len(episode_lengths)
     first = np.ones(num_lanes, np.bool_)
@@ -72,10 +84,12 @@ def scripted_steps(
             first_tm1=first,
             valid=valid,
             a_tm1=np.full(num_lanes, time, np.int64),
-            r_t=rng.normal(size=num_lanes).astype(np.float32),
+            r_t=(np.rint(8 * rng.normal(size=num_lanes)) / 8).astype(np.float32),
             continues_t=np.where(game_over | life_lost, 0.0, 1.0).astype(np.float32),
         )
         first = ~valid
+        if reset_chance > 0:
+            first |= rng.random(num_lanes) < reset_chance
         new_lengths = rng.integers(1, 2 * np.array(episode_lengths))
         steps_left = np.where(first, new_lengths, steps_left - 1)
 

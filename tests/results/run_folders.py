@@ -17,7 +17,7 @@ def episode(score: float, total_frames: int = 1000, **changes: Any) -> EpisodeRo
 
 def update(**changes: Any) -> UpdateRow:
     row = UpdateRow(
-        "bundle-0", 10, 8, 1, 1, 0, 8, 160, 0.25, 1.5, 0.75, float("nan"), 0.5, 2, 0.9, 400.0, 100.0, 5000, 1.25
+        "bundle-0", 10, 8, 1, 1, 0, 8, 160, 0.25, 1.5, 0.75, float("nan"), 0.5, 2, 0.9, 400.0, 100.0, 5000, 0.5, 1.25
     )
     return dataclasses.replace(row, **changes)
 

@@ -91,6 +91,17 @@ def test_a_damaged_file_is_refused_with_its_path(tmp_path: Path, name: str, text
     assert str(folder) in str(caught.value)
 
 
+def test_rows_of_before_a_measure_was_added_are_read_without_it(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [update(mean_loss=0.75), update(mean_loss=0.5)])
+    path = folder / "updates.csv"
+    rows = pd.read_csv(path).drop(columns="waited_seconds")
+    rows.to_csv(path, index=False)
+    updates = load_run(folder).updates
+    assert updates["waited_seconds"].isna().all()
+    assert updates["mean_loss"].tolist() == [0.75, 0.5]
+    assert updates.columns.tolist() == load_run(write_run(tmp_path / "new", [update()])).updates.columns.tolist()
+
+
 def test_a_folder_without_any_file_of_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="is no run folder"):
         load_run(tmp_path)

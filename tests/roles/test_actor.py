@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
+import torch
 
 from pipeline import seeding
 from pipeline.algorithms.config import ExplorationConfig
@@ -10,6 +12,7 @@ from pipeline.envs.atari import AtariLanes
 from pipeline.interfaces import TransitionSink
 from pipeline.roles.actor import Actor, ActorPlace
 from pipeline.types import LaneStep
+from tests.networks.configs import network_config
 from tests.protocols import nature_protocol
 from tests.roles.wiring import Rows, Wired, bundle_spec
 
@@ -31,7 +34,8 @@ def random_actor(game: str, rows: Rows, kept: Kept, num_lanes: int = 2, **protoc
     exploration = ExplorationConfig(1.0, 1.0, 1, 0.0)
     seeds = seeding.emulator_seeds(0, "test", count=num_lanes)
     place = ActorPlace("bundle-0", 0, 3, 0, 100.0)
-    return Actor(place, lanes, follower, exploration, kept, rows, np.random.default_rng(0), seeds)
+    rng = np.random.default_rng(0)
+    return Actor(place, lanes, follower, 1, exploration, kept, rows, rng, torch.Generator(), seeds)
 
 
 def test_a_lost_life_ends_the_return_but_not_the_episode() -> None:
@@ -96,16 +100,43 @@ def test_the_step_that_only_resets_is_no_transition_and_does_not_count() -> None
     assert sum(bool(step.valid[0]) for step in kept.steps) == actor.num_steps
 
 
-def test_actors_of_one_run_explore_differently_when_asked_to() -> None:
-    spread = replace(bundle_spec().algorithm.exploration, actor_spread=7.0, initial_epsilon=0.4, decay_updates=1)
-    epsilons = []
+def apex_exploration() -> ExplorationConfig:
+    """Epsilon 0.4 and exponents 1 to 8 (Horgan et al. 2018, section 4.1)."""
+    return ExplorationConfig(initial_epsilon=0.4, final_epsilon=0.4, decay_updates=1, lane_spread=7.0)
+
+
+def test_lanes_of_one_run_explore_differently_when_asked_to() -> None:
+    means = []
     for index in range(2):
         spec = bundle_spec(
             place=ActorPlace(f"bundle-{index}", index, 2, 0, 0.0),
-            algorithm=replace(bundle_spec().algorithm, exploration=spread),
+            num_lanes=2,
+            algorithm=replace(bundle_spec().algorithm, exploration=apex_exploration()),
         )
         wired = Wired(spec)
         wired.bundle.step()
-        epsilons.append(wired.bundle.progress().epsilon)
-    assert epsilons[0] == 0.4
-    assert epsilons[1] == 0.4**8
+        means.append(wired.bundle.progress().epsilon)
+    exponents = [1, 1 + 7 / 3, 1 + 14 / 3, 8]
+    assert means[0] == pytest.approx((0.4 ** exponents[0] + 0.4 ** exponents[1]) / 2)
+    assert means[1] == pytest.approx((0.4 ** exponents[2] + 0.4 ** exponents[3]) / 2)
+
+
+def test_a_row_holds_the_epsilon_of_its_own_lane() -> None:
+    wired = Wired(bundle_spec(algorithm=replace(bundle_spec().algorithm, exploration=apex_exploration())))
+    while {row.lane for row in wired.rows.episodes} != {0, 1, 2, 3}:
+        wired.bundle._actor.step()
+    for row in wired.rows.episodes:
+        assert row.epsilon == pytest.approx(0.4 ** (1 + 7 * row.lane / 3))
+
+
+def test_a_noisy_network_chooses_differently_from_step_to_step_and_a_plain_one_does_not() -> None:
+    greedy = replace(bundle_spec().algorithm, exploration=ExplorationConfig(0.0, 0.0, 1, 0.0))
+    num_choices = []
+    for noisy in (False, True):
+        wired = Wired(bundle_spec(algorithm=greedy, network=network_config(noisy=noisy, noise_scale=5.0)))
+        actor = wired.bundle._actor
+        actor._follower.refresh()
+        actor._epsilons = np.zeros(4)
+        num_choices.append(len({tuple(actor._choose().tolist()) for _ in range(20)}))
+    assert num_choices[0] == 1
+    assert num_choices[1] > 1

@@ -8,7 +8,7 @@ import torch
 
 from pipeline.errors import DivergedError
 from pipeline.optimizers import AdamConfig, OptimizerConfig, RMSPropConfig
-from pipeline.param_server.config import ParamServerConfig
+from tests.param_server.configs import server_config
 from tests.roles.wiring import ADAGRAD, Wired, bundle_spec
 
 OPTIMIZERS: list[OptimizerConfig] = [
@@ -38,7 +38,10 @@ def test_the_replica_holds_the_server_s_parameters_and_never_its_own_update() ->
     replica = wired.bundle._online.replica
     wired.bundle._learner.step()
     held = torch.cat(
-        [p.detach().permute(0, 2, 3, 1).flatten() if p.dim() == 4 else p.detach().flatten() for p in replica.parameters]
+        [
+            p.detach().permute(0, 2, 3, 1).flatten() if p.dim() == 4 else p.detach().flatten()
+            for p in replica.parameters.values()
+        ]
     )
     np.testing.assert_array_equal(held.numpy(), before)
     assert not np.array_equal(wired.server().params, before)
@@ -58,8 +61,8 @@ def test_the_target_network_is_the_server_s_copy_of_the_last_multiple_of_the_per
 def test_three_odd_shards_learn_what_one_shard_learns_bit_for_bit(optimizer: OptimizerConfig) -> None:
     servers = []
     for num_shards in (1, 3):
-        server_config = ParamServerConfig(num_shards, None, 20, "float32", 10.0)
-        servers.append(Wired(bundle_spec(param_server=server_config), optimizer).run(300))
+        server = server_config(num_shards=num_shards)
+        servers.append(Wired(bundle_spec(param_server=server), optimizer).run(300))
     np.testing.assert_array_equal(servers[0].params, servers[1].params)
     assert servers[0].version == servers[1].version > 20
 
@@ -103,7 +106,7 @@ def test_a_run_whose_loss_is_no_number_ends_with_a_reason() -> None:
     wired.shards[0]._published = None
     with pytest.raises(DivergedError, match=r"lower optimizer\.learning_rate"):
         for _ in range(200):
-            wired.bundle._learner._online._source._params.versions = (-1,)  # type: ignore[attr-defined]
+            wired.bundle._learner._online.versions = ()
             wired.bundle._learner.step()
 
 
@@ -119,3 +122,44 @@ def test_rows_hold_what_the_learner_did() -> None:
     )
     assert all(row.mean_staleness == 0 for row in rows)
     assert rows[-1].version == wired.bundle.progress().version
+
+
+def test_gathered_gradients_are_sent_as_their_mean_and_count_as_many() -> None:
+    wired = Wired(bundle_spec(param_server=server_config(push_every_updates=4, learner_pull_every_updates=4)))
+    sent: list[np.ndarray] = []
+    computed: list[np.ndarray] = []
+    learner = wired.bundle._learner
+    gradient = learner._online.replica.gradient
+    push = wired.shards[0].push
+
+    def watch_push(pushed):  # type: ignore[no-untyped-def]
+        sent.append(pushed.gradient.copy())
+        return push(pushed)
+
+    def watch_gradient(loss):  # type: ignore[no-untyped-def]
+        computed.append(gradient(loss).numpy().copy())
+        return torch.from_numpy(computed[-1])
+
+    wired.shards[0].push = watch_push  # type: ignore[method-assign]
+    learner._online.replica.gradient = watch_gradient  # type: ignore[method-assign]
+    server = wired.run(300)
+    assert len(computed) // 4 == len(sent) == server.version > 5
+    for index, mean in enumerate(sent):
+        np.testing.assert_allclose(mean, np.mean(computed[4 * index : 4 * index + 4], axis=0), rtol=1e-5, atol=1e-9)
+    admitted = sum(row.num_admitted for row in wired.rows.updates)
+    assert admitted == 4 * sum(row.num_updates // 4 for row in wired.rows.updates)
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_a_learner_asks_for_newer_parameters_at_its_interval(every: int) -> None:
+    # The actor, which shares the replica, keeps out of the way.
+    wired = Wired(
+        bundle_spec(param_server=server_config(learner_pull_every_updates=every, actor_pull_every_steps=10**6))
+    )
+    wired.run(100)
+    ages = []
+    learner = wired.bundle._learner
+    for _ in range(2 * every):
+        learner.step()
+        ages.append(wired.shards[0].snapshot().version - learner._online.version)
+    assert set(ages) == set(range(1, every + 1))

@@ -7,27 +7,28 @@ from pipeline import seeding
 from pipeline.algorithms.config import ExplorationConfig, QLearningConfig
 from pipeline.envs.rom import num_actions
 from pipeline.interfaces import RowSink
-from pipeline.networks.config import NetworkConfig
-from pipeline.networks.nature import initial_parameters, parameter_shapes
+from pipeline.networks.network import make_network
 from pipeline.optimizers import AdaGradConfig, OptimizerConfig
-from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ServerSnapshot, first_snapshot, merge_snapshots, split_snapshot
 from pipeline.replay.config import ReplayConfig
 from pipeline.roles.actor import ActorPlace
-from pipeline.roles.bundle import Bundle, BundleSpec
+from pipeline.roles.bundle import Bundle
+from pipeline.roles.spec import RoleSpec
 from pipeline.rows import EpisodeRow, Row, UpdateRow
+from tests.networks.configs import network_config
+from tests.param_server.configs import server_config
 from tests.protocols import nature_protocol
 
 ADAGRAD = AdaGradConfig(kind="adagrad", learning_rate=1e-3, epsilon=1e-6, initial_accumulator=0.0)
 
 
-def bundle_spec(**changes: Any) -> BundleSpec:
+def bundle_spec(**changes: Any) -> RoleSpec:
     """A bundle on Breakout that learns within a second: 4 lanes, 16 hidden units, float32."""
-    spec = BundleSpec(
+    spec = RoleSpec(
         place=ActorPlace("bundle-0", 0, 1, 0, 0.0),
-        sender="bundle-0/1",
+        attempt=1,
         seed=0,
         game="Breakout",
         num_lanes=4,
@@ -38,6 +39,8 @@ def bundle_spec(**changes: Any) -> BundleSpec:
         max_steps=None,
         algorithm=QLearningConfig(
             discount=0.99,
+            n_step=1,
+            double=False,
             max_abs_td_error=1.0,
             max_gradient_norm=None,
             outlier_deviations=None,
@@ -45,21 +48,31 @@ def bundle_spec(**changes: Any) -> BundleSpec:
             steps_per_update=4,
             exploration=ExplorationConfig(1.0, 0.1, 50, 0.0),
         ),
-        network=NetworkConfig("nature", 16),
+        network=network_config(),
         environment=nature_protocol(),
-        replay=ReplayConfig(capacity=2_000, min_transitions=64, batch_size=32),
-        param_server=ParamServerConfig(1, None, 20, "float32", 10.0),
+        replay=ReplayConfig(
+            capacity=2_000,
+            capacity_bytes=None,
+            min_transitions=64,
+            batch_size=32,
+            priority_exponent=None,
+            priority_floor=1e-6,
+            importance_exponent=0.4,
+            importance_updates=1_000,
+        ),
+        param_server=server_config(),
+        traffic=None,
     )
     return replace(spec, **changes)
 
 
-def first_server(spec: BundleSpec) -> ServerSnapshot:
+def first_server(spec: RoleSpec) -> ServerSnapshot:
     """The server before its first update, with the parameters that seed 0 gives."""
     environment = spec.environment
-    shapes = parameter_shapes(
+    network = make_network(
         spec.network, environment.stack, environment.frame_shape, num_actions(spec.game, environment.full_action_set)
     )
-    return first_snapshot(initial_parameters(shapes, seeding.stream(spec.seed, "parameters")))
+    return first_snapshot(network.initial_parameters(seeding.stream(spec.seed, "parameters")))
 
 
 @dataclass
@@ -86,7 +99,7 @@ class Rows(RowSink):
 class Wired:
     """One bundle and its shards in this thread."""
 
-    def __init__(self, spec: BundleSpec, optimizer: OptimizerConfig = ADAGRAD) -> None:
+    def __init__(self, spec: RoleSpec, optimizer: OptimizerConfig = ADAGRAD) -> None:
         self.rows = Rows()
         start = first_server(spec)
         layout = ParamLayout(start.params.size, spec.param_server.num_shards)

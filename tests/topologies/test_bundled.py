@@ -1,30 +1,24 @@
 """Fleets on real clusters: equal to the same roles wired by hand, and what becomes of them when hosts are killed."""
 
 import functools
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
-from pipeline.cluster.coordinator import Coordinator
-from pipeline.cluster.placement import Placement, place
 from pipeline.cluster.session import Session, open_session
 from pipeline.errors import RemoteLostError, RoleFailedError
 from pipeline.optimizers import AdaGradConfig, AdamConfig, OptimizerConfig, RMSPropConfig
-from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.snapshot import ServerSnapshot
-from pipeline.replay.config import ReplayConfig
-from pipeline.roles.bundle import BundleSpec
 from pipeline.roles.progress import RoleProgress
-from pipeline.rows import Row
-from pipeline.topologies.bundled import Fleet, FleetSpec, demands
-from pipeline.topologies.config import TopologyConfig
+from pipeline.roles.spec import RoleSpec
+from pipeline.topologies.config import BundledConfig
 from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
+from tests.param_server.configs import server_config
 from tests.roles.wiring import Wired, bundle_spec, first_server
+from tests.topologies.fleets import Run, assert_equal, fleet_on
 
 BUNDLES = ("bundle-0", "bundle-1")
 OPTIMIZERS: list[OptimizerConfig] = [
@@ -33,12 +27,12 @@ OPTIMIZERS: list[OptimizerConfig] = [
     AdamConfig(kind="adam", learning_rate=1e-4, beta1=0.9, beta2=0.999, epsilon=1e-8),
 ]
 NUM_STEPS = 200
-_BATCH_OF_8 = ReplayConfig(capacity=2_000, min_transitions=64, batch_size=8)
+_BATCH_OF_8 = replace(bundle_spec().replay, batch_size=8)
 
 
-def small_bundle(**changes: Any) -> BundleSpec:
+def small_bundle(**changes: Any) -> RoleSpec:
     """A bundle whose target network is renewed every 10 updates."""
-    server = ParamServerConfig(1, None, 10, "float32", 10.0)
+    server = server_config(target_period_updates=10)
     return bundle_spec(**{"replay": _BATCH_OF_8, "param_server": server} | changes)
 
 
@@ -68,70 +62,9 @@ def processes_session(nothing_leaks: None) -> Iterator[Session]:
         yield session
 
 
-class Run:
-    """A fleet, its coordinator, and what it wrote."""
-
-    def __init__(self, session: Session, coordinator: Coordinator, fleet: Fleet, placement: Placement) -> None:
-        self.session = session
-        self.coordinator = coordinator
-        self.fleet = fleet
-        self.placement = placement
-        self.rows: list[Row] = []
-
-    def steps_of(self, role: str) -> int:
-        """Agent steps that a role has told of."""
-        progress = self.coordinator.progress().get(role)
-        return 0 if progress is None else progress.num_steps
-
-    def supervise_until(self, num_sentences: int) -> list[str]:
-        """The first sentences that the fleet has to say."""
-        said: list[str] = []
-
-        def enough() -> bool:
-            said.extend(self.fleet.supervise())
-            return len(said) >= num_sentences
-
-        wait_until(enough, f"the fleet said {num_sentences} sentences")
-        return said
-
-
-@contextmanager
-def fleet_on(
-    session: Session,
-    bundle: BundleSpec,
-    optimizer: OptimizerConfig = OPTIMIZERS[0],
-    num_bundles: int = 1,
-    shards: str = "beside",
-    max_restarts: int = 1,
-) -> Iterator[Run]:
-    """A started fleet; it is stopped and forgotten afterwards."""
-    wanted = demands(TopologyConfig("bundled", num_bundles, 4, shards, 1), bundle.param_server.num_shards, 0, 0)
-    placement = place(wanted, session.offers())
-    bundle = replace(bundle, place=replace(bundle.place, num_actors=num_bundles))
-    spec = FleetSpec(num_bundles, bundle, optimizer, tuple(wanted), 30.0, max_restarts)
-    # A run of its own on a session that is shared.
-    session.run_id = uuid.uuid4().hex[:8]
-    rows: list[Row] = []
-    with Coordinator(session.client, session.run_id, rows.extend) as coordinator:
-        run = Run(session, coordinator, Fleet(session, coordinator, spec, placement), placement)
-        run.rows = rows
-        run.fleet.start(first_server(bundle), {})
-        try:
-            yield run
-        finally:
-            coordinator.stop_roles()
-            run.fleet.abandon(LIMIT_SECONDS)
-            run.fleet.release()
-
-
-def assert_equal(ours: ServerSnapshot, by_hand: ServerSnapshot) -> None:
-    assert ours.versions == by_hand.versions
-    assert ours.target_versions == by_hand.target_versions
-    np.testing.assert_array_equal(ours.params, by_hand.params)
-    np.testing.assert_array_equal(ours.target, by_hand.target)
-    assert ours.slots.keys() == by_hand.slots.keys()
-    for name, slot in ours.slots.items():
-        np.testing.assert_array_equal(slot, by_hand.slots[name], err_msg=name)
+def bundles(num_bundles: int = 1, shards: str = "beside") -> BundledConfig:
+    """So many bundles of four lanes."""
+    return BundledConfig("bundled", num_lanes=4, shards=shards, compute_threads=1, num_bundles=num_bundles)
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda o: o.kind)
@@ -144,7 +77,7 @@ def test_one_bundle_and_one_shard_equal_the_same_roles_wired_by_hand_bit_for_bit
     kind: str, shards: str, optimizer: OptimizerConfig, request: pytest.FixtureRequest
 ) -> None:
     session: Session = request.getfixturevalue(f"{kind}_session")
-    with fleet_on(session, small_bundle(max_steps=NUM_STEPS), optimizer, shards=shards) as run:
+    with fleet_on(session, small_bundle(max_steps=NUM_STEPS), bundles(shards=shards), optimizer) as run:
         last = run.fleet.collect(LIMIT_SECONDS)["bundle-0"]
         server = run.fleet.snapshot()
     by_hand, progress = wired_by_hand(optimizer)
@@ -154,8 +87,8 @@ def test_one_bundle_and_one_shard_equal_the_same_roles_wired_by_hand_bit_for_bit
 
 
 def test_three_shards_over_two_bundles_hosts_hold_one_vector(threads_session: Session) -> None:
-    bundle = small_bundle(param_server=ParamServerConfig(3, None, 10, "float32", 10.0))
-    with fleet_on(threads_session, bundle, num_bundles=2) as run:
+    bundle = small_bundle(param_server=server_config(num_shards=3, target_period_updates=10))
+    with fleet_on(threads_session, bundle, bundles(2)) as run:
         assert [run.placement[f"shard-{i}"] for i in range(3)] == [run.placement[f"bundle-{i % 2}"] for i in range(3)]
         wait_until(lambda: min(run.steps_of("bundle-0"), run.steps_of("bundle-1")) > 100, "both bundles learn")
         assert run.fleet.supervise() == [] and not run.fleet.finished()
@@ -170,9 +103,9 @@ def test_three_shards_over_two_bundles_hosts_hold_one_vector(threads_session: Se
 
 def test_a_fleet_goes_on_from_a_snapshot_with_another_number_of_shards(threads_session: Session) -> None:
     by_hand, _ = wired_by_hand(OPTIMIZERS[0])
-    bundle = small_bundle(param_server=ParamServerConfig(3, None, 10, "float32", 10.0), max_steps=0)
+    bundle = small_bundle(param_server=server_config(num_shards=3, target_period_updates=10), max_steps=0)
     before = RoleProgress(NUM_STEPS, 0, by_hand.version, 0.5, 0, 12.0)
-    with fleet_on(threads_session, bundle) as run:
+    with fleet_on(threads_session, bundle, bundles()) as run:
         run.fleet.collect(LIMIT_SECONDS)
         run.fleet.release()
         run.fleet.start(by_hand, {"bundle-0": before})
@@ -184,9 +117,9 @@ def test_a_fleet_goes_on_from_a_snapshot_with_another_number_of_shards(threads_s
 
 
 def test_a_bundle_s_own_error_ends_the_run_with_its_words(threads_session: Session) -> None:
-    too_small = ReplayConfig(capacity=8, min_transitions=64, batch_size=32)
+    too_small = replace(_BATCH_OF_8, capacity=8)
     with (
-        fleet_on(threads_session, small_bundle(replay=too_small)) as run,
+        fleet_on(threads_session, small_bundle(replay=too_small), bundles()) as run,
         pytest.raises(RoleFailedError, match=r"bundle-0 failed: .*capacity=8"),
     ):
         run.supervise_until(1)
@@ -197,7 +130,7 @@ def two_bundles_and_a_shard_apart(max_restarts: int = 1) -> Iterator[Run]:
     """Each role in a process of its own, and no process to spare."""
     with (
         open_session(cluster_config("processes"), num_hosts=3, threads_per_host=1) as session,
-        fleet_on(session, small_bundle(), num_bundles=2, shards="apart", max_restarts=max_restarts) as run,
+        fleet_on(session, small_bundle(), bundles(2, shards="apart"), max_restarts=max_restarts) as run,
     ):
         wait_until(lambda: min(run.steps_of(role) for role in BUNDLES) > 100, "both bundles learn")
         yield run

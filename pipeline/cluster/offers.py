@@ -1,0 +1,57 @@
+"""What hosts offer to a placement: of hosts that are there, from their reports; of hosts to come, from the settings.
+
+A host in a batch job or a pod has what was asked for it, whatever its machine has.
+Not here: choosing among offers (`pipeline.cluster.placement`), starting hosts (`pipeline.cluster.start`).
+"""
+
+from collections.abc import Mapping
+
+from pipeline.cluster.config import ASKED, ClusterConfig, KubernetesConfig, SlurmConfig
+from pipeline.cluster.hosts import MEMORY_SHARE, HostReport, report_host
+from pipeline.cluster.placement import Offer
+
+
+def present_offers(
+    config: ClusterConfig, reports: Mapping[str, HostReport], num_threads: Mapping[str, int]
+) -> list[Offer]:
+    """Offers of the hosts that reported and are still there; `num_threads` has their Dask threads by address."""
+    return [
+        _offer(config, address, report, num_threads[address])
+        for address, report in reports.items()
+        if address in num_threads
+    ]
+
+
+def future_offers(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> list[Offer] | None:
+    """Offers of the hosts that would be started; None where only the hosts themselves can tell."""
+    if config.kind in ASKED:
+        return None
+    ours = report_host()
+    return [_offer(config, f"host-{i}", ours, threads_per_host) for i in range(num_hosts)]
+
+
+def _offer(config: ClusterConfig, address: str, report: HostReport, num_threads: int) -> Offer:
+    if isinstance(config, SlurmConfig | KubernetesConfig):
+        return Offer(
+            address=address,
+            machine=address,
+            num_threads=num_threads,
+            memory_bytes=int((config.memory_bytes or report.free_memory_bytes) * MEMORY_SHARE),
+            num_cores=config.host_cores or num_threads,
+            num_gpus=config.gpus_per_host,
+        )
+    return Offer(
+        address=address,
+        machine=report.machine,
+        num_threads=num_threads,
+        memory_bytes=config.memory_bytes or report.free_memory_bytes,
+        num_cores=report.num_cores,
+        num_gpus=_num_gpus(report, num_threads),
+    )
+
+
+def _num_gpus(report: HostReport, num_threads: int) -> int:
+    """What the host declares. One that sees a GPU and declares none lets all its roles share it."""
+    if report.declared_gpus is not None:
+        return report.declared_gpus
+    return num_threads if report.device == "cuda" else 0

@@ -1,0 +1,82 @@
+"""What stands behind the torso: hidden layer and output layer, in one stream or two.
+
+    one stream    features -> hidden -> one output per action
+    dueling       features -> hidden_value -> v,  features -> hidden_advantage -> a per action,  v + a - mean of all a
+
+An output is one value, or with N > 1 atoms the N logits of a return's distribution.
+Hidden layers compute in the dtype of the features. Output layers and their sums are float32, because differences
+between actions are often below bfloat16's resolution (about 0.4 % of the value).
+Not here: what the outputs mean (`pipeline.networks.network`), noise (`pipeline.networks.linear`).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+
+from pipeline.networks.config import NetworkConfig
+from pipeline.networks.linear import Linear, Noise
+from pipeline.networks.parameters import HEAD, Tensors
+
+
+class Head(ABC):
+    """Some fully connected layers, hidden ones first, and the way they are joined."""
+
+    layers: Sequence[Linear]
+    """In vector order."""
+
+    @abstractmethod
+    def __call__(self, parameters: Tensors, features: torch.Tensor, noise: Noise) -> torch.Tensor:
+        """(B, F) in any dtype -> float32 (B, A), or (B, A, N) with N > 1 atoms."""
+
+
+def make_head(config: NetworkConfig, num_features: int, num_actions: int) -> Head:
+    """The head that `config` asks for."""
+    return (DuelingHead if config.dueling else PlainHead)(config, num_features, num_actions)
+
+
+class PlainHead(Head):
+    """One stream (Mnih et al. 2015, Methods, "Model architecture")."""
+
+    def __init__(self, config: NetworkConfig, num_features: int, num_actions: int) -> None:
+        scale = config.noise_scale if config.noisy else None
+        self._num_atoms = config.num_atoms
+        self._hidden = Linear("hidden", num_features, config.hidden_units, scale)
+        self._output = Linear(f"{HEAD}output", config.hidden_units, num_actions * config.num_atoms, scale)
+        self.layers = (self._hidden, self._output)
+
+    def __call__(self, parameters: Tensors, features: torch.Tensor, noise: Noise) -> torch.Tensor:
+        """See `Head`."""
+        outputs = _stream(self._hidden, self._output, parameters, features, noise)
+        return outputs if self._num_atoms == 1 else outputs.unflatten(1, (-1, self._num_atoms))
+
+
+class DuelingHead(Head):
+    """Two streams: output = v + a - mean over actions of a (Wang et al. 2016, equation 9).
+
+    With atoms the sum is taken for each atom apart (Hessel et al. 2018, "The Integrated Agent").
+    Departure: Wang et al. 2016 (section 4.2) scale the gradient that enters the torso by 1/sqrt(2); here it is whole.
+    """
+
+    def __init__(self, config: NetworkConfig, num_features: int, num_actions: int) -> None:
+        scale, atoms = config.noise_scale if config.noisy else None, config.num_atoms
+        self._num_atoms = atoms
+        self._hidden_value = Linear("hidden_value", num_features, config.hidden_units, scale)
+        self._hidden_advantage = Linear("hidden_advantage", num_features, config.hidden_units, scale)
+        self._value = Linear(f"{HEAD}value", config.hidden_units, atoms, scale)
+        self._advantage = Linear(f"{HEAD}advantage", config.hidden_units, num_actions * atoms, scale)
+        self.layers = (self._hidden_value, self._hidden_advantage, self._value, self._advantage)
+
+    def __call__(self, parameters: Tensors, features: torch.Tensor, noise: Noise) -> torch.Tensor:
+        """See `Head`."""
+        value = _stream(self._hidden_value, self._value, parameters, features, noise)
+        advantage = _stream(self._hidden_advantage, self._advantage, parameters, features, noise)
+        advantage = advantage.unflatten(1, (-1, self._num_atoms))
+        outputs: torch.Tensor = value[:, None] + advantage - advantage.mean(dim=1, keepdim=True)
+        return outputs.squeeze(2) if self._num_atoms == 1 else outputs
+
+
+def _stream(hidden: Linear, output: Linear, parameters: Tensors, features: torch.Tensor, noise: Noise) -> torch.Tensor:
+    x = F.relu(hidden(parameters, features, noise), inplace=True)
+    return output(parameters, x.float(), noise)

@@ -1,0 +1,72 @@
+"""Fully connected layers, with or without learned noise.
+
+    plain   y = w x + b
+    noisy   y = (w + w_sigma * (f(e_out) f(e_in)^T)) x + (b + b_sigma * f(e_out)),   f(e) = sign(e) sqrt(|e|)
+
+Fortunato et al. 2018, section 3, "factorised Gaussian noise": e_in and e_out are standard normal, one number per input
+and one per output. w and b are parameters as in a plain layer; w_sigma and b_sigma are learned too.
+Not here: how large the noise is at first (`NetworkConfig.noise_scale`), when new noise is drawn (`pipeline.roles`).
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+
+from pipeline.networks.parameters import ParameterShape, Tensors, weight_and_bias
+
+
+class LayerNoise(NamedTuple):
+    """The random numbers of one layer for one call, float32."""
+
+    inputs: torch.Tensor
+    """(num_inputs,): f(e_in)."""
+    outputs: torch.Tensor
+    """(num_outputs,): f(e_out)."""
+
+
+Noise = Mapping[str, LayerNoise]
+"""By `Linear.name`. A layer that is not in it computes without noise, from w and b alone."""
+
+NO_NOISE: Noise = {}
+
+
+@dataclass(frozen=True)
+class Linear:
+    """One fully connected layer: where its parameters are, and what it computes."""
+
+    name: str
+    num_inputs: int
+    num_outputs: int
+    noise_scale: float | None
+    """sigma_0 of a noisy layer; None: a plain one."""
+
+    def shapes(self) -> list[ParameterShape]:
+        """Its parameters in vector order. Initial noise is sigma_0 / sqrt(num_inputs) everywhere.
+
+        Fortunato et al. 2018, section 3.2, which has w and b uniform in +-1/sqrt(num_inputs), as all of ours are.
+        """
+        means = weight_and_bias(self.name, (self.num_outputs, self.num_inputs))
+        if self.noise_scale is None:
+            return means
+        sigma = self.noise_scale / math.sqrt(self.num_inputs)
+        return means + [mean._replace(name=f"{mean.name}_sigma", constant=sigma) for mean in means]
+
+    def draw_noise(self, generator: torch.Generator) -> LayerNoise:
+        """Fresh noise, on the CPU whatever the device: runs with one seed then see the same noise on all devices."""
+        normal = torch.randn(self.num_inputs + self.num_outputs, generator=generator)
+        scaled = normal.sign() * normal.abs().sqrt()
+        return LayerNoise(scaled[: self.num_inputs], scaled[self.num_inputs :])
+
+    def __call__(self, parameters: Tensors, x: torch.Tensor, noise: Noise) -> torch.Tensor:
+        """(B, num_inputs) -> (B, num_outputs), both in the dtype of the layer's parameters."""
+        y = F.linear(x, parameters[f"{self.name}.weight"], parameters[f"{self.name}.bias"])
+        if self.name not in noise:
+            return y
+        # The noisy weight is never formed: its outer product is applied to x before, and to the sum behind.
+        inputs, outputs = (part.to(x) for part in noise[self.name])
+        w_sigma, b_sigma = parameters[f"{self.name}.weight_sigma"], parameters[f"{self.name}.bias_sigma"]
+        return y + outputs * F.linear(inputs * x, w_sigma, b_sigma)

@@ -1,0 +1,97 @@
+"""What a role of Q-learning is made of: network, replica, client, actor, learner, built from its spec on its host.
+
+Every role that plays or learns is put together here, so that a bundle and a pair of separate roles are the same parts.
+Random streams are named after the role and the step that it starts at (`pipeline.seeding`).
+Not here: what the parts do in turn (`pipeline.roles.bundle`, `.standalone_actor`, `.standalone_learner`).
+"""
+
+from collections.abc import Sequence
+
+import torch
+
+from pipeline import seeding
+from pipeline.envs.atari import AtariLanes
+from pipeline.envs.rom import num_actions
+from pipeline.interfaces import RowSink, ShardHandle, TransitionSink, TransitionSource
+from pipeline.networks import compute
+from pipeline.networks.network import make_network
+from pipeline.networks.replica import Replica
+from pipeline.param_server.client import ParamClient
+from pipeline.param_server.layout import ParamLayout
+from pipeline.roles.actor import Actor
+from pipeline.roles.follower import Follower
+from pipeline.roles.heldout import HeldoutStates
+from pipeline.roles.learner import Learner
+from pipeline.roles.spec import RoleSpec
+from pipeline.roles.statistics import UpdateStatistics
+
+UPDATES_PER_ROW = 100
+"""Updates of one learner that make one row."""
+
+
+class RoleParts:
+    """The parts that acting and learning share, and makers of the others. Sets the calling thread's compute threads."""
+
+    def __init__(self, spec: RoleSpec, shards: Sequence[ShardHandle], num_threads: int) -> None:
+        compute.set_compute_threads(num_threads)
+        self._spec = spec
+        self._num_threads = num_threads
+        environment = spec.environment
+        actions = num_actions(spec.game, environment.full_action_set)
+        self._network = make_network(spec.network, environment.stack, environment.frame_shape, actions)
+        self._device = compute.resolve_device(spec.device)
+        self._dtype = compute.resolve_precision(spec.precision, self._device)
+        layout = ParamLayout(self._network.num_parameters, spec.param_server.num_shards)
+        self._client = ParamClient(shards, layout, spec.sender, spec.generation, spec.param_server)
+        # One stream for acting and learning: they draw in turn, in one thread.
+        self._noise = torch.Generator().manual_seed(seeding.torch_seed(spec.seed, *self.stream_name("noise")))
+        self.online = self._follower()
+        """The replica that acts and learns."""
+
+    def stream_name(self, purpose: str) -> tuple[str | int, ...]:
+        """Names of one of this role's random streams."""
+        place = self._spec.place
+        return place.role, purpose, place.num_steps_before
+
+    def lanes(self) -> AtariLanes:
+        """The games that this role plays; to be closed by the caller."""
+        spec = self._spec
+        return AtariLanes(spec.game, spec.environment, spec.num_lanes, num_threads=self._num_threads)
+
+    def actor(self, lanes: AtariLanes, transitions: TransitionSink, rows: RowSink) -> Actor:
+        """An actor that plays `lanes` with the online replica."""
+        spec = self._spec
+        return Actor(
+            spec.place,
+            lanes,
+            self.online,
+            spec.param_server.actor_pull_every_steps,
+            spec.algorithm.exploration,
+            transitions,
+            rows,
+            seeding.stream(spec.seed, *self.stream_name("exploration")),
+            self._noise,
+            seeding.emulator_seeds(spec.seed, *self.stream_name("emulator"), count=spec.num_lanes),
+        )
+
+    def learner(self, transitions: TransitionSource, statistics: UpdateStatistics) -> Learner:
+        """A learner of the online replica, with a target replica of its own."""
+        spec = self._spec
+        return Learner(
+            spec.algorithm,
+            spec.replay,
+            spec.param_server,
+            self.online,
+            self._follower(),
+            transitions,
+            self._client,
+            statistics,
+            self._noise,
+        )
+
+    def heldout(self) -> HeldoutStates:
+        """The states on which this run's values are followed."""
+        return HeldoutStates(self._spec.game, self._spec.environment, self._spec.seed, self.online.replica)
+
+    def _follower(self) -> Follower:
+        return Follower(Replica(self._network, self._dtype, self._device), self._client)

@@ -1,0 +1,40 @@
+"""Builds a shard of the global replay on its host, from the same settings as the roles around it.
+
+Not here: what a shard does (`pipeline.replay.shard`), how it is reached (`pipeline.cluster.replays`).
+"""
+
+from dataclasses import dataclass
+
+from pipeline import seeding
+from pipeline.replay.memory import ReplayMemory
+from pipeline.replay.rate_limit import RateLimit
+from pipeline.replay.shard import ReplayShard
+from pipeline.roles.spec import RoleSpec
+
+
+@dataclass(frozen=True)
+class ReplayServerSpec:
+    """One shard; picklable."""
+
+    role: RoleSpec
+    """What is played, learned and kept."""
+    name: str
+    num_writers: int
+    """Actors that write to it."""
+
+
+def build_replay_shard(spec: ReplayServerSpec) -> ReplayShard:
+    """The shard, empty."""
+    role = spec.role
+    memory = ReplayMemory(
+        role.replay,
+        spec.num_writers,
+        role.num_lanes,
+        role.environment.frame_shape,
+        role.environment.stack,
+        role.algorithm.discount,
+        role.algorithm.n_step,
+        seeding.stream(role.seed, spec.name, "replay", role.generation),
+    )
+    slack = role.traffic.slack_updates if role.traffic is not None else None
+    return ReplayShard(memory, RateLimit(role.algorithm.steps_per_update, slack, role.replay.min_transitions))

@@ -1,0 +1,237 @@
+"""A fleet: the shards and roles of one generation of a run, whatever its topology; started, watched, started again.
+
+    shard-0 ... shard-S      Dask actors, one slice of the parameters each
+    replay-0 ... replay-R    Dask actors, one part of the global replay each; none where bundles have their own
+    roles                    long-running Dask tasks that talk to these and never to each other
+
+A role whose host dies is started again elsewhere; a lost shard of either kind ends the fleet, and the run begins a new
+generation from its newest checkpoint (`pipeline.experiments.run`).
+Not here: which roles there are (`pipeline.topologies.bundled`, `.separate`), where they stand (`.placement`).
+"""
+
+import contextlib
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipeline.cluster.coordinator import Coordinator
+from pipeline.cluster.placement import Demand, Placement, place
+from pipeline.cluster.remotes import HostedShard, RemoteShard, ShardAddress
+from pipeline.cluster.replays import HostedReplay, ReplayAddress
+from pipeline.cluster.session import Session, Task
+from pipeline.cluster.tasks import RoleAddress, RoleBuilder, RoleResult, ServerAddresses, run_role
+from pipeline.errors import CallTimeoutError, PlacementError, RemoteLostError, RoleFailedError
+from pipeline.optimizers import OptimizerConfig
+from pipeline.param_server.layout import ParamLayout
+from pipeline.param_server.snapshot import ServerSnapshot, merge_snapshots, split_snapshot
+from pipeline.roles.progress import RoleProgress
+from pipeline.roles.replay_server import ReplayServerSpec
+from pipeline.roles.spec import RoleSpec
+
+
+def shard_name(index: int) -> str:
+    """Role name of a parameter shard."""
+    return f"shard-{index}"
+
+
+def replay_name(index: int) -> str:
+    """Role name of a shard of the global replay."""
+    return f"replay-{index}"
+
+
+@dataclass(frozen=True)
+class RolePlan:
+    """One role: its name, its number among its like, and how a host builds it."""
+
+    name: str
+    index: int
+    build: RoleBuilder
+    plays: bool
+    """Whether it counts agent steps; one that only learns counts from what all players had made."""
+
+
+@dataclass(frozen=True)
+class FleetSpec:
+    """Everything that a fleet is made of."""
+
+    roles: tuple[RolePlan, ...]
+    replays: tuple[ReplayServerSpec, ...]
+    role: RoleSpec
+    """The pattern of all roles; place and sender are each one's own."""
+    optimizer: OptimizerConfig
+    demands: tuple[Demand, ...]
+    lease_seconds: float
+    max_restarts: int
+
+
+class Fleet:
+    """One generation of shards and the roles around them."""
+
+    def __init__(self, session: Session, coordinator: Coordinator, spec: FleetSpec, placement: Placement) -> None:
+        self._session = session
+        self._coordinator = coordinator
+        self._spec = spec
+        self._placement = placement
+        self._roles = {role.name: role for role in spec.roles}
+        self._addresses = ServerAddresses((), ())
+        self._hosted: dict[str, Task] = {}
+        """Shards of both kinds; Dask frees an actor when its last future goes."""
+        self._tasks: dict[str, Task] = {}
+        self._attempts: dict[str, int] = {}
+        self._lost: dict[str, str] = {}
+        """Roles that wait for a host, and why they lost theirs."""
+        self._lost_at = 0.0
+        self._generation = spec.role.generation
+        self._timeout_seconds = spec.role.param_server.timeout_seconds
+
+    def start(self, snapshot: ServerSnapshot, before: Mapping[str, RoleProgress]) -> None:
+        """Create the shards from `snapshot` and start the roles where `before` (by role) says that they were."""
+        self._addresses = ServerAddresses(self._start_shards(snapshot), self._start_replays())
+        for role in self._roles:
+            self._start_role(role, before)
+
+    def supervise(self) -> list[str]:
+        """Look after all roles once; returns what happened, in sentences.
+
+        Raises RemoteLostError when a shard is lost, RoleFailedError when a role failed by itself or too often,
+        PlacementError when no host came for a lost one in time.
+        """
+        present = self._session.present_hosts()
+        for name in self._hosted:
+            if self._placement[name].address not in present:
+                raise RemoteLostError(f"{name} is lost with its host")
+        for role in self._tasks:
+            if role not in self._lost and (reason := self._why_lost(role, present)) is not None:
+                self._lose(role, reason)
+        return self._restart_lost() if self._lost else []
+
+    def finished(self) -> bool:
+        """True once every role has left."""
+        return not self._lost and all(task.done() for task in self._tasks.values())
+
+    def snapshot(self) -> ServerSnapshot:
+        """The server's state now; shards may be asked at different versions."""
+        calls = [RemoteShard(shard.name, shard.actor).snapshot() for shard in self._addresses.shards]
+        return merge_snapshots([call.result(self._timeout_seconds) for call in calls])
+
+    def collect(self, timeout_seconds: float) -> dict[str, RoleProgress]:
+        """Wait for all roles to leave; their last rows go to the coordinator. Returns each one's last progress.
+
+        Of a role that waits for a host, it is what the coordinator knows.
+        """
+        known = self._coordinator.progress()
+        last = {role: known[role] for role in self._lost if role in known}
+        for role, task in self._tasks.items():
+            if role in self._lost:
+                continue
+            try:
+                result: RoleResult = task.result(timeout=timeout_seconds)
+            except TimeoutError as error:
+                raise RoleFailedError(f"{role} did not leave within {timeout_seconds:g} s") from error
+            self._coordinator.receive(result.undelivered)
+            last[role] = result.progress
+        return last
+
+    def abandon(self, timeout_seconds: float) -> None:
+        """Wait for the roles that can still leave, whatever they end with; a lost host's are given up."""
+        present = self._session.present_hosts()
+        for role, task in self._tasks.items():
+            if role in self._lost or self._placement[role].address not in present:
+                continue
+            with contextlib.suppress(Exception):  # they end with the error that the lost shard gave them
+                result: RoleResult = task.result(timeout=timeout_seconds)
+                self._coordinator.receive(result.undelivered)
+
+    def release(self) -> None:
+        """Let Dask forget the shards and the tasks."""
+        self._session.client.cancel([*self._tasks.values(), *self._hosted.values()], force=True)
+        self._addresses, self._hosted, self._tasks, self._lost = ServerAddresses((), ()), {}, {}, {}
+
+    def _start_shards(self, snapshot: ServerSnapshot) -> tuple[ShardAddress, ...]:
+        server = self._spec.role.param_server
+        slices = split_snapshot(snapshot, ParamLayout(snapshot.params.size, server.num_shards))
+        addresses = []
+        for name, part in zip(map(shard_name, range(server.num_shards)), slices, strict=True):
+            start = self._session.send(part, self._placement[name].address)
+            hosted_name, actor = self._host(name, HostedShard, start, self._spec.optimizer, server, self._generation)
+            addresses.append(ShardAddress(hosted_name, actor))
+        return tuple(addresses)
+
+    def _start_replays(self) -> tuple[ReplayAddress, ...]:
+        return tuple(
+            ReplayAddress(*self._host(replay_name(index), HostedReplay, spec))
+            for index, spec in enumerate(self._spec.replays)
+        )
+
+    def _host(self, name: str, hosted: type, *args: object) -> tuple[str, Any]:
+        """Create the Dask actor `hosted(hosted_name, *args)` on the host of role `name`; its name and itself."""
+        hosted_name = f"{name}-{self._session.run_id}-{self._generation}"
+        host = self._placement[name].address
+        self._hosted[name] = self._session.submit(hosted, hosted_name, *args, host=host, name=name, actor=True)
+        try:
+            return hosted_name, self._hosted[name].result(timeout=self._timeout_seconds)
+        except TimeoutError as error:
+            raise RemoteLostError(f"{name} was not created within {self._timeout_seconds:g} s") from error
+
+    def _start_role(self, role: str, before: Mapping[str, RoleProgress]) -> None:
+        self._attempts[role] = self._attempts.get(role, 0) + 1
+        plan = self._roles[role]
+        counted = [role] if plan.plays else list(before)
+        place = replace(
+            self._spec.role.place,
+            role=role,
+            index=plan.index,
+            num_steps_before=sum(before[name].num_steps for name in counted if name in before),
+            # The run's time, not the role's own: no row may seem older than the checkpoint that it goes on from.
+            wall_seconds_before=max((progress.wall_seconds for progress in before.values()), default=0.0),
+        )
+        # Generations do not share attempt numbers: late rows of an old one must not close the gaps of a new one.
+        attempt = self._generation * 1000 + self._attempts[role]
+        self._tasks[role] = self._session.submit(
+            run_role,
+            plan.build,
+            replace(self._spec.role, place=place, attempt=attempt),
+            self._addresses,
+            RoleAddress(self._session.run_id, role, attempt, self._spec.lease_seconds),
+            host=self._placement[role].address,
+            name=role,
+        )
+
+    def _why_lost(self, role: str, present: set[str]) -> str | None:
+        future = self._tasks[role]
+        if self._placement[role].address not in present and future.status != "finished":
+            return f"its host {self._placement[role].address} is gone"
+        if future.status == "finished" or not future.done():
+            return None
+        error = future.exception()
+        if isinstance(error, RemoteLostError):
+            raise error
+        if isinstance(error, CallTimeoutError):
+            return str(error)
+        raise RoleFailedError(f"{role} failed: {error!r}") from error
+
+    def _lose(self, role: str, reason: str) -> None:
+        if self._attempts[role] > self._spec.max_restarts:
+            raise RoleFailedError(f"{role} was lost {self._attempts[role]} times, the last time because {reason}")
+        self._tasks[role].cancel()
+        self._lost[role] = reason
+        self._lost_at = time.monotonic()
+
+    def _restart_lost(self) -> list[str]:
+        keep = {role: offer for role, offer in self._placement.items() if role not in self._lost}
+        try:
+            self._session.survey_again()
+            self._placement = place(self._spec.demands, self._session.offers(), keep)
+        except (OSError, PlacementError):
+            # A nanny or a batch system may be bringing a host; the others go on meanwhile.
+            if time.monotonic() - self._lost_at > self._session.host_timeout_seconds:
+                raise
+            return []
+        lost, self._lost = self._lost, {}
+        return [self._restart(role, reason) for role, reason in lost.items()]
+
+    def _restart(self, role: str, reason: str) -> str:
+        self._start_role(role, self._coordinator.progress())
+        own_replay = " with an empty replay" if not self._spec.replays else ""
+        return f"{role} was lost ({reason}) and started again on {self._placement[role].address}{own_replay}"

@@ -1,0 +1,141 @@
+"""Hosts over ssh, through a real ssh server that this test starts with keys of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import asyncssh
+import dask
+import psutil
+import pytest
+from distributed import Worker
+
+from pipeline.cluster.session import Session, open_session
+from pipeline.errors import PlacementError
+from tests.cluster.ssh_server import LOOPBACK
+from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until
+
+
+class Server(NamedTuple):
+    """Where the ssh server listens, and the files of a client that may log in."""
+
+    port: int
+    key_file: Path
+    known_hosts_file: Path
+
+    def settings(self, **changes: Any) -> dict[str, Any]:
+        """Settings of a cluster of two hosts on this server."""
+        settings = {
+            "hosts": (LOOPBACK,) * 3,
+            "port": self.port,
+            "key_file": str(self.key_file),
+            "known_hosts_file": str(self.known_hosts_file),
+        }
+        return settings | changes
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """An ssh server that lets one key in."""
+    folder = tmp_path_factory.mktemp("ssh")
+    words = [sys.executable, "-m", "tests.cluster.ssh_server", str(folder)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL):
+        known_hosts = folder / "known_hosts"
+        wait_until(known_hosts.exists, "the ssh server listens")
+        port = known_hosts.read_text().split()[0].rpartition(":")[2]
+        yield Server(int(port), folder / "key", known_hosts)
+
+
+@pytest.fixture(scope="module")
+def session(server: Server) -> Iterator[Session]:
+    with open_session(cluster_config("ssh", **server.settings()), num_hosts=1, threads_per_host=2) as session:
+        yield session
+
+
+def test_one_host_comes_per_name_after_the_first_each_a_process_of_its_own(session: Session) -> None:
+    assert [offer.num_threads for offer in session.offers()] == [2, 2]
+    pids = set(session.client.run(os.getpid).values())
+    assert len(pids) == 2 and os.getpid() not in pids
+
+
+def test_a_task_runs_there(session: Session) -> None:
+    host = max(session.hosts)
+    assert session.submit(os.getpid, host=host, name="pid").result(timeout=LIMIT_SECONDS) != os.getpid()
+
+
+def test_hosts_have_the_settings_of_the_run_and_no_memory_limit(session: Session) -> None:
+    for limit, spill, trim in session.client.run(_memory_settings).values():
+        assert (limit, spill, trim) == (None, False, None)
+
+
+def _memory_settings(dask_worker: Worker) -> tuple[int | None, object, str | None]:
+    spill = dask.config.get("distributed.worker.memory.spill")
+    return dask_worker.memory_manager.memory_limit, spill, os.environ.get("MALLOC_TRIM_THRESHOLD_")
+
+
+def test_all_listen_on_the_interface_that_was_named(session: Session) -> None:
+    addresses = [session.client.scheduler_info()["address"], *session.hosts]
+    assert {address.rpartition(":")[0] for address in addresses} == {f"tcp://{LOOPBACK}"}
+    assert session.dashboard_url.startswith(f"http://{LOOPBACK}:")
+
+
+def test_a_host_that_died_is_started_again_and_all_end_with_the_session(server: Server) -> None:
+    config = cluster_config("ssh", **server.settings(hosts=(LOOPBACK,) * 2, gpus_per_host=1))
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "0.1s"}),
+        open_session(config, num_hosts=1, threads_per_host=1) as session,
+    ):
+        assert [offer.num_gpus for offer in session.offers()] == [1]
+        (nanny,) = session.client.run(os.getppid).values()
+        (host,) = session.hosts
+        os.kill(nanny, signal.SIGKILL)
+        wait_until(lambda: host not in session.present_hosts(), "the host is known to be lost")
+        wait_until(lambda: _num_hosts_after_a_survey(session) == 1, "another came in its place")
+        (pid,) = session.client.run(os.getpid).values()
+    wait_until(lambda: not psutil.pid_exists(pid), "the host ends with the session")
+
+
+def _num_hosts_after_a_survey(session: Session) -> int:
+    session.survey_again()
+    return len(session.hosts)
+
+
+def test_a_machine_that_shows_another_key_is_refused(server: Server, tmp_path: Path) -> None:
+    other = asyncssh.generate_private_key("ssh-ed25519").export_public_key().decode()
+    (tmp_path / "known_hosts").write_text(f"[{LOOPBACK}]:{server.port} {other}")
+    config = cluster_config("ssh", **server.settings(known_hosts_file=str(tmp_path / "known_hosts")))
+    with pytest.raises(PlacementError, match=r"ssh cluster could not be started: .*[Hh]ost key"):
+        open_session(config, 1, 1).__enter__()
+
+
+def test_a_key_that_may_not_log_in_is_refused(server: Server, tmp_path: Path) -> None:
+    asyncssh.generate_private_key("ssh-ed25519").write_private_key(tmp_path / "key")
+    settings = server.settings(key_file=str(tmp_path / "key"), known_hosts_file=None, check_host_keys=False)
+    with pytest.raises(PlacementError, match=r"ssh cluster could not be started: .*[Pp]ermission denied"):
+        open_session(cluster_config("ssh", **settings), 1, 1).__enter__()
+
+
+def test_a_host_that_cannot_be_reached_leaves_no_scheduler_behind(server: Server) -> None:
+    before = _schedulers()
+    config = cluster_config("ssh", **server.settings(hosts=(LOOPBACK, LOOPBACK, "127.0.0.2")))
+    with pytest.raises(PlacementError, match="ssh cluster could not be started"):
+        open_session(config, 1, 1).__enter__()
+    wait_until(lambda: _schedulers() == before, "the scheduler has ended")
+
+
+def _schedulers() -> set[int]:
+    return {
+        process.pid
+        for process in psutil.Process().children(recursive=True)
+        if process.status() != psutil.STATUS_ZOMBIE and "distributed.Scheduler" in " ".join(process.cmdline())
+    }
+
+
+def test_a_python_that_is_not_there_is_one_clear_error(server: Server) -> None:
+    config = cluster_config("ssh", **server.settings(python="/nowhere/python"))
+    with pytest.raises(PlacementError, match="ssh cluster could not be started"):
+        open_session(config, 1, 1).__enter__()

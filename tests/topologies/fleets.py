@@ -1,0 +1,94 @@
+"""Fleets on real clusters, for tests: started, looked at, stopped and forgotten."""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from pipeline.cluster.coordinator import Coordinator
+from pipeline.cluster.placement import Placement, place
+from pipeline.cluster.session import Session
+from pipeline.optimizers import OptimizerConfig
+from pipeline.param_server.snapshot import ServerSnapshot
+from pipeline.roles.spec import RoleSpec
+from pipeline.rows import Row
+from pipeline.topologies.config import TopologyConfig
+from pipeline.topologies.fleet import Fleet, FleetSpec
+from pipeline.topologies.needs import RoleNeeds
+from pipeline.topologies.systems import demands, num_actors, system
+from tests.clusters import LIMIT_SECONDS, wait_until
+from tests.roles.wiring import ADAGRAD, first_server
+
+
+class Run:
+    """A fleet, its coordinator, and what it wrote."""
+
+    def __init__(self, session: Session, coordinator: Coordinator, fleet: Fleet, placement: Placement) -> None:
+        self.session = session
+        self.coordinator = coordinator
+        self.fleet = fleet
+        self.placement = placement
+        self.rows: list[Row] = []
+
+    def steps_of(self, role: str) -> int:
+        """Agent steps that a role has told of."""
+        progress = self.coordinator.progress().get(role)
+        return 0 if progress is None else progress.num_steps
+
+    def updates_of(self, role: str) -> int:
+        """Gradients that a role has told of."""
+        progress = self.coordinator.progress().get(role)
+        return 0 if progress is None else progress.num_updates
+
+    def supervise_until(self, num_sentences: int) -> list[str]:
+        """The first sentences that the fleet has to say."""
+        said: list[str] = []
+
+        def enough() -> bool:
+            said.extend(self.fleet.supervise())
+            return len(said) >= num_sentences
+
+        wait_until(enough, f"the fleet said {num_sentences} sentences")
+        return said
+
+
+@contextmanager
+def fleet_on(
+    session: Session,
+    role: RoleSpec,
+    topology: TopologyConfig,
+    optimizer: OptimizerConfig = ADAGRAD,
+    max_restarts: int = 1,
+) -> Iterator[Run]:
+    """A started fleet; it is stopped and forgotten afterwards."""
+    wanted = demands(topology, role.param_server.num_shards, RoleNeeds(0, 0, 0, 0, 0))
+    placement = place(wanted, session.offers())
+    players = num_actors(topology)
+    pattern = replace(role, place=replace(role.place, num_actors=players))
+    spec = FleetSpec(*system(topology, pattern), optimizer, tuple(wanted), 30.0, max_restarts)
+    # A run of its own on a session that is shared.
+    session.run_id = uuid.uuid4().hex[:8]
+    rows: list[Row] = []
+    with Coordinator(session.client, session.run_id, rows.extend) as coordinator:
+        run = Run(session, coordinator, Fleet(session, coordinator, spec, placement), placement)
+        run.rows = rows
+        run.fleet.start(first_server(role), {})
+        try:
+            yield run
+        finally:
+            coordinator.stop_roles()
+            run.fleet.abandon(LIMIT_SECONDS)
+            run.fleet.release()
+
+
+def assert_equal(ours: ServerSnapshot, by_hand: ServerSnapshot) -> None:
+    """Both servers are equal bit for bit."""
+    assert ours.versions == by_hand.versions
+    assert ours.target_versions == by_hand.target_versions
+    np.testing.assert_array_equal(ours.params, by_hand.params)
+    np.testing.assert_array_equal(ours.target, by_hand.target)
+    assert ours.slots.keys() == by_hand.slots.keys()
+    for name, slot in ours.slots.items():
+        np.testing.assert_array_equal(slot, by_hand.slots[name], err_msg=name)
