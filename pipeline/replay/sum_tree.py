@@ -15,11 +15,8 @@ Not here: what the weights mean, and that they are finite and not negative (`pip
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from pipeline.types import Int64Array
-
-Float64Array = npt.NDArray[np.float64]
+from pipeline.types import Float64Array, Int64Array
 
 FAN_OUT = 16
 """Children per node, unless another number is asked for. A level costs a handful of NumPy calls: few children make many

@@ -7,7 +7,9 @@ import pytest
 import torch
 
 from pipeline.errors import DivergedError
+from pipeline.interfaces import Push
 from pipeline.optimizers import AdamConfig, OptimizerConfig, RMSPropConfig
+from pipeline.param_server.shard import ParameterShard
 from tests.param_server.configs import server_config
 from tests.roles.wiring import ADAGRAD, Wired, bundle_spec
 
@@ -163,3 +165,43 @@ def test_a_learner_asks_for_newer_parameters_at_its_interval(every: int) -> None
         learner.step()
         ages.append(wired.shards[0].snapshot().version - learner._online.version)
     assert set(ages) == set(range(1, every + 1))
+
+
+def test_the_target_is_renewed_when_the_last_shard_has_passed_the_period() -> None:
+    wired = Wired(bundle_spec(param_server=server_config(num_shards=2, target_period_updates=40)))
+    wired.run(100)
+    learner = wired.bundle._learner
+    ahead, behind = wired.shards
+    while ahead.snapshot().version < 41:
+        # Another learner's gradients that only the first shard admits: from here on the versions differ.
+        push_to(ahead)
+    assert (ahead.snapshot().target_version, behind.snapshot().target_version) == (40, 0)
+    ages = {}
+    while behind.snapshot().version < 41:
+        learner.step()
+        ages[learner._online.version] = learner._target.versions
+    # Until the shard that is behind has made its copy, the learner's target is the old one, whole.
+    assert {ages[version] for version in ages if version < 40} == {(0, 0)}
+    assert ages[40] == (40, 40)
+
+
+def test_staleness_is_each_shard_s_own_where_versions_differ() -> None:
+    wired = Wired(bundle_spec(param_server=server_config(num_shards=2)))
+    wired.run(100)
+    learner = wired.bundle._learner
+    ahead = wired.shards[0]
+    learner.step()
+    versions = learner._online.versions
+    for _ in range(3):
+        push_to(ahead)
+    receipts = learner._sink.push(learner._online.replica._gradient.numpy(), versions)
+    assert [receipt.staleness for receipt in receipts] == [4, 1]
+    assert receipts[0].version == receipts[1].version + 3
+
+
+def push_to(shard: ParameterShard) -> None:
+    """One more update of this shard alone."""
+    snapshot = shard.snapshot()
+    gradient = np.zeros_like(snapshot.params)
+    receipt = shard.push(Push(gradient, f"other/{snapshot.version}", 1, 1, snapshot.version))
+    assert receipt.admitted
