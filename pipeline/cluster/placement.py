@@ -121,7 +121,7 @@ def _no_host(demand: Demand, demands: Sequence[Demand], offers: Sequence[Offer])
         f"{sum(offer.num_threads for offer in offers)} threads{offered_gpus} (at most {most} threads on one host): "
         f"no host is left for {demand.role} with {demand.num_threads} threads{_and_gpus(demand.num_gpus)}"
         f"{', which wants a host of its own' if demand.alone else ''}. "
-        "Start more hosts, or lower topology.num_bundles, topology.compute_threads or param_server.num_shards"
+        "Start more hosts or fewer roles (topology.num_*, param_server.num_shards), or lower topology.compute_threads"
     )
     if demand.num_gpus == 0:
         return text

@@ -1,0 +1,54 @@
+"""How sure it is that one algorithm is better than another, from a handful of runs of each.
+
+Not here: scores of one run and their interval (`pipeline.results.scores`).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+
+class Improvement(NamedTuple):
+    """The chance that a run of X scores higher than a run of Y, with its interval."""
+
+    probability: float
+    low: float
+    """NaN when either side has a single run."""
+    high: float
+
+
+def probability_of_improvement(
+    x: npt.ArrayLike, y: npt.ArrayLike, *, confidence: float = 0.95, num_resamples: int = 9999, seed: int = 0
+) -> Improvement:
+    """P(X > Y) + P(X = Y) / 2 over all pairs of a run of X (n,) and a run of Y (m,), one score per run, on one game.
+
+    1.0: each run of X beats each of Y; 0.5: neither is better. The interval is a percentile bootstrap that resamples
+    the runs of both sides apart; with three runs a side it is as wide as three runs deserve, and where every pair agrees
+    it has no width at all, which is no proof. Raises ValueError when a side has no run.
+    Agarwal et al. 2021, "Deep Reinforcement Learning at the Edge of the Statistical Precipice", section 4.3.
+    """
+    ours, theirs = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if ours.ndim != 1 or theirs.ndim != 1 or ours.size == 0 or theirs.size == 0:
+        raise ValueError(
+            f"scores of shapes {ours.shape} and {theirs.shape} given, needed one score per run, at least one"
+        )
+    probability = _share_of_pairs(ours, theirs)
+    if min(ours.size, theirs.size) == 1:
+        return Improvement(probability, float("nan"), float("nan"))
+    interval = stats.bootstrap(
+        (ours, theirs),
+        _share_of_pairs,
+        vectorized=False,
+        confidence_level=confidence,
+        n_resamples=num_resamples,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return Improvement(probability, float(interval.low), float(interval.high))
+
+
+def _share_of_pairs(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> float:
+    difference = x[:, None] - y
+    return float(((difference > 0) + 0.5 * (difference == 0)).mean())

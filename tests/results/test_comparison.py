@@ -1,0 +1,55 @@
+"""Probability of improvement by hand-sized literals, and its interval in a small simulation."""
+
+import numpy as np
+import pytest
+
+from pipeline.results.comparison import probability_of_improvement
+
+
+def test_each_pair_of_runs_counts_and_a_tie_counts_half() -> None:
+    # 3 > 1, 3 > 2, 1 = 1, 1 < 2: two and a half of four pairs.
+    assert probability_of_improvement([3.0, 1.0], [1.0, 2.0]).probability == 2.5 / 4
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "expected"), [([5, 6, 7], [1, 2, 3], 1.0), ([1, 2], [3, 4], 0.0), ([1, 1], [1], 0.5)]
+)
+def test_the_ends_and_the_middle(x: list[float], y: list[float], expected: float) -> None:
+    assert probability_of_improvement(x, y).probability == expected
+
+
+def test_both_ways_round_make_one() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal(5), rng.standard_normal(4)
+    there, back = probability_of_improvement(x, y), probability_of_improvement(y, x)
+    assert there.probability + back.probability == pytest.approx(1.0)
+    assert there.low + back.high == pytest.approx(1.0, abs=0.02)
+
+
+def test_a_single_run_says_nothing_about_its_spread() -> None:
+    low, high = probability_of_improvement([3.0], [1.0, 2.0])[1:]
+    assert np.isnan(low) and np.isnan(high)
+
+
+def test_the_same_scores_give_the_same_interval_and_it_holds_the_probability() -> None:
+    x, y = [4.0, 9.0, 5.0, 7.0], [3.0, 6.0, 8.0]
+    first, again = (probability_of_improvement(x, y, num_resamples=999) for _ in range(2))
+    assert first == again
+    assert 0.0 <= first.low < first.probability < first.high <= 1.0
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(1)
+    covered = 0
+    for trial in range(100):
+        # Two normal distributions half a deviation apart: P(X > Y) = Phi(0.5 / sqrt(2)) = 0.638.
+        x, y = rng.standard_normal(10) + 0.5, rng.standard_normal(10)
+        _, low, high = probability_of_improvement(x, y, num_resamples=300, seed=trial)
+        covered += low <= 0.638 <= high
+    assert covered >= 85
+
+
+@pytest.mark.parametrize(("x", "y"), [([], [1.0]), ([1.0], []), ([[1.0]], [1.0])])
+def test_no_runs_or_another_shape_are_refused(x: object, y: object) -> None:
+    with pytest.raises(ValueError, match="one score per run"):
+        probability_of_improvement(x, y)  # type: ignore[arg-type]
