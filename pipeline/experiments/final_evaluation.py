@@ -26,14 +26,16 @@ def evaluate(
 
     Raises RoleFailedError when a host is lost meanwhile: Dask would wait for its task for ever.
     """
-    hosts = sorted(session.present_hosts())
+    # Those that compute with CUDA first: the parameters are played there.
+    devices = {address: report.device for address, report in session.hosts.items()}
+    hosts = sorted(session.present_hosts(), key=lambda address: (devices.get(address) != "cuda", address))
     spec = EvaluatorSpec(
         game=config.game,
         seed=config.seed,
         network=config.network,
         evaluation=config.evaluation,
         compute_threads=config.topology.compute_threads,
-        device=config.device,
+        device="auto" if config.device == "cuda" else config.device,
         precision=config.precision,
         version=end.server.version,
         total_frames=end.num_steps * config.environment.frame_skip,

@@ -25,7 +25,7 @@ def probability_of_improvement(
     """P(X > Y) + P(X = Y) / 2 over all pairs of a run of X (n,) and a run of Y (m,), one score per run, on one game.
 
     1.0: each run of X beats each of Y; 0.5: neither is better. The interval is a percentile bootstrap that resamples
-    the runs of both sides apart; with three runs a side it is as wide as three runs deserve, and where every pair agrees
+    the runs of both sides apart; with three runs a side it is as wide as three runs deserve, and where all pairs agree
     it has no width at all, which is no proof. Raises ValueError when a side has no run.
     Agarwal et al. 2021, "Deep Reinforcement Learning at the Edge of the Statistical Precipice", section 4.3.
     """

@@ -3,6 +3,8 @@
 Not here: playing (`pipeline.roles.actor`), sending (`pipeline.replay.client`), who starts it (`pipeline.topologies`).
 """
 
+from dataclasses import replace
+
 from pipeline.errors import ConfigError
 from pipeline.interfaces import RowSink, Servers
 from pipeline.replay.client import ReplayWriter
@@ -23,7 +25,8 @@ class StandaloneActor:
     def __init__(self, spec: RoleSpec, servers: Servers, rows: RowSink) -> None:
         if spec.traffic is None:
             raise ConfigError(["topology.traffic is missing: a standalone actor writes to a global replay"])
-        parts = RoleParts(spec, servers.shards, NUM_THREADS)
+        # device=cuda is a demand of those who learn; an actor takes what its host has.
+        parts = RoleParts(replace(spec, device="auto") if spec.device == "cuda" else spec, servers.shards, NUM_THREADS)
         writer, shard = divmod(spec.place.index, len(servers.replays))
         self._replay = ReplayWriter(
             spec.place.role,

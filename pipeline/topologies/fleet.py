@@ -82,6 +82,8 @@ class Fleet:
         self._lost: dict[str, str] = {}
         """Roles that wait for a host, and why they lost theirs."""
         self._lost_at = 0.0
+        # A role that only prefers a GPU may share it: it must not wait until Dask has one free.
+        self._num_gpus = {demand.role: demand.num_gpus for demand in spec.demands}
         self._generation = spec.role.generation
         self._timeout_seconds = spec.role.param_server.timeout_seconds
 
@@ -196,6 +198,7 @@ class Fleet:
             RoleAddress(self._session.run_id, role, attempt, self._spec.lease_seconds),
             host=self._placement[role].address,
             name=role,
+            num_gpus=self._num_gpus[role],
         )
 
     def _why_lost(self, role: str, present: set[str]) -> str | None:

@@ -61,9 +61,10 @@ def fleet_on(
     topology: TopologyConfig,
     optimizer: OptimizerConfig = ADAGRAD,
     max_restarts: int = 1,
+    num_gpus: int = 0,
 ) -> Iterator[Run]:
-    """A started fleet; it is stopped and forgotten afterwards."""
-    wanted = demands(topology, role.param_server.num_shards, RoleNeeds(0, 0, 0, 0, 0))
+    """A started fleet; it is stopped and forgotten afterwards. Roles that learn want `num_gpus` each."""
+    wanted = demands(topology, role.param_server.num_shards, RoleNeeds(0, 0, 0, 0, 0, num_gpus=num_gpus))
     placement = place(wanted, session.offers())
     players = num_actors(topology)
     pattern = replace(role, place=replace(role.place, num_actors=players))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from distributed import Client, LocalCluster, Worker
 
 from pipeline.cluster.session import open_session
 from pipeline.errors import RemoteLostError, RoleFailedError
@@ -142,6 +143,33 @@ def test_a_learner_that_is_held_back_for_too_long_ends_the_run_and_says_why() ->
         pytest.raises(RoleFailedError, match=r"learner-0 failed: .*the replay holds .* of the 19,000"),
     ):
         run.supervise_until(1)
+
+
+def test_a_learner_that_wants_a_gpu_takes_one_that_a_host_declares() -> None:
+    config = topology(num_actors=1, num_replay_shards=1, replay_shards="beside")
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        # The host without a GPU is there first, and would be taken first.
+        cluster.worker_spec["gpu"] = {"cls": Worker, "options": {"nthreads": 1, "resources": {"GPU": 1}}}
+        cluster.sync(cluster._correct_state)
+        client.wait_for_workers(2)
+        address = cluster_config("address", address=cluster.scheduler_address, num_hosts=2)
+        with (
+            open_session(address, 2, 1) as session,
+            fleet_on(session, role(), config, num_gpus=1) as run,
+        ):
+            (declares,) = [offer.address for offer in session.offers() if offer.num_gpus == 1]
+            assert run.placement["learner-0"].address == declares != run.placement["actor-0"].address
+            wait_until(lambda: run.updates_of("learner-0") > 5, "it learns")
+            assert client.run(free_gpus, workers=[declares]) == {declares: 0}
+            end(run)
+
+
+def free_gpus(dask_worker: Worker) -> float:
+    """GPUs of a host that no task holds; Dask passes the host in."""
+    return float(dask_worker.state.available_resources["GPU"])
 
 
 def test_learners_and_actors_ask_for_hosts_and_shards_stand_beside_them_or_apart() -> None:
