@@ -101,10 +101,7 @@ def _certificates(config: AddressConfig) -> str:
 def _started(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> Iterator[Cluster]:
     with contextlib.ExitStack() as stack:
         try:
-            cluster = _start(config, num_hosts, threads_per_host)
-            # What was started is closed even where the rest of it cannot be.
-            stack.push(cluster)
-            cluster.__enter__()
+            cluster = stack.enter_context(_start(config, num_hosts, threads_per_host))
         except Exception as error:  # each package has errors of its own, and Dask's deployments raise bare Exceptions
             raise PlacementError(
                 f"the {config.kind} cluster could not be started: {error or type(error).__name__}; "
