@@ -23,7 +23,11 @@ MEMORY_SHARE = 0.8
 """Of the memory that is free or asked for; the rest stays for Python, torch and the emulators."""
 GPU = "GPU"
 """Name of the Dask resource that GPUs are declared as."""
-HOST_ENVIRONMENT = {"MALLOC_TRIM_THRESHOLD_": "134217728", "MALLOC_MMAP_THRESHOLD_": "33554432"}
+HOST_ENVIRONMENT = {
+    "MALLOC_TRIM_THRESHOLD_": "134217728",
+    "MALLOC_MMAP_THRESHOLD_": "33554432",
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+}
 """Of hosts that a batch system starts: they do not inherit the settings of `session`, where the reason stands."""
 
 
