@@ -38,8 +38,8 @@ _SETTINGS = {
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": False,
-    # Dask's profiler stops all threads of a process a hundred times a second to look at their stacks: with it, two bundles
-    # in one process made a tenth fewer steps. A role is one task that lasts, of which it would have little to tell.
+    # Dask's profiler stops all threads of a process a hundred times a second to look at their stacks: with it, two
+    # bundles in one process made a tenth fewer steps. Of a role, one task that lasts, it would have little to tell.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.limit": "30s",
     # A call to a host that was killed since the last one fails after this.
