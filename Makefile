@@ -1,8 +1,10 @@
-# `make` alone lists what there is. Settings: ARGS="…" is handed on to the command, PYTHONS="…" names the Pythons to try.
+# `make` alone lists what there is. Settings: ARGS="…" is handed on to the command, PYTHONS="…" names the Pythons to try,
+# TEST_PROCESSES=… says how many run the tests side by side.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
+TEST_PROCESSES ?= 2
 PYTHONS ?= python3.11 python3.12 python3.13 python3 python
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -44,7 +46,7 @@ train: setup ## train Gorila on Breakout for some minutes, ends with its table; 
 
 .PHONY: test
 test: setup ## run the tests, without those marked slow; ARGS="tests/replay"
-	@$(PY) -m pytest -m 'not slow' $(ARGS)
+	@OMP_NUM_THREADS=1 $(PY) -m pytest -m 'not slow' -n $(TEST_PROCESSES) --dist worksteal $(ARGS)
 
 .PHONY: test-slow
 test-slow: setup ## run the tests marked slow
