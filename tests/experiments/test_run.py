@@ -171,3 +171,18 @@ def test_dqn_equals_gorila_with_one_bundle_and_one_shard_and_both_equal_the_role
     assert by_hand.version > 50
     for end in ends:
         np.testing.assert_equal(end.server._asdict(), by_hand._asdict())
+
+
+@pytest.mark.parametrize(
+    ("topology", "learners", "players"),
+    [("single", {"bundle-0"}, {"bundle-0"}), ("global", {"learner-0"}, {"actor-0", "actor-1"})],
+)
+def test_the_same_run_goes_in_another_topology_by_that_word_alone(
+    topology: str, learners: set[str], players: set[str], tmp_path: Path
+) -> None:
+    run = carry_out(tmp_path, smoke_config(tmp_path, f"topology={topology}", f"budget.frames={FRAMES}"))
+    loaded = load_run(run.folder)
+    assert set(loaded.updates["role"]) == learners
+    assert set(loaded.episodes["role"]) <= players
+    assert run.newest.server.versions[0] == run.newest.server.versions[1] > 100
+    assert run.newest.progress.keys() == learners | players
