@@ -1,31 +1,21 @@
 """Small chunks of steps for tests of the global replay: step t of every lane shows frame value t and action t."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from pipeline.interfaces import StepChunk
 from pipeline.replay.config import ReplayConfig
 from pipeline.types import LaneStep
+from tests.replay.memories import replay_config
 
 NUM_LANES = 2
 STACK = 2
 
 
-def replay_config(**changes: object) -> ReplayConfig:
+def chunk_replay(**changes: object) -> ReplayConfig:
     """A uniform replay of 64 steps that can be learned from at once."""
-    config = ReplayConfig(
-        capacity=64,
-        capacity_bytes=None,
-        min_transitions=2,
-        batch_size=2,
-        priority_exponent=None,
-        priority_floor=1e-6,
-        importance_exponent=0.4,
-        importance_updates=100,
-    )
-    return replace(config, **changes)  # type: ignore[arg-type]
+    return replay_config(**{"capacity": 64, "min_transitions": 2, "batch_size": 2} | changes)
 
 
 def lane_step(number: int, first: bool = False) -> LaneStep:

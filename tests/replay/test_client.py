@@ -11,13 +11,13 @@ from pipeline.replay.memory import ReplayMemory
 from pipeline.replay.rate_limit import RateLimit
 from pipeline.replay.shard import DirectReplay, ReplayShard
 from pipeline.types import Float32Array, Int64Array
-from tests.replay.chunks import NUM_LANES, STACK, lane_step, replay_config
+from tests.replay.chunks import NUM_LANES, STACK, chunk_replay, lane_step
 
 TRAFFIC = ReplayTrafficConfig(chunk_steps=4, prefetch=2, slack_updates=None, wait_seconds=60.0)
 
 
 def make_shard(slack: int | None = None, seed: int = 0, **changes: object) -> ReplayShard:
-    config = replay_config(**changes)
+    config = chunk_replay(**changes)
     memory = ReplayMemory(config, 1, NUM_LANES, (6, 5), STACK, 0.5, 1, np.random.default_rng(seed))
     return ReplayShard(memory, RateLimit(4, slack, config.min_transitions))
 

@@ -10,11 +10,11 @@ from pipeline.interfaces import StepChunk
 from pipeline.replay.memory import ReplayMemory
 from pipeline.replay.rate_limit import RateLimit
 from pipeline.replay.shard import DirectReplay, ReplayShard
-from tests.replay.chunks import NUM_LANES, STACK, chunk_of, replay_config
+from tests.replay.chunks import NUM_LANES, STACK, chunk_of, chunk_replay
 
 
 def make_shard(num_writers: int = 1, slack: int | None = None, **changes: object) -> ReplayShard:
-    config = replay_config(**changes)
+    config = chunk_replay(**changes)
     rng = np.random.default_rng(0)
     memory = ReplayMemory(config, num_writers, NUM_LANES, (6, 5), STACK, discount=0.5, n_step=1, rng=rng)
     return ReplayShard(memory, RateLimit(4, slack, config.min_transitions))
