@@ -82,15 +82,24 @@ def _connect(config: AddressConfig) -> Client:
             tls_client_key=config.tls_key_file,
             require_encryption=True,
         )
+    unanswered = PlacementError(
+        f"no scheduler answers at {config.address} within {config.start_timeout_seconds:g} s "
+        f"{_certificates(config)}; start one with `dask scheduler`, or use cluster=threads. "
+        "A scheduler with TLS answers only at tls://host:port, and only to cluster.tls_ca_file, tls_cert_file and "
+        "tls_key_file of its own authority"
+    )
+    # Found out here: a Client that finds it out in its constructor keeps a running loop, and the collector that
+    # finds such a client while another one starts waits for that one's lock for ever.
+    if config.address.startswith("tls://") and not _can_encrypt(security or Security()):
+        raise unanswered
     try:
         return Client(config.address, timeout=config.start_timeout_seconds, direct_to_workers=True, security=security)
-    except (OSError, TypeError) as error:  # TypeError: tls:// without any certificate
-        raise PlacementError(
-            f"no scheduler answers at {config.address} within {config.start_timeout_seconds:g} s "
-            f"{_certificates(config)}; start one with `dask scheduler`, or use cluster=threads. "
-            "A scheduler with TLS answers only at tls://host:port, and only to cluster.tls_ca_file, tls_cert_file and "
-            "tls_key_file of its own authority"
-        ) from error
+    except OSError as error:
+        raise unanswered from error
+
+
+def _can_encrypt(security: Security) -> bool:
+    return security.get_connection_args("client").get("ssl_context") is not None
 
 
 def _certificates(config: AddressConfig) -> str:
