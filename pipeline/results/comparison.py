@@ -1,6 +1,7 @@
-"""How sure it is that one algorithm is better than another, from a handful of runs of each.
+"""How sure it is that one algorithm is better than another, from a handful of runs of each, on one game or on many.
 
-Not here: scores of one run and their interval (`pipeline.results.scores`).
+Not here: scores of one run and their interval (`pipeline.results.scores`), each algorithm by itself
+(`pipeline.results.aggregates`).
 """
 
 from typing import NamedTuple
@@ -8,6 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
+
+from pipeline.results.aggregates import evened_out, resampled, runs_by_game
+from pipeline.results.scores import FloatArray
 
 
 class Improvement(NamedTuple):
@@ -47,6 +51,33 @@ def probability_of_improvement(
         rng=np.random.default_rng(seed),
     ).confidence_interval
     return Improvement(probability, float(interval.low), float(interval.high))
+
+
+def improvement_over_games(
+    x: npt.ArrayLike, y: npt.ArrayLike, *, num_resamples: int = 2000, seed: int = 0
+) -> Improvement:
+    """P(X > Y) + P(X = Y) / 2 on a game, averaged over games: of X (num_runs, num_games) and Y (other_runs, num_games).
+
+    NaN where a run is missing. The 95 % interval is a percentile bootstrap over the runs of both sides within each
+    game; NaN where no game has a second run. Raises ValueError when games differ in number or have no run.
+    Agarwal et al. 2021, section 4.3.
+    """
+    ours, theirs = runs_by_game(x), runs_by_game(y)
+    if len(ours) != len(theirs):
+        raise ValueError(f"{len(ours)} and {len(theirs)} games given, needed the same games on both sides")
+    probability = float(_share_over_games(evened_out(ours), evened_out(theirs)))
+    if all(len(of_game) == 1 for of_game in (*ours, *theirs)):
+        return Improvement(probability, float("nan"), float("nan"))
+    rng = np.random.default_rng(seed)
+    shares = _share_over_games(resampled(ours, num_resamples, rng), resampled(theirs, num_resamples, rng))
+    low, high = np.quantile(shares, (0.025, 0.975))
+    return Improvement(probability, float(low), float(high))
+
+
+def _share_over_games(x: FloatArray, y: FloatArray) -> FloatArray:
+    """(..., n, num_games) and (..., m, num_games) -> (...)."""
+    difference = x[..., :, None, :] - y[..., None, :, :]
+    return np.asarray(((difference > 0) + 0.5 * (difference == 0)).mean(axis=(-3, -2, -1)))
 
 
 def _share_of_pairs(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> float:

@@ -8,25 +8,30 @@ Not here: loading (`pipeline.results.load`), the table of scores (`pipeline.resu
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import matplotlib
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipeline.results.load import LoadedRuns
-from pipeline.results.scores import mean_interval
+from pipeline.results.scores import seed_interval
+from pipeline.results.style import COLOURS, LINES, PAPER, STYLE, save_figure
 
 ROLLING_EPISODES = 100
 """Window of the rolling mean; the first episodes are averaged over as many as there are."""
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Okabe and Ito 2008, told apart by colour-blind readers; one per experiment, then again from the front."""
-
-LINES = ("-", "--", ":", "-.")
-"""One per seed of an experiment, then again from the front."""
-
 _LEGEND_TITLE = f"line: mean of {ROLLING_EPISODES} training episodes; circle: mean of an evaluation, 95 % interval"
 
+_LEGEND_COLUMNS = 3
+"""Of panels."""
+
+_MAX_POINTS = 250
+"""Of a line among panels: as many as can be told apart there."""
+
 HorizontalAxis = Literal["frames", "hours", "updates"]
+
+_Place = Literal["lower center", "outside lower center"]
 
 
 class _Axis(NamedTuple):
@@ -37,39 +42,53 @@ class _Axis(NamedTuple):
 
 _AXES: dict[HorizontalAxis, _Axis] = {
     "frames": _Axis("total_frames", 1e6, "emulator frames (millions)"),
-    "hours": _Axis("wall_seconds", 3600.0, "wall time since the run's start (hours)"),
     "updates": _Axis("version", 1e3, "parameter updates (thousands)"),
+    "hours": _Axis("wall_seconds", 3600.0, "wall time since the run's start (hours)"),
 }
 
 
+class _Run(NamedTuple):
+    episodes: pd.DataFrame
+    evaluations: pd.DataFrame
+    colour: str
+    line: str
+    label: str
+
+
+@matplotlib.rc_context(STYLE)
 def learning_curves(loaded: LoadedRuns, game: str, *, x: HorizontalAxis = "frames", title: str | None = None) -> Figure:
     """Episode score of every run of `game` against frames, wall hours or updates; one colour an experiment.
 
     A run without finished episodes appears in no curve. The figure belongs to no window: save it with `savefig`.
     """
-    axis = _AXES[x]
-    figure = Figure(figsize=(8.0, 5.5), dpi=150, layout="constrained")
+    figure = Figure(figsize=(8.0, 5.5), layout="constrained")
     axes = figure.add_subplot()
-    episodes = loaded.episodes[loaded.episodes["game"] == game]
-    evaluations = loaded.evaluations[
-        (loaded.evaluations["game"] == game) & (loaded.evaluations["agent"] == "checkpoint")
-    ]
-    runs = sorted({*_runs_of(episodes), *_runs_of(evaluations)})
-    experiments = sorted({experiment for experiment, _ in runs})
-    for experiment, seed in runs:
-        seeds = [other for name, other in runs if name == experiment]
-        colour = COLOURS[experiments.index(experiment) % len(COLOURS)]
-        line = LINES[seeds.index(seed) % len(LINES)]
-        label = f"{experiment}, seed {seed}"
-        _draw_episodes(axes, _of_run(episodes, experiment, seed), axis, colour, line, label)
-        _draw_evaluations(axes, _of_run(evaluations, experiment, seed), axis, colour, label)
-    axes.set_title(title if title is not None else _title(game, runs))
-    axes.set_xlabel(axis.label)
-    axes.set_ylabel("score of an episode (points)")
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-    if axes.get_legend_handles_labels()[0]:
-        figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize="small", title=_LEGEND_TITLE)
+    for run in _runs(loaded, game):
+        _draw_dots(axes, run, _AXES[x])
+        _draw_mean(axes, run, _AXES[x])
+        _draw_evaluations(axes, run, _AXES[x])
+    axes.set_title(title if title is not None else _title(loaded, game))
+    _finish(figure, [axes], [_AXES[x]], loc="outside lower center", ncols=2)
+    return figure
+
+
+@matplotlib.rc_context(STYLE)
+def learning_panels(loaded: LoadedRuns, game: str) -> Figure:
+    """The same three times side by side, against frames, updates and hours; rolling means without dots."""
+    runs = _runs(loaded, game)
+    # Room for a legend of two entries a run, in inches. Worked out here: a layout engine takes as long as the drawing,
+    # and a report has one such figure for each of 49 games.
+    legend = 0.3 + 0.2 * -(-2 * len(runs) // _LEGEND_COLUMNS) if runs else 0.0
+    height = 3.8 + legend
+    figure = Figure(figsize=(11.0, height))
+    panels = list(figure.subplots(1, 3, sharey=True))
+    figure.subplots_adjust(left=0.08, right=0.99, top=1 - 0.4 / height, bottom=(0.6 + legend) / height, wspace=0.08)
+    for run in runs:
+        for axes, axis in zip(panels, _AXES.values(), strict=True):
+            _draw_mean(axes, run, axis, max_points=_MAX_POINTS)
+            _draw_evaluations(axes, run, axis)
+    figure.suptitle(_title(loaded, game), y=1 - 0.1 / height, va="top")
+    _finish(figure, panels, list(_AXES.values()), loc="lower center", ncols=_LEGEND_COLUMNS)
     return figure
 
 
@@ -77,43 +96,82 @@ def save_learning_curves(
     loaded: LoadedRuns, game: str, path: Path, *, x: HorizontalAxis = "frames", title: str | None = None
 ) -> None:
     """Write `learning_curves` to `path`; the suffix gives the format (.png, .svg, .pdf)."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    learning_curves(loaded, game, x=x, title=title).savefig(path)
+    save_figure(learning_curves(loaded, game, x=x, title=title), path)
 
 
-def _draw_episodes(axes: Axes, episodes: pd.DataFrame, axis: _Axis, colour: str, line: str, label: str) -> None:
-    if episodes.empty:
-        return
-    # Bundles report in turn: in the file, the order of their episodes is not that of frames.
-    ordered = episodes.sort_values(axis.column, kind="stable")
-    position = ordered[axis.column] / axis.per_unit
-    axes.plot(position, ordered["score"], ".", color=colour, markersize=2, alpha=0.2, rasterized=True)
-    rolling = ordered["score"].rolling(ROLLING_EPISODES, min_periods=1).mean()
-    axes.plot(position, rolling, line, color=colour, linewidth=1.8, label=label)
+def _runs(loaded: LoadedRuns, game: str) -> list[_Run]:
+    episodes = loaded.episodes[loaded.episodes["game"] == game]
+    evaluations = loaded.evaluations[
+        # Not "best": that is one of these again.
+        (loaded.evaluations["game"] == game) & loaded.evaluations["agent"].isin(["training", "checkpoint"])
+    ]
+    keys = sorted({*_keys_of(episodes), *_keys_of(evaluations)})
+    experiments = sorted({experiment for experiment, _ in keys})
+    return [
+        _Run(
+            _of_run(episodes, experiment, seed),
+            _of_run(evaluations, experiment, seed),
+            COLOURS[experiments.index(experiment) % len(COLOURS)],
+            LINES[[other for name, other in keys if name == experiment].index(seed) % len(LINES)],
+            f"{experiment}, seed {seed}",
+        )
+        for experiment, seed in keys
+    ]
 
 
-def _draw_evaluations(axes: Axes, evaluations: pd.DataFrame, axis: _Axis, colour: str, label: str) -> None:
-    for protocol, played in evaluations.groupby("protocol", sort=True):
-        # One point per evaluation, where its parameters stood when its first game was over.
-        points = [
-            (games[axis.column].min() / axis.per_unit, mean_interval(games["score"]))
-            for _, games in played.groupby("version", sort=True)
-        ]
-        axes.errorbar(
-            [position for position, _ in points],
-            [score.mean for _, score in points],
-            # A single game has no interval (NaN), and no bar is drawn.
-            yerr=[[score.mean - score.low for _, score in points], [score.high - score.mean for _, score in points]],
-            fmt="o",
-            color=colour,
-            markerfacecolor="white",
-            capsize=3,
-            zorder=3,
-            label=f"{label}: {protocol}",
+def _finish(figure: Figure, panels: list[Axes], axes_of_panels: list[_Axis], *, loc: _Place, ncols: int) -> None:
+    for axes, axis in zip(panels, axes_of_panels, strict=True):
+        axes.set_xlabel(axis.label)
+    panels[0].set_ylabel("score of an episode (points)")
+    if panels[0].get_legend_handles_labels()[0]:
+        figure.legend(
+            *panels[0].get_legend_handles_labels(),
+            loc=loc,
+            ncols=ncols,
+            fontsize="small",
+            title=_LEGEND_TITLE,
         )
 
 
-def _runs_of(rows: pd.DataFrame) -> list[tuple[str, int]]:
+def _draw_dots(axes: Axes, run: _Run, axis: _Axis) -> None:
+    position = run.episodes[axis.column] / axis.per_unit
+    axes.plot(position, run.episodes["score"], ".", color=run.colour, markersize=2, alpha=0.2, rasterized=True)
+
+
+def _draw_mean(axes: Axes, run: _Run, axis: _Axis, max_points: int | None = None) -> None:
+    if run.episodes.empty:
+        return
+    # Bundles report in turn: in the file, the order of their episodes is not that of frames.
+    ordered = run.episodes.sort_values(axis.column, kind="stable")
+    rolling = ordered["score"].rolling(ROLLING_EPISODES, min_periods=1).mean().to_numpy()
+    kept = np.linspace(0, len(rolling) - 1, min(len(rolling), max_points or len(rolling))).astype(int)
+    position = ordered[axis.column].to_numpy()[kept] / axis.per_unit
+    axes.plot(position, rolling[kept], run.line, color=run.colour, linewidth=1.8, label=run.label)
+
+
+def _draw_evaluations(axes: Axes, run: _Run, axis: _Axis) -> None:
+    for protocol, played in run.evaluations.groupby("protocol", sort=True):
+        # One point per evaluation, where its parameters stood when its first game was over.
+        points = [
+            (games[axis.column].min() / axis.per_unit, games["score"].mean(), *seed_interval(games["score"]))
+            for _, games in played.groupby("version", sort=True)
+        ]
+        position, mean, low, high = np.array(points).T
+        axes.errorbar(
+            position,
+            mean,
+            # A single game has no interval (NaN), and no bar is drawn.
+            yerr=[mean - low, high - mean],
+            fmt="o",
+            color=run.colour,
+            markerfacecolor=PAPER,
+            capsize=3,
+            zorder=3,
+            label=f"{run.label}: {protocol}",
+        )
+
+
+def _keys_of(rows: pd.DataFrame) -> list[tuple[str, int]]:
     pairs = rows[["experiment", "seed"]].drop_duplicates()
     return [(str(experiment), int(seed)) for experiment, seed in zip(pairs["experiment"], pairs["seed"], strict=True)]
 
@@ -122,7 +180,11 @@ def _of_run(rows: pd.DataFrame, experiment: str, seed: int) -> pd.DataFrame:
     return rows[(rows["experiment"] == experiment) & (rows["seed"] == seed)]
 
 
-def _title(game: str, runs: list[tuple[str, int]]) -> str:
+def _title(loaded: LoadedRuns, game: str) -> str:
+    runs = {
+        *_keys_of(loaded.episodes[loaded.episodes["game"] == game]),
+        *_keys_of(loaded.evaluations[loaded.evaluations["game"] == game]),
+    }
     seeds = sorted({seed for _, seed in runs})
     return f"{game}: {', '.join(sorted({name for name, _ in runs}))}; seed{'s' if len(seeds) != 1 else ''} " + (
         ", ".join(map(str, seeds)) or "none"

@@ -1,7 +1,8 @@
-"""Scores as numbers with an uncertainty: human-normalised scores, and means with a bootstrap interval.
+"""Scores of one game as numbers with an uncertainty: human-normalised scores, and means with an interval.
 
-An interval here is over episodes of one agent: it says how well its mean score is known, not how much another seed of
-the same training would differ. See also `pipeline.results.table`.
+`mean_interval` is over episodes of one agent: how well its mean score is known, not how much another seed of the same
+training would differ. `seed_interval` is over runs: that is what it says.
+Not here: many games at once (`pipeline.results.aggregates`).
 """
 
 from typing import NamedTuple
@@ -51,6 +52,21 @@ def mean_interval(
         rng=np.random.default_rng(seed),
     ).confidence_interval
     return MeanInterval(mean, float(interval.low), float(interval.high), values.size)
+
+
+def seed_interval(scores: npt.ArrayLike, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Student's t interval of the mean of one score per run (num_runs,); NaN for a single run.
+
+    With three runs a bootstrap cannot leave their range, which holds the mean in three of four cases; t is wide, and
+    right for scores that spread like a normal distribution. Colas et al. 2018, "How many random seeds?", section 3.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"scores of shape {values.shape} given, needed (num_runs,) with at least one run")
+    if values.size == 1:
+        return float("nan"), float("nan")
+    half = stats.t.ppf((1 + confidence) / 2, values.size - 1) * values.std(ddof=1) / np.sqrt(values.size)
+    return float(values.mean() - half), float(values.mean() + half)
 
 
 def normalised_score(agent: npt.ArrayLike, random: npt.ArrayLike, human: npt.ArrayLike) -> FloatArray:

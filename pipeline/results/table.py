@@ -2,9 +2,11 @@
 
 Our rows carry a 95 % interval over episodes, the protocol, and every way in which that protocol differs from the
 published one: a score that was made differently is named as such, and it is not normalised.
-Not here: where scores come from (`results.load`, `results.published`), the 49 games in one table.
+Not here: where scores come from (`results.run_scores`, `results.published`), the 49 games in one table
+(`results.atari49`).
 """
 
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -12,28 +14,11 @@ from rich.box import SIMPLE
 from rich.markup import escape
 from rich.table import Table
 
-from pipeline.games import ATARI49
+from pipeline.results.formats import ReportTable
 from pipeline.results.load import RUN_KEYS, LoadedRuns
-from pipeline.results.published import load_published
-from pipeline.results.scores import mean_interval, normalised_score
-
-PUBLISHED_ROWS = {
-    "random player": ("random_noop", "Mnih et al. 2015"),
-    "human": ("human_noop", "Mnih et al. 2015"),
-    "DQN (Nature)": ("dqn_nature_noop", "Mnih et al. 2015"),
-    "Gorila DQN": ("gorila_noop", "Nair et al. 2015"),
-}
-"""Name of the row -> column of the published table, and the paper."""
-
-PUBLISHED_PROTOCOL: dict[str, float | bool] = {
-    "epsilon": 0.05,
-    "frame_skip": 4,
-    "sticky_probability": 0.0,
-    "noop_max": 30,
-    "max_frames": 18_000,
-    "full_action_set": False,
-}
-"""No-op starts as both papers score them (Mnih et al. 2015, methods): at most 5 minutes of play, 30 episodes."""
+from pipeline.results.protocols import NOOP_STARTS, OUR_START_STATES, published_scores
+from pipeline.results.run_scores import BEST, RANDOM, run_scores
+from pipeline.results.scores import normalised_score
 
 OUR_RANDOM_PLAYER = "ours: random player"
 
@@ -52,39 +37,34 @@ def game_table(loaded: LoadedRuns, game: str) -> pd.DataFrame:
     Columns are COLUMNS; a cell that does not apply is NaN or "". Of a run evaluated several times the newest
     parameters count, not the best ones: the best of many noisy means is too high.
     """
-    published = _published_scores(game)
-    rows: list[dict[str, Any]] = []
-    if published:
-        rows += [
-            {
-                "agent": agent,
-                "score": published[column],
-                "protocol": "noop_starts",
-                "differs": "",
-                "source": paper,
-            }
-            for agent, (column, paper) in PUBLISHED_ROWS.items()
-        ]
-    commits = {tuple(run[key] for key in RUN_KEYS): run["commit"] for run in loaded.runs.to_dict("records")}
-    ours = loaded.evaluations[loaded.evaluations["game"] == game]
-    for group, evaluations in ours.groupby([*RUN_KEYS, "protocol", "agent"], sort=True):
-        *keys, protocol, agent = group
-        rows.append(
-            _our_row(evaluations, "/".join(map(str, keys)), str(protocol), str(agent), commits.get(tuple(keys)))
-        )
+    evaluations = loaded.evaluations[loaded.evaluations["game"] == game]
+    return table_of_scores(run_scores(loaded._replace(evaluations=evaluations)), game)
+
+
+def table_of_scores(scores: pd.DataFrame, game: str) -> pd.DataFrame:
+    """`game_table` from `run_scores` that were made before, of this game and others."""
+    published = published_scores(NOOP_STARTS, game)
+    rows: list[dict[str, Any]] = [
+        {
+            "agent": agent,
+            "score": score,
+            "protocol": NOOP_STARTS.key,
+            "differs": "",
+            "source": NOOP_STARTS.papers[agent],
+        }
+        for agent, score in published.items()
+    ]
+    rows += [_our_row(row) for row in scores[scores["game"] == game].to_dict("records")]
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     if published:
-        random, human = published["random_noop"], published["human_noop"]
         comparable = table["score"].where(table["differs"] == "")
-        table["normalised"] = normalised_score(comparable, random, human)
+        table["normalised"] = normalised_score(comparable, published["random player"], published["human"])
     return table
 
 
-def as_markdown(table: pd.DataFrame) -> str:
-    """A `game_table` as a Markdown table, with its notes below."""
-    lines = ["| " + " | ".join(_HEADINGS) + " |", "|" + "---|" * len(_HEADINGS)]
-    lines += ["| " + " | ".join(cells.values()) + " |" for cells in _cells(table)]
-    return "\n".join([*lines, "", *(f"- {note}" for note in notes(table))]) + "\n"
+def as_report_table(table: pd.DataFrame, game: str) -> ReportTable:
+    """A `game_table` for files and the report."""
+    return ReportTable(game, game, table, pd.DataFrame(_cells(table), columns=list(_HEADINGS)), tuple(notes(table)))
 
 
 def as_rich(table: pd.DataFrame, title: str) -> Table:
@@ -114,48 +94,32 @@ def notes(table: pd.DataFrame) -> list[str]:
     ]
     if not (table["source"].str.startswith("run ")).any():
         found.append("No evaluation of ours was found.")
+    if table["agent"].str.endswith(f", {BEST}").any():
+        found.append(f"{BEST}: the best of the evaluations during training, played again on fresh seeds.")
     if table["agent"].eq(OUR_RANDOM_PLAYER).any():
         # Mnih et al. 2015, methods: the random player acts at 10 Hz, so that it holds each action for 6 frames.
         found.append("The published random player chose an action every 6th frame, ours at every step.")
+    if table["differs"].str.contains("start_states ").any():
+        found.append(OUR_START_STATES)
     for row in table[table["differs"] != ""].to_dict("records"):
         found.append(f"{row['agent']}, {row['source']}: not the published protocol: {row['differs']}.")
     return found
 
 
-def _published_scores(game: str) -> dict[str, float]:
-    """Column -> score of one game; empty for a game that is not among the 49."""
-    if game not in ATARI49:
-        return {}
-    published = load_published()
-    return dict(zip(published.columns, published.loc[[game]].to_numpy(dtype="float64")[0].tolist(), strict=True))
-
-
-def _our_row(evaluations: pd.DataFrame, run: str, protocol: str, agent: str, commit: object) -> dict[str, Any]:
-    newest = evaluations[evaluations["version"] == evaluations["version"].max()]
-    score = mean_interval(newest["score"])
+def _our_row(score: Mapping[Hashable, Any]) -> dict[str, Any]:
+    """A row of `run_scores` as a row of the table."""
+    run, commit = "/".join(str(score[key]) for key in RUN_KEYS), score["commit"]
     return {
-        "agent": f"ours: {run.partition('/')[0]}" if agent == "checkpoint" else OUR_RANDOM_PLAYER,
-        "score": score.mean,
-        "low": score.low,
-        "high": score.high,
-        "episodes": score.num_episodes,
-        "frames": int(newest["total_frames"].max()),
-        "protocol": protocol,
-        "differs": _differences(newest, agent),
-        "source": f"run {run}" + (f" at {str(commit)[:7]}" if commit else ""),
+        "agent": OUR_RANDOM_PLAYER if score["agent"] == RANDOM else f"ours: {score['entry']}",
+        "score": score["score"],
+        "low": score["low"],
+        "high": score["high"],
+        "episodes": score["episodes"],
+        "frames": score["total_frames"],
+        "protocol": score["protocol"],
+        "differs": score["differs"],
+        "source": f"run {run}" + (f" at {commit[:7]}" if isinstance(commit, str) else ""),
     }
-
-
-def _differences(evaluations: pd.DataFrame, agent: str) -> str:
-    """How these episodes were played otherwise than the published ones: "max_frames 2000 instead of 18000"."""
-    found = []
-    for field, published in PUBLISHED_PROTOCOL.items():
-        if field == "epsilon" and agent == "random":
-            continue
-        played = sorted(set(evaluations[field].tolist()))
-        if played != [published]:
-            found.append(f"{field} {' and '.join(map(str, played))} instead of {published}")
-    return ", ".join(found)
 
 
 def _cells(table: pd.DataFrame) -> list[dict[str, str]]:

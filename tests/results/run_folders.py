@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.rows import ROW_FILES, EpisodeRow, EvaluationRow, Row, UpdateRow
+from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
 
 
 def episode(score: float, total_frames: int = 1000, **changes: Any) -> EpisodeRow:
@@ -22,10 +22,17 @@ def update(**changes: Any) -> UpdateRow:
     return dataclasses.replace(row, **changes)
 
 
+def actor_critic_update(**changes: Any) -> ActorCriticUpdateRow:
+    row = ActorCriticUpdateRow(
+        "worker-0", 10, 8, 1, 0, 1, 8, 1600, 0.25, 0.5, 1.375, 0.5, 1.5, 2.0, 0.0, 0, 400.0, 20.0, 0.125, 0.0, 1.25
+    )
+    return dataclasses.replace(row, **changes)
+
+
 def evaluation(score: float, number: int = 0, version: int = 100, **changes: Any) -> EvaluationRow:
     row = EvaluationRow(
         "noop_starts", "checkpoint", version, 4000, number, 70 + number, score, 800, False,
-        0.05, 4, 0.0, 30, 18_000, False, True, 60.0,
+        0.05, 0, 4, 4, 0.0, 30, 18_000, False, True, "none", "", 60.0,
     )  # fmt: skip
     return dataclasses.replace(row, **changes)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pipeline.results.comparison import probability_of_improvement
+from pipeline.results.comparison import improvement_over_games, probability_of_improvement
 
 
 def test_each_pair_of_runs_counts_and_a_tie_counts_half() -> None:
@@ -53,3 +53,36 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
 def test_no_runs_or_another_shape_are_refused(x: object, y: object) -> None:
     with pytest.raises(ValueError, match="one score per run"):
         probability_of_improvement(x, y)  # type: ignore[arg-type]
+
+
+def test_over_games_each_game_counts_the_same() -> None:
+    # Game 1: three of four pairs; game 2, of a single run: lost; game 3: a tie.
+    x = [[3.0, 1.0, 7.0], [1.5, np.nan, 7.0]]
+    y = [[1.0, 2.0, 7.0], [2.0, np.nan, np.nan]]
+    assert improvement_over_games(x, y, num_resamples=10).probability == pytest.approx((0.75 + 0.0 + 0.5) / 3)
+
+
+def test_over_games_the_interval_is_that_of_a_slow_bootstrap() -> None:
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(0.5, 1, (3, 5)), rng.normal(0, 1, (4, 5))
+
+    def drawn(column: np.ndarray) -> np.ndarray:
+        return np.array([column[rng.integers(len(column))] for _ in column])
+
+    slow = [
+        np.mean([np.mean([a > b for a in drawn(x[:, game]) for b in drawn(y[:, game])]) for game in range(5)])
+        for _ in range(600)
+    ]
+    found = improvement_over_games(x, y, num_resamples=2000)
+    assert (found.low, found.high) == pytest.approx(np.quantile(slow, [0.025, 0.975]), abs=0.05)
+
+
+def test_over_games_one_published_score_a_side_has_no_interval() -> None:
+    found = improvement_over_games([[1.0, 5.0]], [[2.0, 4.0]])
+    assert found.probability == 0.5
+    assert np.isnan(found.low) and np.isnan(found.high)
+
+
+def test_other_numbers_of_games_are_refused() -> None:
+    with pytest.raises(ValueError, match="1 and 2 games given, needed the same games"):
+        improvement_over_games([[1.0]], [[1.0, 2.0]])

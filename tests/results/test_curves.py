@@ -1,12 +1,14 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 
-from pipeline.results.curves import COLOURS, HorizontalAxis, learning_curves, save_learning_curves
+from pipeline.results.curves import HorizontalAxis, learning_curves, learning_panels, save_learning_curves
 from pipeline.results.load import LoadedRuns, load_run, load_runs
+from pipeline.results.style import COLOURS
 from tests.results.run_folders import episode, evaluation, write_run
 
 
@@ -66,6 +68,30 @@ def test_each_experiment_has_its_colour_and_the_title_names_game_experiments_and
     colours = {str(line.get_label()).partition(",")[0]: line.get_color() for line in axes.lines}
     assert (colours["dqn"], colours["gorila"]) == COLOURS[:2]
     assert axes.get_title() == "Pong: dqn, gorila; seed 0"
+
+
+def test_evaluations_during_training_are_points_and_the_best_played_again_is_not(tmp_path: Path) -> None:
+    points = [("training", 100), ("training", 200), ("checkpoint", 300), ("best", 200)]
+    games = [
+        evaluation(float(version), number, version, agent=agent) for agent, version in points for number in range(2)
+    ]
+    (bars,) = axes_of(load_run(write_run(tmp_path, games)), "updates").containers
+    assert isinstance(bars, ErrorbarContainer)
+    assert np.asarray(bars.lines[0].get_xydata()).tolist() == [[0.1, 100.0], [0.2, 200.0], [0.3, 300.0]]
+
+
+def test_panels_show_frames_updates_and_hours_and_thin_out_long_lines(two_runs: LoadedRuns) -> None:
+    long = two_runs._replace(episodes=pd.concat([two_runs.episodes] * 4, ignore_index=True))
+    panels = learning_panels(long, "Pong").axes
+    assert [axes.get_xlabel().partition(" (")[0] for axes in panels] == [
+        "emulator frames",
+        "parameter updates",
+        "wall time since the run's start",
+    ]
+    (line,) = [line for line in panels[0].lines if line.get_label() == "gorila, seed 0"]
+    assert len(np.asarray(line.get_xdata())) == 250
+    # The first and the last point stay.
+    assert np.asarray(line.get_xdata())[[0, -1]].tolist() == [1.0, 150.0]
 
 
 def test_a_single_evaluation_game_is_a_point_without_a_bar(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from pipeline.errors import RunFolderError
 from pipeline.results.load import load_run, load_runs
-from pipeline.rows import EpisodeRow, EvaluationRow, UpdateRow
-from tests.results.run_folders import append_rows, episode, evaluation, update, write_run
+from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, EvaluationRow, UpdateRow
+from tests.results.run_folders import actor_critic_update, append_rows, episode, evaluation, update, write_run
 
 
 def test_every_row_comes_back_with_its_run_and_its_types(tmp_path: Path) -> None:
@@ -80,15 +80,44 @@ def test_a_run_without_run_json_is_known_by_its_path(tmp_path: Path) -> None:
             "has the columns role, lane; this version needs role, lane, end_step",
         ),
         ("episodes.csv", None, "line 3 has fewer than 10 values"),
+        ("episodes.csv", "role,lane\xff", "is not text"),
     ],
 )
 def test_a_damaged_file_is_refused_with_its_path(tmp_path: Path, name: str, text: str | None, message: str) -> None:
     folder = write_run(tmp_path, [episode(1.0)])
     path = folder / name
-    path.write_text(path.read_text() + "bundle-0,0,1,2,3.0,4,False,0.5,7\n" if text is None else text)
+    cut_off = path.read_text() + "bundle-0,0,1,2,3.0,4,False,0.5,7\n"
+    path.write_text(cut_off if text is None else text, encoding="latin-1")
     with pytest.raises(RunFolderError, match=message) as caught:
         load_run(folder)
     assert str(folder) in str(caught.value)
+
+
+def test_updates_of_either_kind_of_algorithm_are_told_by_their_header(tmp_path: Path) -> None:
+    q_learning = write_run(tmp_path, [update(mean_q=0.75)], experiment="gorila")
+    write_run(tmp_path, [actor_critic_update(mean_entropy=1.25)], experiment="dba3c")
+    loaded = load_runs(q_learning.parents[2])
+    assert loaded.updates[["experiment", "mean_q"]].to_numpy().tolist() == [["gorila", 0.75]]
+    assert loaded.actor_critic_updates[["experiment", "mean_entropy"]].to_numpy().tolist() == [["dba3c", 1.25]]
+    fields = [field.name for field in dataclasses.fields(ActorCriticUpdateRow)]
+    assert list(loaded.actor_critic_updates.columns) == ["experiment", "game", "seed", *fields]
+
+
+def test_evaluations_of_before_a_rule_was_added_were_played_without_it(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [evaluation(3.0, frame_skip=6, min_frame_skip=6)])
+    path = folder / "evaluations.csv"
+    pd.read_csv(path).drop(columns=["max_equal_actions", "min_frame_skip"]).to_csv(path, index=False)
+    evaluations = load_run(folder).evaluations
+    assert evaluations[["max_equal_actions", "frame_skip", "min_frame_skip"]].to_numpy().tolist() == [[0, 6, 6]]
+    assert evaluations.dtypes[["max_equal_actions", "min_frame_skip"]].tolist() == ["int64", "int64"]
+
+
+def test_a_line_with_too_many_values_is_refused_and_not_cut_to_size(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [episode(1.0)])
+    path = folder / "episodes.csv"
+    path.write_text(path.read_text().replace("10.0\n", "10.0,11.0\n"))
+    with pytest.raises(RunFolderError, match="loss of data"):
+        load_run(folder)
 
 
 def test_rows_of_before_a_measure_was_added_are_read_without_it(tmp_path: Path) -> None:
@@ -121,7 +150,7 @@ def test_bad_folders_are_named_and_the_others_loaded(tmp_path: Path) -> None:
 
 def test_no_runs_at_all_are_empty_frames_with_all_columns(tmp_path: Path) -> None:
     loaded = load_runs(tmp_path / "nothing")
-    assert [len(frame) for frame in loaded[:4]] == [0, 0, 0, 0]
+    assert [len(frame) for frame in loaded[:5]] == [0, 0, 0, 0, 0]
     assert "score" in loaded.episodes
     assert loaded.problems == ()
 

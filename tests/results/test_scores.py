@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pipeline.results.scores import mean_interval, normalised_score
+from pipeline.results.scores import mean_interval, normalised_score, seed_interval
 
 
 def test_the_random_player_is_0_and_the_human_100_percent() -> None:
@@ -65,3 +65,20 @@ def test_a_single_episode_has_a_mean_and_no_interval() -> None:
 def test_scores_that_are_no_list_of_episodes_are_refused(scores: list[float]) -> None:
     with pytest.raises(ValueError, match="at least one episode"):
         mean_interval(scores)
+
+
+def test_an_interval_over_seeds_is_students() -> None:
+    # Mean 2, deviation 1, 1 / sqrt(3) of it, times the 97.5 % quantile of t with two degrees of freedom: 4.3027.
+    assert seed_interval([1.0, 2.0, 3.0]) == pytest.approx((2 - 4.3027 / 3**0.5, 2 + 4.3027 / 3**0.5), abs=1e-4)
+
+
+def test_three_seeds_hold_the_truth_as_often_as_the_interval_says() -> None:
+    rng = np.random.default_rng(0)
+    intervals = [seed_interval(rng.normal(100, 30, 3)) for _ in range(500)]
+    assert 0.92 <= np.mean([low <= 100 <= high for low, high in intervals]) <= 0.98
+
+
+def test_a_single_seed_has_no_interval_and_none_at_all_is_refused() -> None:
+    assert np.isnan(seed_interval([3.0])).all()
+    with pytest.raises(ValueError, match=r"needed \(num_runs,\)"):
+        seed_interval([])

@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from pipeline.results.formats import as_markdown
 from pipeline.results.load import load_run, load_runs
-from pipeline.results.table import as_markdown, as_rich, game_table
+from pipeline.results.table import as_report_table, as_rich, game_table
 from tests.results.run_folders import evaluation, write_run
 
 
@@ -39,7 +40,9 @@ def test_a_score_under_another_protocol_is_named_as_such_and_not_normalised(tmp_
     table = game_table(load_run(write_run(tmp_path, played)), "Pong")
     assert table.iloc[-1]["differs"] == "sticky_probability 0.25 instead of 0.0, max_frames 400 instead of 18000"
     assert table["normalised"].isna().tolist() == [False] * 4 + [True]
-    assert "not the published protocol: sticky_probability 0.25 instead of 0.0" in as_markdown(table)
+    assert "not the published protocol: sticky_probability 0.25 instead of 0.0" in as_markdown(
+        as_report_table(table, "Pong")
+    )
 
 
 def test_our_random_player_stands_beside_the_published_one_with_the_difference_named(tmp_path: Path) -> None:
@@ -47,7 +50,15 @@ def test_our_random_player_stands_beside_the_published_one_with_the_difference_n
     table = game_table(load_run(write_run(tmp_path, [*played, evaluation(-10.0)])), "Pong")
     assert table["agent"].tolist()[4:] == ["ours: gorila", "ours: random player"]
     assert table["differs"].tolist() == [""] * 6
-    assert "every 6th frame" in as_markdown(table)
+    assert "every 6th frame" in as_markdown(as_report_table(table, "Pong"))
+
+
+def test_the_best_played_again_has_its_row_and_evaluations_during_training_have_none(tmp_path: Path) -> None:
+    rows = [evaluation(-5.0), evaluation(3.0, agent="training"), evaluation(-4.0, agent="best")]
+    table = game_table(load_run(write_run(tmp_path, rows)), "Pong")
+    ours = table.iloc[4:].set_index("agent")["score"].to_dict()
+    assert ours == {"ours: gorila, best": -4.0, "ours: gorila": -5.0}
+    assert "played again on fresh seeds" in as_markdown(as_report_table(table, "Pong"))
 
 
 def test_each_run_of_the_game_has_its_row_and_other_games_none(tmp_path: Path) -> None:
@@ -71,13 +82,13 @@ def test_a_game_that_nobody_published_has_our_rows_only(tmp_path: Path) -> None:
 def test_a_run_without_evaluations_leaves_the_published_rows_and_says_so(tmp_path: Path) -> None:
     table = game_table(load_run(write_run(tmp_path, [])), "Pong")
     assert len(table) == 4
-    assert "No evaluation of ours was found." in as_markdown(table)
+    assert "No evaluation of ours was found." in as_markdown(as_report_table(table, "Pong"))
 
 
 def test_the_text_shows_mean_interval_and_number_of_episodes(tmp_path: Path) -> None:
     played = [evaluation(score, number) for number, score in enumerate([1000.0, 1000.0])]
     table = game_table(load_run(write_run(tmp_path, played, game="Breakout")), "Breakout")
-    lines = as_markdown(table).splitlines()
+    lines = as_markdown(as_report_table(table, "Pong")).splitlines()
     assert lines[0].count("|") == lines[1].count("|") == lines[6].count("|")
     assert lines[6] == (
         "| ours: gorila | 1,000.0 | [1,000.0, 1,000.0] | 2 | 3,316.6 | 4,000 | noop_starts | run gorila/Breakout/0 |"

@@ -1,0 +1,106 @@
+"""The table of the 49 games: random player, human, DQN and Gorila as published, and our entries beside them.
+
+Only what was played like the published scores stands here; a game or a seed that is not there is marked "missing".
+Not here: one game in detail (`pipeline.results.table`), one number for all games (`pipeline.results.summary`), scores
+under other protocols (`pipeline.results.other_protocols`).
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from pipeline.games import ATARI49
+from pipeline.results.formats import MISSING, ReportTable, cell, interval_cell
+from pipeline.results.protocols import Starts
+from pipeline.results.published import load_published
+from pipeline.results.run_scores import score_matrix
+from pipeline.results.scores import FloatArray, normalised_score, seed_interval
+
+SINGLE_SEED = "†"
+"""Marks an interval over the episodes of a single run."""
+
+
+def atari49_table(starts: Starts, entries: Mapping[str, pd.DataFrame]) -> ReportTable:
+    """All 49 games, always; `entries` as `run_scores.entries` gives them, none for starts that nobody can repeat."""
+    published, numbers, text = load_published(), pd.DataFrame(index=pd.Index(ATARI49, name="game")), {}
+    text["game"] = list(ATARI49)
+    for name, column in {"random": starts.random, "human": starts.human, **starts.agents}.items():
+        numbers[name] = published[column]
+        text[name] = [cell(score, 1) for score in published[column]]
+        if name in starts.agents:
+            numbers[f"{name} %"] = normalised(published[column], starts)
+            text[f"{name} %"] = [cell(score, 1) for score in numbers[f"{name} %"]]
+    for name, scores in entries.items():
+        ours = entry_by_game(scores, starts)
+        numbers = numbers.join(ours.add_prefix(f"{name} "))
+        text |= _entry_text(name, ours, num_seeds=scores["seed"].nunique())
+    table = pd.DataFrame(text)
+    return ReportTable(f"atari49_{starts.key}", f"49 games, {starts.name}", numbers, table, _notes(starts, entries))
+
+
+def entry_by_game(scores: pd.DataFrame, starts: Starts) -> pd.DataFrame:
+    """One entry's scores by game, over the 49: score, low, high, seeds, %, and the published agents it is above.
+
+    The interval is Student's t over seeds, or that of the only run over its episodes. Empty games are NaN and "".
+    """
+    matrix, published = score_matrix(scores, ATARI49), load_published()
+    num_seeds = np.count_nonzero(~np.isnan(matrix), axis=0)
+    rows = []
+    for index, game in enumerate(ATARI49):
+        runs = matrix[: num_seeds[index], index]
+        if not len(runs):
+            rows.append((np.nan, np.nan, np.nan))
+        elif len(runs) == 1:
+            (only,) = scores[scores["game"] == game].to_dict("records")
+            rows.append((only["score"], only["low"], only["high"]))
+        else:
+            rows.append((float(runs.mean()), *seed_interval(runs)))
+    table = pd.DataFrame(rows, columns=["score", "low", "high"], index=pd.Index(ATARI49, name="game"))
+    table["seeds"] = num_seeds
+    table["%"] = normalised(table["score"], starts)
+    table["above"] = [
+        ", ".join(agent for agent, column in starts.agents.items() if table["score"][game] > published[column][game])
+        for game in ATARI49
+    ]
+    return table
+
+
+def normalised(scores: pd.Series, starts: Starts) -> FloatArray:
+    """Scores by game, of any games of the 49, as percent of the human of these starts."""
+    published = load_published().loc[scores.index]
+    return normalised_score(scores, published[starts.random], published[starts.human])
+
+
+def _entry_text(name: str, ours: pd.DataFrame, num_seeds: int) -> dict[str, list[str]]:
+    rows = ours.to_dict("records")
+    return {
+        f"ours: {name}": [
+            MISSING
+            if row["seeds"] == 0
+            else interval_cell(row["score"], row["low"], row["high"], 1) + (SINGLE_SEED if row["seeds"] == 1 else "")
+            for row in rows
+        ],
+        f"{name}: seeds": [MISSING if row["seeds"] == 0 else f"{row['seeds']} of {num_seeds}" for row in rows],
+        f"{name} %": [MISSING if row["seeds"] == 0 else cell(row["%"], 1) for row in rows],
+        f"{name}: above": [MISSING if row["seeds"] == 0 else row["above"] or "neither" for row in rows],
+    }
+
+
+def _notes(starts: Starts, entries: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
+    columns = ", ".join([starts.random, starts.human, *starts.agents.values()])
+    found = [
+        f"Published scores: {starts.name}, columns {columns} of results/published/atari49_reference.csv.",
+        f"%: 100 * (score - random) / |human - random|, with {starts.random} and {starts.human}: "
+        f"{starts.normalised_by}.",
+    ]
+    if starts.played is None:
+        found.append("Nobody can repeat these starts: the start points were never published. No score of ours is here.")
+    elif not entries:
+        found.append(f"No score of ours was played under {starts.name} as the published ones were.")
+    else:
+        found.append("Brackets: 95 % interval, Student's t over seeds.")
+        found.append(
+            f"{SINGLE_SEED}: a single seed; the interval is over its episodes and knows nothing of other seeds."
+        )
+    return tuple(found)

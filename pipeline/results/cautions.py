@@ -1,0 +1,63 @@
+"""What a reader has to be told beside the tables: what is missing, and what is not alike though it stands together.
+
+Not here: files that could not be read (`LoadedRuns.problems`), differences of one table (its notes).
+"""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from pipeline.games import ATARI49
+from pipeline.results.load import RUN_KEYS, LoadedRuns
+from pipeline.results.run_scores import LAST, RANDOM, entries
+
+_UNEQUAL_FRAMES = 1.05
+"""Runs that end at a budget of frames differ by a few steps; more than this ratio is another budget."""
+
+
+def missing_scores(loaded: LoadedRuns, scores: pd.DataFrame) -> list[str]:
+    """Games and seeds of each experiment without a score under no-op starts, and runs without an end; a line each."""
+    played = scores[(scores["agent"] == LAST) & (scores["differs"] == "")]
+    found = []
+    for experiment, runs in loaded.runs.groupby("experiment", sort=True):
+        seeds_of = played[played["experiment"] == experiment].groupby("game")["seed"].agg(set).to_dict()
+        if lacking := [game for game in ATARI49 if game not in seeds_of]:
+            how_many = f"{len(lacking)} of {len(ATARI49)} games"
+            found.append(f"{experiment}: no score under no-op starts on {how_many}: {', '.join(lacking)}")
+        for game, seeds in sorted(seeds_of.items()):
+            if lost := sorted(set(runs["seed"]) - seeds):
+                found.append(f"{experiment}, {game}: no score under no-op starts of {_seeds(lost)}")
+    for run in loaded.runs[loaded.runs["end_reason"].isna()].to_dict("records"):
+        found.append(f"{'/'.join(str(run[key]) for key in RUN_KEYS)}: no end is written: it goes on, or it was killed")
+    return found
+
+
+def protocol_warnings(scores: pd.DataFrame) -> list[str]:
+    """Scores of trained agents that were played otherwise than published ones, and how; one line an entry."""
+    apart = scores[(scores["differs"] != "") & (scores["agent"] != RANDOM)]
+    return [
+        f"{entry}, protocol {protocol} ({_games(list(rows['game'].unique()))}): not the published protocol: {differs}. "
+        "These scores are not normalised and stand in no table beside published ones."
+        for (entry, protocol, differs), rows in apart.groupby(["entry", "protocol", "differs"], sort=True)
+    ]
+
+
+def unlike_runs(scores: pd.DataFrame) -> list[str]:
+    """Entries whose runs are of several commits, or trained for other numbers of frames; a line each."""
+    found = []
+    for name, rows in entries(scores).items():
+        commits = sorted({commit[:7] for commit in rows["commit"] if isinstance(commit, str)})
+        if len(commits) > 1:
+            found.append(f"{name}: runs of {len(commits)} commits in one column: {', '.join(commits)}")
+        fewest, most = rows["total_frames"].min(), rows["total_frames"].max()
+        if rows["agent"].iloc[0] == LAST and most > _UNEQUAL_FRAMES * fewest:
+            found.append(f"{name}: runs of {fewest:,} to {most:,} training frames in one column")
+    return found
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+
+
+def _games(games: Sequence[str]) -> str:
+    return ", ".join(games) if len(games) <= 5 else f"{len(games)} games"

@@ -1,0 +1,61 @@
+"""Scores of ours that were played otherwise than the published ones: each with its protocol, none of them normalised.
+
+Under `ba3c_50` the scores that are listed for DBA3C stand beside ours: fifty games, the best action always, 2 to 4
+frames a step at random, on an emulator of 2017 that is believed to repeat actions by chance; how near ours comes is not
+known.
+Not here: scores under no-op starts (`pipeline.results.atari49`), our random player (`pipeline.results.random_play`).
+"""
+
+import pandas as pd
+
+from pipeline.results.formats import ReportTable, interval_cell
+from pipeline.results.protocols import OUR_START_STATES
+from pipeline.results.published import load_published
+from pipeline.results.run_scores import RANDOM
+from pipeline.results.scores import seed_interval
+
+BA3C = "ba3c_50"
+"""Name of the protocol that DBA3C's authors score with."""
+
+COLUMNS = ("game", "entry", "protocol", "score", "low", "high", "seeds", "episodes", "differs", "dba3c")
+"""Score in points, with Student's t over seeds or the interval over the episodes of one; dba3c: listed, NaN if none."""
+
+
+def other_protocols_table(scores: pd.DataFrame) -> ReportTable:
+    """One row per game, entry and protocol of `run_scores` that differs from the published one; there may be none."""
+    apart = scores[(scores["differs"] != "") & (scores["agent"] != RANDOM)]
+    listed = load_published("dba3c_scores")["ddrl_a3c_score_paperswithcode"]
+    rows = []
+    for (game, entry, protocol, differs), runs in apart.groupby(["game", "entry", "protocol", "differs"], sort=True):
+        interval = seed_interval(runs["score"]) if len(runs) > 1 else (runs["low"].iloc[0], runs["high"].iloc[0])
+        dba3c = listed.get(game, float("nan")) if protocol == BA3C else float("nan")
+        episodes = runs["episodes"].sum()
+        rows.append((game, entry, protocol, runs["score"].mean(), *interval, len(runs), episodes, differs, dba3c))
+    numbers = pd.DataFrame(rows, columns=list(COLUMNS))
+    text = pd.DataFrame(
+        {
+            "game": numbers["game"],
+            "agent": "ours: " + numbers["entry"].astype(str),
+            "protocol": numbers["protocol"],
+            "score": [interval_cell(row["score"], row["low"], row["high"], 1) for row in numbers.to_dict("records")],
+            "seeds": numbers["seeds"].astype(str),
+            "DBA3C, as listed": ["-" if pd.isna(score) else f"{score:,.1f}" for score in numbers["dba3c"]],
+            "played otherwise": numbers["differs"],
+        }
+    )
+    return ReportTable("other_protocols", "Other protocols", numbers, text, _notes(numbers))
+
+
+def _notes(numbers: pd.DataFrame) -> tuple[str, ...]:
+    found = [
+        "Not to be compared with scores under no-op starts, nor rows of different protocols with each other.",
+        "Brackets: 95 % interval, Student's t over seeds; with a single seed over its episodes.",
+    ]
+    if numbers["differs"].str.contains("start_states ").any():
+        found.append(OUR_START_STATES)
+    if (numbers["protocol"] == BA3C).any():
+        found.append(
+            "DBA3C: scores listed for Adamski et al. 2018, by results/published/dba3c_scores.csv; random frame skip, "
+            "an emulator of 2017, and believed to have sticky actions. A frame of reference, no equal."
+        )
+    return tuple(found)

@@ -1,0 +1,62 @@
+"""Performance profiles: in what share of runs and games an agent scores above each level.
+
+A curve above another everywhere is of an agent that is better on easy games and on hard ones; curves that cross tell
+where each is. Not here: one number for all games (`pipeline.results.aggregates`).
+"""
+
+from collections.abc import Mapping
+
+import matplotlib
+import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
+
+from pipeline.results.aggregates import Estimate, stratified_estimates
+from pipeline.results.scores import FloatArray
+from pipeline.results.style import COLOURS, FAINT, LINES, STYLE
+
+LEVELS = np.linspace(0.0, 400.0, 101)
+"""Percent of the human. More than 400 % is on few games, and the curve's end says on how many."""
+
+
+def performance_profile(
+    scores: npt.ArrayLike, levels: npt.ArrayLike = LEVELS, *, num_resamples: int = 2000, seed: int = 0
+) -> Estimate:
+    """Share of runs above each of `levels` (num_levels,), of normalised scores (num_runs, num_games).
+
+    Games count alike. With pointwise 95 % intervals of `stratified_estimates`.
+    Agarwal et al. 2021, "Deep Reinforcement Learning at the Edge of the Statistical Precipice", section 4.2.
+    """
+    limits = np.asarray(levels, dtype=np.float64)
+
+    def shares(runs: FloatArray) -> FloatArray:
+        # One level after the other: all at once would be a hundred times the memory.
+        return np.stack([np.mean(runs > limit, axis=(-2, -1)) for limit in limits], axis=-1)
+
+    return stratified_estimates(scores, {"share": shares}, num_resamples=num_resamples, seed=seed)["share"]
+
+
+@matplotlib.rc_context(STYLE)
+def profile_figure(
+    published: Mapping[str, FloatArray], ours: Mapping[str, FloatArray], *, title: str, levels: FloatArray = LEVELS
+) -> Figure:
+    """Profiles by agent's name, each of normalised scores (num_runs, num_games): published in grey, ours in colour."""
+    figure = Figure(figsize=(8.0, 4.5), layout="constrained")
+    axes = figure.add_subplot()
+    for index, (name, scores) in enumerate(published.items()):
+        profile = performance_profile(scores, levels)
+        axes.step(levels, 100 * profile.value, LINES[index % len(LINES)], color=FAINT, linewidth=1.5, label=name)
+    for index, (name, scores) in enumerate(ours.items()):
+        profile, colour = performance_profile(scores, levels), COLOURS[index % len(COLOURS)]
+        axes.step(levels, 100 * profile.value, color=colour, linewidth=1.8, label=name)
+        axes.fill_between(
+            levels, 100 * profile.low, 100 * profile.high, step="pre", color=colour, alpha=0.2, linewidth=0
+        )
+    axes.axvline(100, color=FAINT, linewidth=0.8)
+    axes.set_xlim(float(levels[0]), float(levels[-1]))
+    axes.set_ylim(0, 100)
+    axes.set_title(title)
+    axes.set_xlabel("level (% of the human's normalised score)")
+    axes.set_ylabel("runs above the level (%)")
+    axes.legend(loc="upper right")
+    return figure

@@ -1,0 +1,123 @@
+"""How published scores were played: which columns belong together, and whether a score of ours was played the same way.
+
+Scores stand side by side only where the protocol is the same; otherwise each difference is named.
+Not here: the numbers (`pipeline.results.published`), playing (`pipeline.evaluation`).
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from pipeline.results.published import load_published
+
+PROTOCOL_FIELDS = (
+    "epsilon",
+    "max_equal_actions",
+    "frame_skip",
+    "min_frame_skip",
+    "sticky_probability",
+    "noop_max",
+    "max_frames",
+    "full_action_set",
+    "grey",
+    "start_states",
+)
+"""Fields of EvaluationRow that say how a game was played."""
+
+NO_START_STATES = "none"
+"""Of games that began at a reset."""
+
+OUR_START_STATES = (
+    "Start states are points of recorded games of ours, not the paper's human starts, which were never published."
+)
+"""What stands below every table that holds such games."""
+
+_OF_PARAMETERS = {"epsilon", "max_equal_actions"}
+"""Of these, what only an agent with parameters has: they say nothing about a random player."""
+
+
+class Starts(NamedTuple):
+    """Published columns that were played alike, with the random player and the human that normalise them."""
+
+    name: str
+    """As in a caption: "no-op starts"."""
+    key: str
+    """As in a file name, and the protocol that EvaluationRow names."""
+    random: str
+    """Column of `atari49_reference` that is 0 % of the human."""
+    human: str
+    """Column that is 100 %."""
+    normalised_by: str
+    """Who these two are: there is more than one human in the literature."""
+    agents: Mapping[str, str]
+    """Agent -> column."""
+    papers: Mapping[str, str]
+    """Row of a table -> the paper it is from."""
+    played: Mapping[str, float | bool | str] | None
+    """PROTOCOL_FIELDS of a score that may stand beside these; None where nobody can play like that again."""
+
+
+DQN, GORILA = "DQN (Nature)", "Gorila DQN"
+
+_PAPERS = {
+    "random player": "Mnih et al. 2015",
+    "human": "Mnih et al. 2015",
+    DQN: "Mnih et al. 2015",
+    GORILA: "Nair et al. 2015",
+}
+
+NOOP_STARTS = Starts(
+    name="no-op starts",
+    key="noop_starts",
+    random="random_noop",
+    human="human_noop",
+    normalised_by="the random player and the human of Mnih et al. 2015, not the later human of Wang et al. 2016",
+    agents={DQN: "dqn_nature_noop", GORILA: "gorila_noop"},
+    papers=_PAPERS,
+    # Mnih et al. 2015, Methods: evaluation. 30 games of at most 5 minutes, up to 30 no-ops, epsilon 0.05.
+    played={
+        "epsilon": 0.05,
+        "max_equal_actions": 0,
+        "frame_skip": 4,
+        "min_frame_skip": 4,
+        "sticky_probability": 0.0,
+        "noop_max": 30,
+        "max_frames": 18_000,
+        "full_action_set": False,
+        "start_states": NO_START_STATES,
+    },
+)
+
+HUMAN_STARTS = Starts(
+    name="human starts",
+    key="human_starts",
+    random="random_human_starts",
+    human="human_human_starts",
+    normalised_by="the random player and the human of Nair et al. 2015, from the same start points",
+    agents={DQN: "dqn_human_starts", GORILA: "gorila_human_starts"},
+    papers=dict.fromkeys(_PAPERS, "Nair et al. 2015"),
+    # The 100 start points of each game were never published, so no score of ours can stand beside these.
+    played=None,
+)
+
+
+def published_scores(starts: Starts, game: str) -> dict[str, float]:
+    """Row of a table ("random player", "human", agents) -> score of one game; empty for one that nobody published."""
+    table = load_published()
+    if game not in table.index:
+        return {}
+    columns = {"random player": starts.random, "human": starts.human, **starts.agents}
+    return {row: float(table[column][game]) for row, column in columns.items()}
+
+
+def differences(played: Mapping[Any, Any], starts: Starts, *, is_random_player: bool = False) -> str:
+    """How a score with these PROTOCOL_FIELDS was played otherwise: "max_frames 2000 instead of 18000"; "" if alike.
+
+    What only an agent with parameters has is not asked of a random player.
+    """
+    if starts.played is None:
+        return f"{starts.name}: the start points were never published"
+    return ", ".join(
+        f"{field} {played[field]} instead of {wanted}"
+        for field, wanted in starts.played.items()
+        if played[field] != wanted and not (is_random_player and field in _OF_PARAMETERS)
+    )

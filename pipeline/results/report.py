@@ -1,0 +1,190 @@
+"""The report as a value: every table, figure and caution that run folders give, in the order in which one reads them.
+
+Not here: files and the page (`pipeline.results.report_files`), how each table or figure is made (their modules).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from pipeline.games import ATARI49
+from pipeline.results.atari49 import atari49_table, entry_by_game, normalised
+from pipeline.results.cautions import missing_scores, protocol_warnings, unlike_runs
+from pipeline.results.curves import learning_panels
+from pipeline.results.formats import ReportTable
+from pipeline.results.load import LoadedRuns
+from pipeline.results.other_protocols import other_protocols_table
+from pipeline.results.profiles import profile_figure
+from pipeline.results.protocols import HUMAN_STARTS, NOOP_STARTS
+from pipeline.results.published import load_published
+from pipeline.results.random_play import random_play_table
+from pipeline.results.run_scores import RANDOM, entries, run_scores, score_matrix
+from pipeline.results.score_chart import score_chart
+from pipeline.results.scores import normalised_score
+from pipeline.results.summary import summary_table
+from pipeline.results.table import as_report_table, table_of_scores
+from pipeline.results.time_to_score import hours_to_score, time_to_score_figure
+
+
+class ReportFigure(NamedTuple):
+    """One figure; `caption` says what it shows, also to who cannot see it."""
+
+    name: str
+    """Of its files."""
+    caption: str
+    figure: Figure
+
+
+class Section(NamedTuple):
+    """A heading with what stands below it."""
+
+    anchor: str
+    title: str
+    text: str
+    tables: tuple[ReportTable, ...]
+    figures: tuple[ReportFigure, ...]
+
+
+class Report(NamedTuple):
+    """All that the page shows."""
+
+    facts: tuple[tuple[str, str], ...]
+    """Name and value, of the runs behind it."""
+    warnings: tuple[str, ...]
+    """What may not be compared: said before any number."""
+    sections: tuple[Section, ...]
+    missing: tuple[str, ...]
+    """Games, seeds and ends of runs that are not there."""
+    problems: tuple[str, ...]
+    """Files that are missing, cut off or unreadable."""
+    scores: pd.DataFrame
+    """`run_scores`: one row per run, protocol and agent."""
+
+
+def make_report(loaded: LoadedRuns) -> Report:
+    """Everything but the sections of single games (`game_sections`), of runs as `load_runs` gives them."""
+    scores = run_scores(loaded)
+    return Report(
+        facts=_facts(loaded, scores),
+        warnings=(*protocol_warnings(scores), *unlike_runs(scores)),
+        sections=tuple(_sections(loaded, scores)),
+        missing=tuple(missing_scores(loaded, scores)),
+        problems=loaded.problems,
+        scores=scores,
+    )
+
+
+def game_sections(loaded: LoadedRuns, scores: pd.DataFrame) -> Iterator[Section]:
+    """A table and learning curves of each game that was played, one after the other: figures take memory."""
+    for game in sorted(set(loaded.runs["game"])):
+        table = as_report_table(table_of_scores(scores, game), game)
+        caption = f"{game}: training scores and evaluations against frames, updates and wall time."
+        yield Section(game, game, "", (table,), (ReportFigure(game, caption, learning_panels(loaded, game)),))
+
+
+def _sections(loaded: LoadedRuns, scores: pd.DataFrame) -> Iterator[Section]:
+    ours = entries(scores)
+    yield Section(
+        "summary",
+        "Summary",
+        "One row per agent. Figures over other sets of games may not be compared with each other.",
+        (summary_table(NOOP_STARTS, ours),),
+        (_profiles(ours),),
+    )
+    yield Section(
+        "games49",
+        "The 49 games",
+        "Our scores beside the published ones, all under no-op starts.",
+        (atari49_table(NOOP_STARTS, ours),),
+        tuple(_score_charts(ours)),
+    )
+    hours = hours_to_score(loaded)
+    if len(hours):
+        yield Section(
+            "time",
+            "Time to DQN's score",
+            "A game counts from the hour at which at least half of an experiment's seeds had an evaluation above "
+            "DQN's published score. The first of many noisy evaluations above a line comes a little early.",
+            (_hours_table(hours),),
+            (ReportFigure("time_to_score", "Games past DQN's score over hours.", time_to_score_figure(hours)),),
+        )
+    other = other_protocols_table(scores)
+    if len(other.numbers):
+        yield Section(
+            "other", other.title, "Played otherwise than the published scores, and so apart from them.", (other,), ()
+        )
+    if (scores["agent"] == RANDOM).any():
+        random = random_play_table(loaded)
+        yield Section("random", random.title, "The test of a protocol before anything is trained.", (random,), ())
+    yield Section(
+        "human-starts",
+        "Human starts, as published",
+        "For reference: no score of ours can stand here, since the start points were never published.",
+        (summary_table(HUMAN_STARTS, {}), atari49_table(HUMAN_STARTS, {})),
+        (),
+    )
+
+
+def _profiles(ours: Mapping[str, pd.DataFrame]) -> ReportFigure:
+    published = {
+        agent: normalised(load_published()[column], NOOP_STARTS)[None] for agent, column in NOOP_STARTS.agents.items()
+    }
+    complete = {name: rows for name, rows in ours.items() if set(ATARI49) <= set(rows["game"])}
+    reference = load_published()[[NOOP_STARTS.random, NOOP_STARTS.human]].to_numpy("float64").T
+    runs = {
+        f"ours: {name}": normalised_score(score_matrix(rows, ATARI49), *reference) for name, rows in complete.items()
+    }
+    left_out = sorted(set(ours) - set(complete))
+    caption = (
+        "Performance profiles over all 49 games, with pointwise 95 % bands: the share of runs above each level. Grey: "
+        "as published, one score per game."
+        + (f" Without {'; '.join(left_out)}: games are missing." if left_out else "")
+    )
+    return ReportFigure(
+        "profiles",
+        caption,
+        profile_figure(published, runs, title=f"Performance profiles, {NOOP_STARTS.name}, 49 games"),
+    )
+
+
+def _score_charts(ours: Mapping[str, pd.DataFrame]) -> Iterator[ReportFigure]:
+    if not ours:
+        yield ReportFigure("scores", "Normalised scores as published.", score_chart(NOOP_STARTS, None))
+    for name, rows in ours.items():
+        stem = "scores_" + "".join(letter if letter.isalnum() else "_" for letter in name)
+        chart = score_chart(NOOP_STARTS, (name, entry_by_game(rows, NOOP_STARTS)))
+        yield ReportFigure(
+            stem, f"Normalised scores of ours: {name}; games in order of score, beside the published agents.", chart
+        )
+
+
+def _hours_table(hours: pd.DataFrame) -> ReportTable:
+    text = pd.DataFrame(
+        {
+            "run": [f"{run['experiment']}/{run['game']}/{run['seed']}" for run in hours.to_dict("records")],
+            "hours to DQN's score": [
+                "not reached" if value == float("inf") else f"{value:.2f}" for value in hours["hours"]
+            ],
+        }
+    )
+    note = "Evaluations under the published protocol only, during training and at its end."
+    return ReportTable("time_to_score", "Hours to DQN's score, run by run", hours, text, (note,))
+
+
+def _facts(loaded: LoadedRuns, scores: pd.DataFrame) -> tuple[tuple[str, str], ...]:
+    runs = loaded.runs
+    return (
+        ("runs", str(len(runs))),
+        ("experiments", _listed(runs["experiment"])),
+        ("games", str(runs["game"].nunique())),
+        ("seeds", _listed(runs["seed"])),
+        ("protocols", _listed(scores["protocol"])),
+        ("evaluation games", f"{len(loaded.evaluations):,}"),
+        ("commits", _listed(commit[:7] for commit in runs["commit"] if isinstance(commit, str))),
+    )
+
+
+def _listed(values: Iterable[object]) -> str:
+    return ", ".join(str(value) for value in sorted(set(values), key=str)) or "none"

@@ -1,0 +1,111 @@
+"""One CSV file of a run as a DataFrame with the columns of its row type, told by the file's header.
+
+A file of an earlier version may lack columns that were added since: they are filled with what was true then, or NaN.
+Not here: the folder around the file (`pipeline.results.load`), the columns themselves (`pipeline.rows`).
+"""
+
+import dataclasses
+import io
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from pipeline.errors import RunFolderError
+from pipeline.rows import EvaluationRow, Row
+
+TRUE_BEFORE: Mapping[type[Row], Mapping[str, int | str]] = {
+    EvaluationRow: {"max_equal_actions": 0, "min_frame_skip": "frame_skip", "start_states": "none", "commit": ""}
+}
+"""Row type -> column that was added -> the column that holds it, or what every row of before would have held."""
+
+_DTYPES = {int: "int64", float: "float64", str: "str", bool: "bool"}
+
+
+class FileRows(NamedTuple):
+    """What was read from one file."""
+
+    row_type: type[Row]
+    frame: pd.DataFrame
+    problems: tuple[str, ...]
+    """What was missing or cut off; one line each, beginning with the path."""
+
+
+def read_rows(path: Path, row_types: Sequence[type[Row]]) -> FileRows:
+    """The rows of `path`, of the first of `row_types` that its header fits; no rows where there is no file.
+
+    A last line that a kill cut off is skipped and named. Raises RunFolderError when the header is that of no row type,
+    or a line cannot be read.
+    """
+    if not path.is_file():
+        return FileRows(row_types[0], no_rows(row_types[0]), (f"{path}: missing",))
+    try:
+        text = path.read_text()
+    except UnicodeDecodeError as error:
+        raise RunFolderError(f"{path} is not text: {error}") from error
+    whole = text[: text.rfind("\n") + 1]
+    problems = (f"{path}: the last line is cut off and was skipped: {text[len(whole) :]!r}",) if whole != text else ()
+    if not whole:
+        return FileRows(row_types[0], no_rows(row_types[0]), problems or (f"{path}: empty",))
+    header = whole.splitlines()[0].split(",")
+    row_type = next((row_type for row_type in row_types if _fits(header, row_type)), None)
+    if row_type is None:
+        needed = " or ".join(", ".join(_columns(row_type)) for row_type in row_types)
+        raise RunFolderError(f"{path} has the columns {', '.join(header)}; this version needs {needed}")
+    return FileRows(row_type, _with_added_columns(_parse(path, whole, row_type, len(header)), row_type), problems)
+
+
+def no_rows(row_type: type[Row]) -> pd.DataFrame:
+    """An empty frame with the columns and dtypes of a row type."""
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in _columns(row_type).items()})
+
+
+def _fits(header: list[str], row_type: type[Row]) -> bool:
+    """Whether all columns are there, in order, but for measures that may have been added since."""
+    # A run of before a measure was added is as good as ever: the measure is unknown, not the run unreadable.
+    added = {name for name, dtype in _columns(row_type).items() if dtype == "float64"} | {
+        *TRUE_BEFORE.get(row_type, {})
+    }
+    return header == [name for name in _columns(row_type) if name in header or name not in added]
+
+
+def _parse(path: Path, text: str, row_type: type[Row], num_columns: int) -> pd.DataFrame:
+    columns = _columns(row_type)
+    floats = {name: ["", "nan"] for name, dtype in columns.items() if dtype == "float64"}
+    try:
+        with warnings.catch_warnings():
+            # pandas drops what is too much in a line, with no more than a warning.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = pd.read_csv(
+                io.StringIO(text), dtype=columns, na_values=floats, keep_default_na=False, index_col=False
+            )
+    except (ValueError, pd.errors.ParserWarning) as error:
+        raise RunFolderError(f"{path}: {error}") from error
+    short = frame.index[frame.iloc[:, -1].isna()]
+    if len(short):
+        # pandas fills a short line up with NaN; the last column of every row type is never NaN by itself.
+        raise RunFolderError(f"{path}: line {short[0] + 2} has fewer than {num_columns} values")
+    return frame
+
+
+def _with_added_columns(frame: pd.DataFrame, row_type: type[Row]) -> pd.DataFrame:
+    before = {
+        name: frame[value] if value in frame.columns else value
+        for name, value in TRUE_BEFORE.get(row_type, {}).items()
+        if name not in frame
+    }
+    columns = _columns(row_type)
+    filled = frame.assign(**before).reindex(columns=list(columns))
+    return filled.astype({name: dtype for name, dtype in columns.items() if name not in frame})
+
+
+def _columns(row_type: type[Row]) -> dict[str, str]:
+    """Column name -> pandas dtype, in file order."""
+    return {field.name: _DTYPES[_plain_type(field)] for field in dataclasses.fields(row_type)}
+
+
+def _plain_type(field: dataclasses.Field[Any]) -> type:
+    assert isinstance(field.type, type), f"row field {field.name} must be annotated with int, float, str or bool"
+    return field.type

@@ -1,0 +1,94 @@
+"""From evaluation games to one score per run: the tidy frame that every table and figure over games is made of.
+
+    evaluations (a row per game played) -> run_scores (a row per run, agent and protocol) -> entries -> score_matrix
+
+Evaluations made while a run trained are no scores here: the best of many noisy means is too high. What a run is worth
+is its last parameters ("checkpoint"), or those chosen during training and played again on fresh seeds ("best").
+Not here: tables (`pipeline.results.table`, `pipeline.results.atari49`), statistics over runs
+(`pipeline.results.aggregates`).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.results.load import RUN_KEYS, LoadedRuns
+from pipeline.results.protocols import NOOP_STARTS, PROTOCOL_FIELDS, differences
+from pipeline.results.scores import FloatArray, mean_interval
+
+RANDOM, LAST, BEST = "random", "checkpoint", "best"
+"""Values of EvaluationRow.agent that make a score."""
+
+COLUMNS = (
+    *RUN_KEYS,
+    "protocol",
+    *PROTOCOL_FIELDS,
+    "agent",
+    "entry",
+    "score",
+    "low",
+    "high",
+    "episodes",
+    "version",
+    "total_frames",
+    "wall_seconds",
+    "differs",
+    "commit",
+)
+
+
+def run_scores(loaded: LoadedRuns) -> pd.DataFrame:
+    """One row per run, protocol and agent, with COLUMNS: mean score in points and its 95 % interval over episodes.
+
+    `entry` is what a table calls it: the experiment, with ", best" where the best parameters were played again.
+    `differs` says how it was played otherwise than published scores under no-op starts; "" if it was not.
+    Of a run evaluated several times the newest parameters count.
+    """
+    evaluations = loaded.evaluations[loaded.evaluations["agent"].isin([RANDOM, LAST, BEST])]
+    commits = {tuple(run[key] for key in RUN_KEYS): run["commit"] for run in loaded.runs.to_dict("records")}
+    rows: list[dict[str, Any]] = []
+    by = [*RUN_KEYS, "protocol", "agent", *PROTOCOL_FIELDS]
+    for group, games in evaluations.groupby(by, sort=True):
+        keys: dict[str, Any] = dict(zip(by, group, strict=True))
+        newest = games[games["version"] == games["version"].max()]
+        score = mean_interval(newest["score"])
+        rows.append(
+            keys
+            | {
+                "entry": entry_name(str(keys["experiment"]), str(keys["agent"])),
+                "score": score.mean,
+                "low": score.low,
+                "high": score.high,
+                "episodes": score.num_episodes,
+                "version": newest["version"].iloc[0],
+                "total_frames": newest["total_frames"].max(),
+                "wall_seconds": newest["wall_seconds"].max(),
+                "differs": differences(keys, NOOP_STARTS, is_random_player=keys["agent"] == RANDOM),
+                "commit": commits.get(tuple(keys[key] for key in RUN_KEYS)),
+            }
+        )
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def entry_name(experiment: str, agent: str) -> str:
+    """What a table calls the scores of an experiment's runs."""
+    if agent == RANDOM:
+        return "random player"
+    return experiment if agent == LAST else f"{experiment}, {agent}"
+
+
+def entries(scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Entry -> its rows of `run_scores`, of those trained agents alone that were played like the published ones."""
+    comparable = scores[(scores["differs"] == "") & (scores["agent"] != RANDOM)]
+    return {str(name): rows for name, rows in comparable.groupby("entry", sort=True)}
+
+
+def score_matrix(scores: pd.DataFrame, games: Sequence[str]) -> FloatArray:
+    """The scores of one entry as (num_runs, num_games); NaN where a run is missing, runs of a game in order of seed."""
+    columns = [scores[scores["game"] == game].sort_values("seed")["score"].to_numpy(dtype="float64") for game in games]
+    matrix = np.full((max((len(column) for column in columns), default=0), len(games)), np.nan)
+    for index, column in enumerate(columns):
+        matrix[: len(column), index] = column
+    return matrix

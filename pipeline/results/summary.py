@@ -1,0 +1,156 @@
+"""One row per agent for all games: mean, median, interquartile mean, optimality gap, games won, chance of improvement.
+
+An entry that lacks games is summarised over the games it has, in a block of its own, with the published agents over the
+same games: figures over other games are not compared.
+Not here: how the numbers are made (`pipeline.results.aggregates`, `pipeline.results.comparison`).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.games import ATARI49
+from pipeline.results import aggregates
+from pipeline.results.aggregates import Statistic
+from pipeline.results.comparison import improvement_over_games
+from pipeline.results.formats import ReportTable, interval_cell
+from pipeline.results.protocols import DQN, GORILA, Starts
+from pipeline.results.published import load_published
+from pipeline.results.run_scores import score_matrix
+from pipeline.results.scores import FloatArray, normalised_score
+
+HUMAN_LEVEL = 75.0
+"""Percent of the human's normalised score that counts as his level (Mnih et al. 2015, figure 3)."""
+
+COLUMNS = ("games", "agent", "num_games", "num_seeds", "statistic", "value", "low", "high")
+"""`games` names the set of games, "all" or an entry; value in percent, in games, or a probability."""
+
+_HEADINGS = {
+    "median": "median %",
+    "mean": "mean %",
+    "iqm": "IQM %",
+    "optimality_gap": "gap %",
+    "above_dqn": "above DQN",
+    "above_gorila": "above Gorila",
+    "at_human_level": f"≥ {HUMAN_LEVEL:.0f} % human",
+    "twice_dqn": "≥ 2 x DQN",
+    "five_times_dqn": "≥ 5 x DQN",
+    "improvement_dqn": "P(> DQN)",
+    "improvement_gorila": "P(> Gorila)",
+}
+
+_DECIMALS = {"median": 1, "mean": 1, "iqm": 1, "optimality_gap": 1, "improvement_dqn": 2, "improvement_gorila": 2}
+"""Counts of games have none."""
+
+
+def summary_table(starts: Starts, entries: Mapping[str, pd.DataFrame]) -> ReportTable:
+    """The published agents and `entries`, over all 49 games and over those that an incomplete entry has."""
+    numbers = summary(starts, entries)
+    rows = []
+    for (games, agent), of_agent in numbers.groupby(["games", "agent"], sort=False):
+        first = of_agent.iloc[0]
+        which = f"all {first['num_games']}" if games == "all" else f"{first['num_games']}: those of {games}"
+        cells = {"agent": agent, "games": which, "seeds": "-" if agent in starts.agents else first["num_seeds"]}
+        for row in of_agent.to_dict("records"):
+            cells[_HEADINGS[row["statistic"]]] = (
+                "-"
+                if pd.isna(row["value"])
+                else interval_cell(row["value"], row["low"], row["high"], _DECIMALS.get(row["statistic"], 0))
+            )
+        rows.append(cells)
+    return ReportTable(
+        f"summary_{starts.key}", f"Summary, {starts.name}", numbers, pd.DataFrame(rows), _notes(starts, entries)
+    )
+
+
+def summary(starts: Starts, entries: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """The same as numbers, one row per set of games, agent and statistic, with COLUMNS."""
+    blocks: dict[tuple[str, ...], dict[str, pd.DataFrame]] = {ATARI49: {}}
+    for name, scores in entries.items():
+        if games := tuple(game for game in ATARI49 if (scores["game"] == game).any()):
+            blocks.setdefault(games, {})[name] = scores
+    rows: list[dict[str, Any]] = []
+    for games, ours in blocks.items():
+        block = "all" if games == ATARI49 else ", ".join(ours)
+        published = load_published().loc[list(games)]
+        agents = {agent: published[[column]].to_numpy("float64").T for agent, column in starts.agents.items()}
+        agents |= {f"ours: {name}": score_matrix(scores, games) for name, scores in ours.items()}
+        for agent, matrix in agents.items():
+            rows += [
+                {"games": block, "agent": agent, "num_games": len(games), "num_seeds": _seeds(matrix)} | row
+                for row in _statistics_of(agent, matrix, games, starts)
+            ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _statistics_of(agent: str, scores: FloatArray, games: Sequence[str], starts: Starts) -> list[dict[str, Any]]:
+    """All statistics of scores (num_runs, num_games) in points."""
+    published = load_published().loc[list(games)]
+    random, human = published[starts.random].to_numpy("float64"), published[starts.human].to_numpy("float64")
+    baselines = {name: published[column].to_numpy("float64") for name, column in starts.agents.items()}
+    estimates = aggregates.stratified_estimates(
+        normalised_score(scores, random, human),
+        _statistics({name: normalised_score(values, random, human) for name, values in baselines.items()}),
+    )
+    rows = [
+        {"statistic": name, "value": float(found.value), "low": float(found.low), "high": float(found.high)}
+        for name, found in estimates.items()
+    ]
+    for name, baseline in (("improvement_dqn", DQN), ("improvement_gorila", GORILA)):
+        probability, low, high = improvement_over_games(scores, baselines[baseline][None])
+        rows.append({"statistic": name, "value": probability, "low": low, "high": high})
+    against_itself = {DQN: ("above_dqn", "twice_dqn", "five_times_dqn", "improvement_dqn")}.get(
+        agent, ("above_gorila", "improvement_gorila") if agent == GORILA else ()
+    )
+    return [row | dict.fromkeys(("value", "low", "high"), np.nan) if row["statistic"] in against_itself else row
+            for row in rows]  # fmt: skip
+
+
+def _statistics(baselines: Mapping[str, FloatArray]) -> dict[str, Statistic]:
+    """Statistics of normalised scores, given those of DQN and Gorila (num_games,)."""
+    dqn, gorila = baselines[DQN], baselines[GORILA]
+
+    def games_at_least(limits: FloatArray | float) -> Statistic:
+        return lambda scores: np.asarray((scores.mean(axis=-2) >= limits).sum(axis=-1))
+
+    def games_above(limits: FloatArray) -> Statistic:
+        return lambda scores: np.asarray((scores.mean(axis=-2) > limits).sum(axis=-1))
+
+    return {
+        "median": aggregates.median,
+        "mean": aggregates.mean,
+        "iqm": aggregates.interquartile_mean,
+        "optimality_gap": aggregates.optimality_gap,
+        "above_dqn": games_above(dqn),
+        "above_gorila": games_above(gorila),
+        "at_human_level": games_at_least(HUMAN_LEVEL),
+        # Not a ratio of scores: some of DQN's are negative, and a ratio of two negative ones is high for the worse.
+        "twice_dqn": games_at_least(2 * dqn),
+        "five_times_dqn": games_at_least(5 * dqn),
+    }
+
+
+def _seeds(scores: FloatArray) -> str:
+    """How many runs the games have: "3", "2-3"."""
+    counts = np.count_nonzero(~np.isnan(scores), axis=0)
+    return str(counts.max()) if counts.min() == counts.max() else f"{counts.min()}-{counts.max()}"
+
+
+def _notes(starts: Starts, entries: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
+    found = [
+        f"100 %: {starts.human}, 0 %: {starts.random} of results/published/atari49_reference.csv: "
+        f"{starts.normalised_by}.",
+        "IQM: mean of the middle half of all runs of all games. Gap: how far runs stay below 100 %, on average.",
+        "≥ k x DQN: normalised score at least k times DQN's. P(> X): chance that a run scores higher than X's "
+        "published score on a game, averaged over games.",
+    ]
+    if entries:
+        found.append(
+            "Brackets: 95 % percentile interval of a bootstrap that resamples runs within each game; none with a "
+            "single seed. It is too narrow for few seeds: with 3 seeds of 49 games it holds the truth in about 88 % of "
+            "the cases, with 3 seeds of one game in about 75 %. That of a count may lie beside the count, where many "
+            "games are close to the line. Published agents have one score per game: no interval."
+        )
+    return tuple(found)

@@ -1,0 +1,50 @@
+from pathlib import Path
+
+from pipeline.results.cautions import missing_scores, protocol_warnings, unlike_runs
+from pipeline.results.load import load_runs
+from pipeline.results.run_scores import run_scores
+from tests.results.run_folders import evaluation, write_run
+
+
+def missing(tmp_path: Path) -> list[str]:
+    loaded = load_runs(tmp_path / "runs")
+    return missing_scores(loaded, run_scores(loaded))
+
+
+def test_games_and_seeds_without_a_score_are_named(tmp_path: Path) -> None:
+    for game, seed in [("Pong", 0), ("Pong", 1), ("Hero", 1)]:
+        write_run(tmp_path, [evaluation(1.0)], game=game, seed=seed, end_reason="budget")
+    games, seeds = missing(tmp_path)
+    assert games.startswith("gorila: no score under no-op starts on 47 of 49 games: Alien, Amidar, ")
+    assert "Pong" not in games and "Hero" not in games
+    assert seeds == "gorila, Hero: no score under no-op starts of seed 0"
+
+
+def test_a_run_without_an_evaluation_is_missing_and_one_without_an_end_is_named(tmp_path: Path) -> None:
+    write_run(tmp_path, [evaluation(1.0)], seed=0, end_reason="budget")
+    write_run(tmp_path, [], seed=1)
+    assert missing(tmp_path)[1:] == [
+        "gorila, Pong: no score under no-op starts of seed 1",
+        "gorila/Pong/1: no end is written: it goes on, or it was killed",
+    ]
+
+
+def test_a_score_under_another_protocol_is_none_under_no_op_starts_and_warned_of(tmp_path: Path) -> None:
+    for game in ("Pong", "Hero"):
+        write_run(tmp_path, [evaluation(1.0, protocol="smoke", max_frames=400)], game=game, end_reason="budget")
+    assert "49 of 49 games" in missing(tmp_path)[0]
+    (warning,) = protocol_warnings(run_scores(load_runs(tmp_path / "runs")))
+    assert warning.startswith(
+        "gorila, protocol smoke (Hero, Pong): not the published protocol: max_frames 400 instead of 18000"
+    )
+
+
+def test_runs_of_several_commits_or_budgets_in_one_column_are_named(tmp_path: Path) -> None:
+    write_run(tmp_path, [evaluation(1.0, total_frames=1_000)], seed=0, commit="0123456789")
+    write_run(tmp_path, [evaluation(1.0, total_frames=2_000)], seed=1, commit="abcdefabcd")
+    write_run(tmp_path, [evaluation(1.0, total_frames=1_000)], experiment="dqn", seed=0, commit="0123456789")
+    write_run(tmp_path, [evaluation(1.0, total_frames=1_004)], experiment="dqn", seed=1, commit="0123456789")
+    assert unlike_runs(run_scores(load_runs(tmp_path / "runs"))) == [
+        "gorila: runs of 2 commits in one column: 0123456, abcdefa",
+        "gorila: runs of 1,000 to 2,000 training frames in one column",
+    ]

@@ -1,0 +1,46 @@
+from pathlib import Path
+from typing import Any
+
+from pipeline.results.formats import ReportTable
+from pipeline.results.load import load_runs
+from pipeline.results.other_protocols import other_protocols_table
+from pipeline.results.run_scores import run_scores
+from tests.results.run_folders import evaluation, write_run
+
+BA3C: dict[str, Any] = {"protocol": "ba3c_50", "epsilon": 0.0, "max_equal_actions": 30, "min_frame_skip": 2}
+
+
+def table(tmp_path: Path) -> ReportTable:
+    return other_protocols_table(run_scores(load_runs(tmp_path / "runs")))
+
+
+def test_each_score_stands_with_its_protocol_and_what_differs(tmp_path: Path) -> None:
+    for seed, score in enumerate([10.0, 11.0, 12.0]):
+        write_run(tmp_path, [evaluation(score, protocol="sticky", sticky_probability=0.25)], seed=seed)
+    (row,) = table(tmp_path).text.to_dict("records")
+    assert row == {
+        "game": "Pong",
+        "agent": "ours: gorila",
+        "protocol": "sticky",
+        "score": "11.0 [8.5, 13.5]",
+        "seeds": "3",
+        "DBA3C, as listed": "-",
+        "played otherwise": "sticky_probability 0.25 instead of 0.0",
+    }
+
+
+def test_scores_listed_for_dba3c_stand_only_beside_its_own_protocol_and_with_a_warning(tmp_path: Path) -> None:
+    write_run(tmp_path, [evaluation(310.0, **BA3C), evaluation(9.0, max_frames=400)], "dba3c", "Breakout")
+    write_run(tmp_path, [evaluation(310.0, **BA3C)], "dba3c", "Alien")
+    found = table(tmp_path)
+    assert found.text[["game", "protocol", "DBA3C, as listed"]].to_numpy().tolist() == [
+        ["Alien", "ba3c_50", "-"],
+        ["Breakout", "ba3c_50", "350.0"],
+        ["Breakout", "noop_starts", "-"],
+    ]
+    assert any("no equal" in note for note in found.notes)
+
+
+def test_published_protocols_and_random_players_have_no_row(tmp_path: Path) -> None:
+    write_run(tmp_path, [evaluation(1.0), evaluation(1.0, agent="random", max_frames=400)])
+    assert len(table(tmp_path).text) == 0

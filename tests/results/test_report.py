@@ -1,0 +1,48 @@
+from pathlib import Path
+
+from pipeline.results.load import load_runs
+from pipeline.results.report import Report, game_sections, make_report
+from tests.results.run_folders import episode, evaluation, write_run
+
+
+def report(tmp_path: Path) -> Report:
+    return make_report(load_runs(tmp_path / "runs"))
+
+
+def test_a_report_of_one_run_has_what_can_be_said_and_says_what_is_missing(tmp_path: Path) -> None:
+    write_run(tmp_path, [episode(1.0), evaluation(2.0)], commit="0123456789", end_reason="budget")
+    made = report(tmp_path)
+    assert [section.anchor for section in made.sections] == ["summary", "games49", "time", "human-starts"]
+    assert dict(made.facts)["commits"] == "0123456"
+    assert made.warnings == ()
+    assert len(made.missing) == 1 and "48 of 49 games" in made.missing[0]
+    assert made.scores["score"].tolist() == [2.0]
+
+
+def test_other_protocols_and_random_play_have_sections_when_they_were_played(tmp_path: Path) -> None:
+    rows = [evaluation(2.0, max_frames=400), evaluation(0.0, agent="random", epsilon=1.0, version=0)]
+    write_run(tmp_path, rows)
+    made = report(tmp_path)
+    assert [section.anchor for section in made.sections] == ["summary", "games49", "other", "random", "human-starts"]
+    assert "max_frames 400 instead of 18000" in made.warnings[0]
+
+
+def test_profiles_are_of_complete_entries_only_and_name_the_others(tmp_path: Path) -> None:
+    write_run(tmp_path, [evaluation(2.0)])
+    (drawn,) = report(tmp_path).sections[0].figures
+    assert drawn.caption.endswith("Without gorila: games are missing.")
+
+
+def test_every_entry_has_its_bar_chart_and_without_any_the_published_one_stands(tmp_path: Path) -> None:
+    write_run(tmp_path, [episode(1.0)])
+    assert [drawn.name for drawn in report(tmp_path).sections[1].figures] == ["scores"]
+    write_run(tmp_path, [evaluation(2.0), evaluation(2.0, agent="best")], seed=1)
+    assert [drawn.name for drawn in report(tmp_path).sections[1].figures] == ["scores_gorila", "scores_gorila__best"]
+
+
+def test_each_game_of_a_run_has_a_section_even_without_any_score(tmp_path: Path) -> None:
+    for game in ("Pong", "Breakout"):
+        write_run(tmp_path, [], game=game)
+    loaded = load_runs(tmp_path / "runs")
+    sections = list(game_sections(loaded, make_report(loaded).scores))
+    assert [section.title for section in sections] == ["Breakout", "Pong"]

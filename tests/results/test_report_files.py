@@ -1,0 +1,95 @@
+"""The written report: what files there are, and a page that stands alone."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pipeline.results.load import load_runs
+from pipeline.results.report_files import write_report
+from tests.results.run_folders import actor_critic_update, episode, evaluation, update, write_run
+
+_VOID = {"meta", "input", "br", "link", "img"}
+
+
+class _Reader(HTMLParser):
+    """Checks that tags close in order; collects ids and what is linked to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.outside: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in _VOID:
+            self.open.append(tag)
+        self.handle_startendtag(tag, attrs)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("href", "xlink:href", "src") and value and not value.startswith("data:"):
+                (self.links if value.startswith("#") else self.outside).append(value)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report")
+    write_run(path, [episode(1.0), episode(2.0, 2000), update(), evaluation(3.0), evaluation(4.0, 1)], seed=0)
+    write_run(path, [actor_critic_update(), evaluation(9.0, protocol="<b>", max_frames=400)], "dba3c")
+    (write_run(path, [episode(1.0)], game="Hero") / "run.json").write_text("{")
+    write_report(load_runs(path / "runs"), path / "out", "results/runs")
+    return path / "out"
+
+
+@pytest.fixture(scope="module")
+def page(output: Path) -> str:
+    return (output / "report.html").read_text()
+
+
+def test_every_table_is_there_three_times_and_every_figure_twice(output: Path) -> None:
+    tables = {path.name for path in (output / "tables").iterdir()}
+    for name in ("summary_noop_starts", "atari49_noop_starts", "atari49_human_starts", "time_to_score", "Pong"):
+        assert {f"{name}.csv", f"{name}.md", f"{name}.tex"} <= tables
+    assert {"runs.csv", "scores.csv", "evaluations.csv"} <= tables
+    figures = {path.name for path in (output / "figures").iterdir()}
+    for name in ("profiles", "scores_gorila", "time_to_score", "Pong"):
+        assert {f"{name}.png", f"{name}.svg"} <= figures
+    assert pd.read_csv(output / "tables" / "scores.csv")["score"].tolist() == [9.0, 3.5]
+
+
+def test_the_page_is_well_formed_and_asks_for_nothing_from_outside(page: str) -> None:
+    reader = _Reader()
+    reader.feed(page)
+    assert reader.open == []
+    assert reader.outside == []
+    assert not re.search(r"@import|url\((?!#)|<script", page)
+    assert len(reader.ids) == len(set(reader.ids))
+    assert {link.removeprefix("#") for link in reader.links} <= set(reader.ids)
+
+
+def test_the_page_has_every_figure_inside_and_both_schemes(page: str) -> None:
+    assert page.count('<svg role="img"') == 4
+    assert "color-scheme: light dark" in page and "light-dark(" in page
+    used = set(re.findall(r"var\((--[a-z0-9-]+)\)", page))
+    assert used <= set(re.findall(r"(--[a-z0-9-]+):", page))
+
+
+def test_warnings_stand_before_the_first_number_and_names_are_escaped(page: str) -> None:
+    warning = page.index("dba3c, protocol &lt;b&gt; (Pong): not the published protocol: max_frames 400")
+    assert warning < page.index("<table>")
+    assert "<b>" not in page
+
+
+def test_missing_games_and_unreadable_folders_are_named(page: str) -> None:
+    assert "gorila: no score under no-op starts on 48 of 49 games" in page
+    assert "Hero/0: skipped: " in page
+    assert page.count('<td class="missing">missing</td>') == 4 * 48

@@ -1,0 +1,100 @@
+"""The summary on published columns alone gives the papers' headlines; on ours it compares only like with like."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pipeline.games import ATARI49
+from pipeline.results.load import load_runs
+from pipeline.results.protocols import DQN, GORILA, HUMAN_STARTS, NOOP_STARTS, Starts
+from pipeline.results.published import load_published
+from pipeline.results.run_scores import entries, run_scores
+from pipeline.results.summary import COLUMNS, summary, summary_table
+from tests.results.run_folders import evaluation, write_run
+
+
+def values(numbers: pd.DataFrame, agent: str, games: str = "all") -> dict[str, float]:
+    rows = numbers[(numbers["agent"] == agent) & (numbers["games"] == games)]
+    return dict(zip(rows["statistic"], rows["value"].tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("starts", "median", "mean", "above", "human", "twice", "five_times"),
+    [(NOOP_STARTS, 96.4, 495.2, 31, 31, 11, 4), (HUMAN_STARTS, 78.0, 293.0, 41, 25, 22, 11)],
+)
+def test_the_published_columns_alone_give_the_headlines_of_gorila(
+    starts: Starts, median: float, mean: float, above: int, human: int, twice: int, five_times: int
+) -> None:
+    found = values(summary(starts, {}), GORILA)
+    assert (round(found["median"], 1), round(found["mean"], 1)) == (median, mean)
+    assert [found[name] for name in ("above_dqn", "at_human_level", "twice_dqn", "five_times_dqn")] == [
+        above,
+        human,
+        twice,
+        five_times,
+    ]
+    # No two scores are equal, so that the chance is the share of games.
+    assert found["improvement_dqn"] == pytest.approx(above / 49)
+
+
+@pytest.mark.parametrize(("starts", "median", "mean"), [(NOOP_STARTS, 93.5, 241.1), (HUMAN_STARTS, 47.5, 122.1)])
+def test_the_published_columns_alone_give_the_headlines_of_dqn(starts: Starts, median: float, mean: float) -> None:
+    found = values(summary(starts, {}), DQN)
+    assert (round(found["median"], 1), round(found["mean"], 1)) == (median, mean)
+
+
+def test_nobody_is_compared_with_himself() -> None:
+    text = summary_table(NOOP_STARTS, {}).text.set_index("agent")
+    own = [(DQN, "above DQN"), (DQN, "P(> DQN)"), (GORILA, "above Gorila"), (GORILA, "P(> Gorila)")]
+    assert [text.loc[place] for place in own] == ["-"] * 4
+
+
+def test_an_entry_with_all_games_stands_beside_the_published_ones_with_intervals(tmp_path: Path) -> None:
+    gorila = load_published()["gorila_noop"]
+    for game in ATARI49:
+        for seed in range(2):
+            # A little above Gorila with one seed, and below with the other.
+            score = gorila[game] + (1.0 if seed else -2.0)
+            write_run(tmp_path, [evaluation(score)], game=game, seed=seed)
+    numbers = summary(NOOP_STARTS, entries(run_scores(load_runs(tmp_path / "runs"))))
+    assert list(numbers.columns) == list(COLUMNS)
+    assert set(numbers["games"]) == {"all"}
+    ours = numbers[numbers["agent"] == "ours: gorila"]
+    assert ours["num_seeds"].unique().tolist() == ["2"]
+    ends = {row["statistic"]: (row["low"], row["value"], row["high"]) for row in ours.to_dict("records")}
+    assert ends["above_gorila"][1] == 0
+    assert ends["improvement_gorila"][1] == 0.5
+    for statistic in ("mean", "median", "iqm", "optimality_gap", "improvement_gorila"):
+        low, value, high = ends[statistic]
+        assert low <= value <= high and low < high, statistic
+    # In every game the mean is just below Gorila, and in a quarter of all resamples it is above.
+    assert 0 < ends["above_gorila"][0] < 49 / 4 < ends["above_gorila"][2]
+
+
+def test_an_incomplete_entry_is_compared_over_its_own_games_only(tmp_path: Path) -> None:
+    for experiment, game in [("gorila", "Pong"), ("gorila", "Breakout"), ("dqn", "Pong")]:
+        write_run(tmp_path, [evaluation(20.0)], experiment=experiment, game=game)
+    scores = entries(run_scores(load_runs(tmp_path / "runs")))
+    numbers = summary(NOOP_STARTS, scores)
+    assert numbers.groupby("games")["num_games"].first().to_dict() == {"all": 49, "gorila": 2, "dqn": 1}
+    assert set(numbers[numbers["games"] == "dqn"]["agent"]) == {DQN, GORILA, "ours: dqn"}
+    # Pong: DQN 18.9, random -20.7, human 9.3.
+    assert values(numbers, DQN, "dqn")["mean"] == pytest.approx(132.0)
+    assert values(numbers, "ours: dqn", "dqn")["mean"] == pytest.approx(100 * 40.7 / 30)
+    assert "1: those of dqn" in summary_table(NOOP_STARTS, scores).text["games"].tolist()
+
+
+def test_entries_with_the_same_games_share_a_block(tmp_path: Path) -> None:
+    for experiment in ("dqn", "gorila"):
+        write_run(tmp_path, [evaluation(20.0)], experiment=experiment)
+    numbers = summary(NOOP_STARTS, entries(run_scores(load_runs(tmp_path / "runs"))))
+    assert numbers["games"].unique().tolist() == ["all", "dqn, gorila"]
+
+
+def test_at_least_is_at_least_and_above_is_more(tmp_path: Path) -> None:
+    # Montezuma's Revenge: DQN scores 0, as the random player does.
+    write_run(tmp_path, [evaluation(0.0)], game="MontezumaRevenge")
+    numbers = summary(NOOP_STARTS, entries(run_scores(load_runs(tmp_path / "runs"))))
+    ours = values(numbers, "ours: gorila", "gorila")
+    assert (ours["twice_dqn"], ours["five_times_dqn"], ours["above_dqn"], ours["improvement_dqn"]) == (1, 1, 0, 0.5)
