@@ -1,0 +1,157 @@
+"""Figures of what was measured of DBA3C, one function each; they take the rows of results/dba3c/ as DataFrames.
+
+Dots are single runs, lines join the medians of runs that are alike. Where a figure shows simulated values, it says so.
+Not here: measuring (`benchmarks.dba3c_shards`, `.dba3c_stragglers`, `.dba3c_learning`), figures of the simulation
+(`benchmarks.simulation.figures`), how figures look (`pipeline.results.style`).
+"""
+
+from collections.abc import Sequence
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pipeline.results.style import COLOURS, FAINT, LINES, STYLE
+
+WORKER_CASES = ("workers_1", "base", "workers_4")
+MODEL_CASES = ("base", "ba3c", "nature")
+SYNC_CASES = ("base", "async")
+ADAM_CASES = ("adam_paper", "adam_usual")
+"""Cases of `benchmarks.dba3c_learning` that belong in one figure each."""
+
+
+@matplotlib.rc_context(STYLE)
+def shards_figure(runs: pd.DataFrame) -> Figure:
+    """Data points per second over the number of parameter shards; `runs` are ShardsRows."""
+    figure, (axes,) = _panels(1)
+    for index, (network, of_network) in enumerate(runs.groupby("network", sort=False)):
+        for line, (place, alike) in zip(LINES, of_network.groupby("shards", sort=False), strict=False):
+            label = f"{network} ({alike['num_parameters'].iloc[0]:,} parameters), shards {place}"
+            _medians(axes, alike, "num_shards", "data_points_per_second", COLOURS[index], line, label)
+    axes.set_xscale("log", base=2)
+    _whole_ticks(axes, runs["num_shards"])
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("parameter shards")
+    axes.set_ylabel("data points per second")
+    axes.set_title(f"{int(runs['num_workers'].iloc[0])} synchronous workers in processes on one machine, measured")
+    axes.legend(fontsize="small")
+    return figure
+
+
+@matplotlib.rc_context(STYLE)
+def stragglers_figure(runs: pd.DataFrame) -> Figure:
+    """Time per update and data points per second over backup workers, a line for each delay; StragglersRows."""
+    figure, (times, rates) = _panels(2)
+    for index, (distribution, alike) in enumerate(runs.groupby("distribution", sort=False)):
+        delay = alike["mean_delay_seconds"].median()
+        label = "no straggler" if delay == 0 else f"one straggler, {distribution} delay of {delay * 1e3:.0f} ms"
+        in_ms = alike.assign(update_ms=alike["seconds_per_update"] * 1e3)
+        _medians(times, in_ms, "num_backup_workers", "update_ms", COLOURS[index], "-", label)
+        _medians(rates, alike, "num_backup_workers", "data_points_per_second", COLOURS[index], "-", label)
+    for axes, label in ((times, "time per update (ms)"), (rates, "data points per second")):
+        _whole_ticks(axes, runs["num_backup_workers"])
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("backup workers b")
+        axes.set_ylabel(label)
+    num_started = int((runs["num_workers"] + runs["num_backup_workers"]).iloc[0])
+    figure.suptitle(f"{num_started} workers, updates of the first {num_started} - b gradients, measured")
+    figure.legend(*times.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
+    return figure
+
+
+@matplotlib.rc_context(STYLE)
+def models_figure(runs: pd.DataFrame) -> Figure:
+    """Data points per second, and the score after equal steps, over the number of parameters; LearningRows."""
+    figure, (rates, scores) = _panels(2)
+    for index, (case, alike) in enumerate(_of(runs, MODEL_CASES).groupby("case", sort=False)):
+        alike = alike.assign(millions=alike["num_parameters"] / 1e6)
+        label = f"{alike['network'].iloc[0]} ({case})"
+        for axes, column in ((rates, "data_points_per_second"), (scores, "training_mean")):
+            _medians(axes, alike, "millions", column, COLOURS[index], "", label)
+    rates.set_ylabel("data points per second")
+    scores.set_ylabel(f"score after {int(runs['frames'].max()):,} frames (points)")
+    rates.set_ylim(bottom=0)
+    for axes in (rates, scores):
+        axes.set_xlim(left=0)
+        axes.set_xlabel("parameters (millions)")
+        axes.legend(fontsize="small")
+    figure.suptitle(f"{runs['game'].iloc[0]}: size of the network, measured")
+    return figure
+
+
+@matplotlib.rc_context(STYLE)
+def workers_figure(curves: pd.DataFrame, runs: pd.DataFrame) -> Figure:
+    """Minutes to a score over the number of workers, beside the ideal; CurveRows and LearningRows."""
+    figure, (axes,) = _panels(1)
+    chosen = _of(runs, WORKER_CASES)
+    goal = 0.5 * float(chosen["training_mean"].median())
+    reached = _of(curves, WORKER_CASES)
+    times = reached[reached["score"] >= goal].groupby(["case", "seed"], as_index=False)["wall_seconds"].min()
+    times = times.merge(chosen[["case", "seed", "num_workers"]]).assign(minutes=lambda rows: rows["wall_seconds"] / 60)
+    axes.set_title(
+        f"{runs['game'].iloc[0]}: time until 100 training games have a mean of {goal:.1f},\n"
+        f"half of what runs end with; {len(times)} of {len(chosen)} got there, measured"
+    )
+    if len(times):
+        _medians(axes, times, "num_workers", "minutes", COLOURS[0], "-", "measured")
+        medians = times.groupby("num_workers")["minutes"].median()
+        numbers = np.array(medians.index, dtype=float)
+        ideal = medians.iloc[0] * numbers[0] / numbers
+        axes.plot(numbers, ideal, ":", color=FAINT, label=f"ideal, from {numbers[0]:.0f} worker(s)")
+        _whole_ticks(axes, times["num_workers"])
+        axes.set_ylim(bottom=0)
+        axes.legend(fontsize="small")
+    axes.set_xlabel("workers")
+    axes.set_ylabel("minutes")
+    return figure
+
+
+@matplotlib.rc_context(STYLE)
+def sync_figure(curves: pd.DataFrame) -> Figure:
+    """Score of synchronous and asynchronous training over steps and over time; CurveRows."""
+    return _curves(curves, SYNC_CASES, "synchronous (base) and asynchronous updates")
+
+
+@matplotlib.rc_context(STYLE)
+def adam_figure(curves: pd.DataFrame) -> Figure:
+    """Score with the paper's and the usual betas of Adam at a large effective batch; CurveRows."""
+    return _curves(curves, ADAM_CASES, "Adam's betas at an effective batch of 1,920")
+
+
+def _curves(curves: pd.DataFrame, cases: Sequence[str], title: str) -> Figure:
+    figure, panels = _panels(2)
+    for index, (case, alike) in enumerate(_of(curves, cases).groupby("case", sort=False)):
+        for line, (seed, run) in zip(LINES, alike.groupby("seed", sort=True), strict=False):
+            label = f"{case}, seed {seed}"
+            for axes, time in zip(panels, (run["steps"] / 1e6, run["wall_seconds"] / 60), strict=True):
+                axes.plot(time, run["score"], line, color=COLOURS[index], linewidth=1.5, label=label)
+    panels[0].set_xlabel("agent steps (millions)")
+    panels[1].set_xlabel("wall time (minutes)")
+    for axes in panels:
+        axes.set_ylabel("mean of 100 training games (points)")
+    figure.suptitle(f"{curves['game'].iloc[0]}: {title}, measured")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
+    return figure
+
+
+def _panels(count: int) -> tuple[Figure, list[Axes]]:
+    figure = Figure(figsize=(5.5 * count + 1.0, 4.2), layout="constrained")
+    return figure, list(figure.subplots(1, count, squeeze=False)[0])
+
+
+def _of(rows: pd.DataFrame, cases: Sequence[str]) -> pd.DataFrame:
+    return pd.concat([rows[rows["case"] == case] for case in cases])
+
+
+def _medians(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour: str, line: str, label: str) -> None:
+    axes.plot(rows[x], rows[y], ".", color=colour, alpha=0.4)
+    medians = rows.groupby(x)[y].median()
+    axes.plot(medians.index, medians, f"o{line}", color=colour, label=label)
+
+
+def _whole_ticks(axes: Axes, values: pd.Series) -> None:
+    ticks = sorted(set(values))
+    axes.set_xticks(ticks, [str(int(tick)) for tick in ticks])
+    axes.minorticks_off()

@@ -1,0 +1,224 @@
+"""What `dba3c` learns with other networks, workers and optimizers: `python -m benchmarks dba3c_learning`.
+
+    base          two synchronous workers, the reduced network, 320 steps an update
+    ba3c, nature  the same with the full network, and with the Nature torso, on the same colours
+    workers_1, workers_4    one and four workers, each with the same batch: an update has as many times 160 steps
+    async         each gradient is an update as it comes
+    adam_paper, adam_usual  Adam with beta1 0.8, beta2 0.75, and with 0.9, 0.999; both with the authors' step size
+                            and an effective batch of 1,920 steps, near theirs
+
+Real runs on a game that moves early, all of the same frames. Scores are means of the last 100 training games, in which
+actions are drawn from the policy, and of the final evaluation. A row a run goes into results/dba3c/learning.csv, its
+curve into learning_curves.csv; runs that are there are not made again, and figures of what is there are drawn into
+docs/figures/dba3c_*.png.
+
+8 cases x 3 seeds x 1 million steps: at 1,500 steps a second four and a half hours. Less with --frames, --seeds or
+--cases.
+Not here: how fast a system is without what it learns (`benchmarks.dba3c_scaling`).
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from rich.console import Console
+
+from benchmarks.dba3c_figures import (
+    ADAM_CASES,
+    MODEL_CASES,
+    SYNC_CASES,
+    WORKER_CASES,
+    adam_figure,
+    models_figure,
+    sync_figure,
+    workers_figure,
+)
+from benchmarks.dba3c_runs import FIGURES, OUTPUT, batch_size, num_parameters
+from benchmarks.row_file import RowFile
+from pipeline import api
+from pipeline.optimizers import AdamConfig
+from pipeline.results.scores import mean_interval
+from pipeline.results.style import save_figure
+from pipeline.topologies.config import WorkersConfig
+
+_LARGE_BATCH = ("optimizer=adam_dba3c", "algorithm.batch_size=960")
+CASES: dict[str, tuple[str, ...]] = {
+    "base": (),
+    "workers_1": ("topology.num_workers=1",),
+    "ba3c": ("network=ba3c",),
+    "nature": ("network=nature_actor_critic",),
+    "async": ("topology.sync=false",),
+    "adam_paper": _LARGE_BATCH,
+    "adam_usual": (*_LARGE_BATCH, "optimizer.beta1=0.9", "optimizer.beta2=0.999"),
+    "workers_4": ("topology.num_workers=4",),
+}
+"""Settings beside those of `experiment=dba3c`; those that several figures need come first."""
+_LAST_EPISODES = 100
+_FIRST_EPISODES = 20
+"""Fewer games have no mean on a curve yet."""
+_NUM_POINTS = 100
+"""Of a curve."""
+
+
+@dataclass(frozen=True)
+class LearningRow:
+    """One run."""
+
+    case: str
+    seed: int
+    game: str
+    frames: int
+    """Emulator frames that the run was to make."""
+    network: str
+    """Its torso and the units of its hidden layer."""
+    num_parameters: int
+    num_workers: int
+    sync: bool
+    beta1: float
+    beta2: float
+    learning_rate: float
+    batch_size: int
+    """Steps of one gradient."""
+    num_updates: int
+    data_points_per_second: float
+    """Agent steps that became part of an update, over the whole run."""
+    training_mean: float
+    """Score of the last 100 training games."""
+    evaluation_mean: float
+    evaluation_low: float
+    """95 % interval over its games."""
+    evaluation_high: float
+    evaluation_episodes: int
+    wall_seconds: float
+    run_commit: str
+    """Of the code that trained; "+" if files differed from it."""
+
+
+@dataclass(frozen=True)
+class CurveRow:
+    """One point of the curve of one run."""
+
+    case: str
+    seed: int
+    game: str
+    frames: int
+    """That the run was to make."""
+    steps: int
+    """Agent steps of all workers."""
+    wall_seconds: float
+    score: float
+    """Mean of the last 100 training games before."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Make the runs that are missing, then draw."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--game", default="Breakout")
+    parser.add_argument("--frames", type=int, default=3_000_000, help="emulator frames of each run; three are a step")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--runs-dir", default="outputs/dba3c_learning", help="where the run folders go")
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="where the rows go")
+    parser.add_argument("--figures", type=Path, default=FIGURES, help="where the figures go")
+    parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
+    chosen = parser.parse_args(arguments)
+    runs = RowFile(chosen.output / "learning.csv", LearningRow, settings=("case", "seed", "game", "frames"))
+    curves = RowFile(chosen.output / "learning_curves.csv", CurveRow, settings=())
+    # Seed after seed, so that all cases have one before one of them has three.
+    for seed in chosen.seeds:
+        for case in chosen.cases:
+            if runs.has(case, seed, chosen.game, chosen.frames):
+                continue
+            row, points = _train(chosen, case, seed)
+            curves.append(*points)
+            runs.append(row)
+    alike = f"game == {chosen.game!r} and frames == {chosen.frames}"
+    draw(runs.frame().query(alike), curves.frame().query(alike), chosen.figures)
+
+
+def draw(runs: pd.DataFrame, curves: pd.DataFrame, folder: Path) -> None:
+    """The figures whose cases are all there."""
+    figures: dict[str, tuple[tuple[str, ...], Callable[[], Figure]]] = {
+        "dba3c_models": (MODEL_CASES, lambda: models_figure(runs)),
+        "dba3c_workers": (WORKER_CASES, lambda: workers_figure(curves, runs)),
+        "dba3c_sync": (SYNC_CASES, lambda: sync_figure(curves)),
+        "dba3c_adam": (ADAM_CASES, lambda: adam_figure(curves)),
+    }
+    for name, (cases, figure) in figures.items():
+        if set(cases) <= set(runs["case"]):
+            save_figure(figure(), folder / f"{name}.png")
+
+
+def curve(episodes: pd.DataFrame, mean_frame_skip: float) -> list[tuple[int, float, float]]:
+    """(agent steps, wall seconds, mean score of the last 100 games) at the ends of about a hundred games, evenly."""
+    # Workers report in turn: in the file, the order of their games is not that of frames.
+    ordered = episodes.sort_values("total_frames", kind="stable")
+    means = ordered["score"].rolling(_LAST_EPISODES, min_periods=_FIRST_EPISODES).mean().to_numpy()
+    first = _FIRST_EPISODES - 1
+    if len(ordered) <= first:
+        return []
+    kept = np.unique(np.linspace(first, len(ordered) - 1, _NUM_POINTS).astype(int))
+    steps = (ordered["total_frames"].to_numpy()[kept] / mean_frame_skip).round().astype(int)
+    seconds = ordered["wall_seconds"].to_numpy()[kept]
+    return [(int(a), float(b), float(c)) for a, b, c in zip(steps, seconds, means[kept], strict=True)]
+
+
+def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRow, list[CurveRow]]:
+    config = api.compose(
+        [
+            "experiment=dba3c",
+            f"game={chosen.game}",
+            f"seed={seed}",
+            f"budget.frames={chosen.frames}",
+            "evaluation.num_episodes=20",
+            f"results_dir={chosen.runs_dir}/{case}",
+            "overwrite=true",
+            *CASES[case],
+            *chosen.overrides,
+        ]
+    )
+    # Standard output is for figures.
+    result = api.train(config, Console(stderr=True))
+    if result.folder is None or result.end_reason != "budget":
+        raise SystemExit(f"{case}, seed {seed}, ended before its frames were made ({result.end_reason}): it has no row")
+    loaded = api.load_run(result.folder)
+    played = loaded.evaluations[loaded.evaluations["agent"] == "checkpoint"]
+    score = mean_interval(played["score"])
+    topology, optimizer, network = config.topology, config.optimizer, config.network
+    assert isinstance(topology, WorkersConfig) and isinstance(optimizer, AdamConfig)
+    updates = loaded.actor_critic_updates
+    seconds = float(loaded.runs["wall_seconds"].iloc[0])
+    num_admitted = int(updates["num_admitted"].sum())
+    row = LearningRow(
+        case=case,
+        seed=seed,
+        game=chosen.game,
+        frames=chosen.frames,
+        network=f"{network.torso} {network.hidden_units}",
+        num_parameters=num_parameters(config),
+        num_workers=topology.num_workers,
+        sync=topology.sync,
+        beta1=optimizer.beta1,
+        beta2=optimizer.beta2,
+        learning_rate=optimizer.learning_rate,
+        batch_size=batch_size(config),
+        num_updates=int(played["version"].iloc[0]),
+        data_points_per_second=num_admitted * batch_size(config) / seconds,
+        training_mean=float(loaded.episodes.sort_values("total_frames")["score"].tail(_LAST_EPISODES).mean()),
+        evaluation_mean=score.mean,
+        evaluation_low=score.low,
+        evaluation_high=score.high,
+        evaluation_episodes=score.num_episodes,
+        wall_seconds=seconds,
+        run_commit=str(loaded.runs["commit"].iloc[0]),
+    )
+    points = curve(loaded.episodes, config.environment.mean_frame_skip)
+    return row, [CurveRow(case, seed, chosen.game, chosen.frames, *point) for point in points]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""DBA3C with more workers than this machine carries: `python -m benchmarks dba3c_simulation`.
+
+    measure   what a step, a call and an update cost here, into results/dba3c/costs.json
+    check     1, 2 and 4 real workers and 2 servers, all of them processes, beside what the simulation says of the same.
+              All share this machine's cores, evenly, and a core is slower while others are busy: how much is measured
+    grid      simulated workers and servers with a core each: 1 to 1,000 workers, 1 to 8 servers, backup workers with
+              stragglers, three networks
+
+Rows go into results/dba3c/simulation.csv, each with its source, "measured" or "simulated"; what is there is not made
+again, so delete simulation.csv with costs.json. For each check a JSON line with the error of the prediction is printed,
+and docs/figures/dba3c_simulated_*.png are drawn. Ten minutes.
+Not here: the simulation (`benchmarks.simulation`), how costs are measured (`benchmarks.dba3c_costs`,
+`.dba3c_call_costs`).
+"""
+
+import math
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks import dba3c_cost_file, report
+from benchmarks.dba3c_call_costs import measure_calls
+from benchmarks.dba3c_cost_file import Measured
+from benchmarks.dba3c_costs import costs_of, measure_steps
+from benchmarks.dba3c_runs import FIGURES, NETWORKS, OUTPUT, QUICK, budget, num_parameters, run, speed
+from benchmarks.row_file import RowFile
+from benchmarks.simulation.costs import Costs
+from benchmarks.simulation.experiment import Cluster, Machine, simulate
+from benchmarks.simulation.figures import (
+    prediction_figure,
+    simulated_servers_figure,
+    simulated_stragglers_figure,
+    simulated_workers_figure,
+)
+from benchmarks.simulation.grid import CHECK, GRID, SERVERS, STRAGGLERS, WORKERS, Case
+from pipeline.cluster.session import open_session
+from pipeline.experiments.config import RunConfig
+from pipeline.experiments.config_overrides import compose
+from pipeline.results.style import save_figure
+
+MEASURED, SIMULATED = "measured", "simulated"
+BYTES_PER_SECOND = 1.25e9
+"""Of the grid's network. Ours: Ethernet of 10 Gbit/s."""
+
+
+@dataclass(frozen=True)
+class SimulationRow:
+    """One run, real or simulated."""
+
+    source: str
+    """"measured" or "simulated"."""
+    study: str
+    network: str
+    num_workers: int
+    """N"""
+    num_backup_workers: int
+    num_servers: int
+    num_stragglers: int
+    distribution: str
+    """Of the stragglers' delay; "none" without any."""
+    delay_steps: float
+    """Mean of the delay, in mean steps."""
+    round: int
+    shared_cores: int
+    """All workers and servers share so many; 0: each has its own."""
+    num_parameters: int
+    data_points_per_second: float
+    seconds_per_update: float
+    late_share: float
+    waited_share: float
+    server_share: float
+    """Of the servers' time: busy; not known of real ones."""
+    busiest_server_share: float
+
+
+SETTINGS = (
+    "source",
+    "study",
+    "network",
+    "num_workers",
+    "num_backup_workers",
+    "num_servers",
+    "num_stragglers",
+    "distribution",
+    "round",
+)
+
+
+def main(
+    game: str = "Pong",
+    networks: Sequence[str] = tuple(NETWORKS),
+    check_network: str = "dba3c",
+    check_workers: Sequence[int] = (1, 2, 4),
+    check_servers: int = 2,
+    num_check_rounds: int = 2,
+    worker_steps: int = 16_000,
+    num_cores: int = os.cpu_count() or 1,
+    num_cost_rounds: int = 30,
+    num_steps: int = 100,
+    grid: Sequence[Case] = GRID,
+    cluster: str = "processes",
+    overrides: Sequence[str] = (),
+    output: Path = OUTPUT,
+    figures: Path = FIGURES,
+) -> None:
+    """Measure and simulate what has no row yet, then draw."""
+    rows = RowFile(output / "simulation.csv", SimulationRow, settings=SETTINGS)
+    with tempfile.TemporaryDirectory() as results_dir:
+        settings = [*QUICK, f"game={game}", f"results_dir={results_dir}", "topology.shards=apart", *overrides]
+        configs = {name: compose([*settings, *NETWORKS[name]]) for name in networks}
+        if not (output / "costs.json").exists():
+            measured = measure(configs, num_cores, num_cost_rounds, num_steps)
+            dba3c_cost_file.save(output / "costs.json", measured)
+        measured = dba3c_cost_file.load(output / "costs.json")
+        settings += [f"cluster={cluster}", *NETWORKS[check_network]]
+        for num_workers in check_workers:
+            case = Case(CHECK, num_workers, 0, check_servers)
+            _check(rows, case, settings, check_network, measured, num_check_rounds, worker_steps)
+    for name, config in configs.items():
+        costs = costs_of(config, measured.steps[name], measured.calls, BYTES_PER_SECOND)
+        for case in grid:
+            _simulate(rows, case, name, config, costs, machine=None)
+    draw(rows.frame(), figures)
+
+
+def measure(configs: dict[str, RunConfig], num_cores: int, num_rounds: int, num_steps: int) -> Measured:
+    """All costs of this machine, on host processes that have nothing else to do."""
+    some = next(iter(configs.values()))
+    cluster = compose(["game=Pong", "cluster=processes"]).cluster
+    with open_session(cluster, num_hosts=max(2, num_cores), threads_per_host=1) as session:
+        calls = measure_calls(session, some, max(map(num_parameters, configs.values())), num_rounds)
+        steps = {name: measure_steps(session, config, num_cores, num_steps) for name, config in configs.items()}
+    return Measured(num_cores, calls, steps)
+
+
+def draw(rows: pd.DataFrame, folder: Path) -> None:
+    """The figures of all studies that have rows."""
+    for study, name, figure in (
+        (CHECK, "prediction", prediction_figure),
+        (WORKERS, "workers", simulated_workers_figure),
+        (SERVERS, "servers", simulated_servers_figure),
+        (STRAGGLERS, "stragglers", simulated_stragglers_figure),
+    ):
+        of_study = rows[rows["study"] == study]
+        if len(of_study):
+            save_figure(figure(of_study), folder / f"dba3c_simulated_{name}.png")
+
+
+def _check(
+    rows: RowFile[SimulationRow],
+    case: Case,
+    settings: list[str],
+    network: str,
+    measured: Measured,
+    num_rounds: int,
+    worker_steps: int,
+) -> None:
+    own = [f"topology.num_workers={case.num_workers}", f"param_server.num_shards={case.num_servers}"]
+    skip = compose([*settings, *own]).environment.mean_frame_skip
+    config = compose([*settings, *own, budget(case.num_workers, worker_steps, skip)])
+    for round_ in range(num_rounds):
+        if not rows.has(MEASURED, *_settings(case, network, round_)):
+            real = speed(config, run(config))
+            figures = (real.data_points_per_second, real.seconds_per_update, real.late_share, real.waited_share)
+            shares = (math.nan, math.nan)
+            rows.append(_row(MEASURED, case, network, round_, measured.num_cores, config, (*figures, *shares)))
+    machine = Machine(measured.num_cores, measured.steps[network].full_speed)
+    costs = costs_of(config, measured.steps[network], measured.calls)
+    _simulate(rows, case, network, config, costs, machine)
+    done = rows.frame()
+    done = done[(done["study"] == CHECK) & (done["network"] == network) & (done["num_workers"] == case.num_workers)]
+    rates = done.groupby("source")["data_points_per_second"].median()
+    report(
+        "dba3c_simulation",
+        network=network,
+        num_workers=case.num_workers,
+        num_servers=case.num_servers,
+        num_rounds=num_rounds,
+        measured_data_points_per_second=float(rates[MEASURED]),
+        simulated_data_points_per_second=float(rates[SIMULATED]),
+        error=float(rates[SIMULATED] / rates[MEASURED] - 1),
+    )
+
+
+def _simulate(
+    rows: RowFile[SimulationRow], case: Case, network: str, config: RunConfig, costs: Costs, machine: Machine | None
+) -> None:
+    if rows.has(SIMULATED, *_settings(case, network, round_=0)):
+        return
+    stragglers = case.stragglers(sum(costs.step_seconds) / len(costs.step_seconds))
+    cluster = Cluster(case.num_workers, case.num_backup_workers, case.num_servers, stragglers, machine)
+    outcome = simulate(cluster, costs, num_updates=case.num_updates, num_warmup_updates=case.num_updates // 5)
+    figures = (
+        outcome.data_points_per_second,
+        outcome.seconds_per_update,
+        outcome.late_share,
+        outcome.waited_share,
+        outcome.server_share,
+        outcome.busiest_server_share,
+    )
+    rows.append(_row(SIMULATED, case, network, 0, machine.num_cores if machine else 0, config, figures))
+
+
+def _settings(case: Case, network: str, round_: int) -> tuple[object, ...]:
+    study, *others = astuple(case)[:6]
+    return study, network, *others, round_
+
+
+def _row(
+    source: str,
+    case: Case,
+    network: str,
+    round_: int,
+    shared_cores: int,
+    config: RunConfig,
+    figures: tuple[float, float, float, float, float, float],
+) -> SimulationRow:
+    study, workers, backup, servers, num_stragglers, distribution, delay_steps, _ = astuple(case)
+    setting = (study, network, workers, backup, servers, num_stragglers, distribution, delay_steps)
+    return SimulationRow(source, *setting, round_, shared_cores, num_parameters(config), *figures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""Simulated workers: what `pipeline.roles.worker` and `pipeline.param_server.synchronous_client` do towards servers.
+
+    wait for a version -> pull all slices -> rollouts and gradient -> a straggler sleeps -> push -> S receipts -> commit
+      ^                                                                                                           |
+      +-----------------------------------------------------------------------------------------------------------+
+
+What goes to all servers leaves together and arrives together; of the answers the last one counts.
+Not here: what the servers do with it (`benchmarks.simulation.servers`).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from benchmarks.simulation.clock import Clock, Cores, Event
+from benchmarks.simulation.costs import Costs
+from benchmarks.simulation.servers import GENERATION, Leader, Server
+from pipeline.interfaces import Commit, Push
+from pipeline.topologies.workers import worker_name
+
+_NOTHING = np.empty(0, np.float32)
+"""Gradients are sizes here."""
+_UNKNOWN = -1
+
+
+class SimulatedWorker:
+    """One worker. It begins with `wait`, and never ends."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        cores: Cores,
+        costs: Costs,
+        servers: Sequence[Server],
+        leader: Leader,
+        index: int,
+        step_seconds: Callable[[], float],
+        delay_seconds: Callable[[], float],
+    ) -> None:
+        self.num_gradients = 0
+        """That it has sent."""
+        self.num_refused = 0
+        """Of these, those that a server did not keep since they came too late; they are not committed."""
+        self.waited_seconds = 0.0
+        """From asking for a version to knowing that it is there."""
+        self._clock = clock
+        self._cores = cores
+        self._costs = costs
+        self._servers = servers
+        self._leader = leader
+        self._name = worker_name(index)
+        self._step_seconds = step_seconds
+        self._delay_seconds = delay_seconds
+        self._versions = [_UNKNOWN] * len(servers)
+        self._awaited = 0
+        self._num_unanswered = 0
+        self._is_refused = False
+        self._load_seconds = 0.0
+        self._push: Push | None = None
+
+    def wait(self) -> None:
+        """Ask all servers for the version that is needed next."""
+        asked_at = self._clock.now
+        seconds = len(self._servers) * self._costs.message.caller.fixed
+        self._cores.run(seconds, partial(self._travel, 0, partial(self._ask, asked_at)))
+
+    def _ask(self, asked_at: float) -> None:
+        answer = self._last_of_all(partial(self._travel, 0, partial(self._waited, asked_at)))
+        for server in self._servers:
+            server.answer_at(self._awaited, answer)
+
+    def _waited(self, asked_at: float) -> None:
+        self.waited_seconds += self._clock.now - asked_at
+        self._travel(0, self._pull)
+
+    def _pull(self) -> None:
+        answer = self._last_of_all(self._pulled)
+        self._load_seconds = 0.0
+        for index, server in enumerate(self._servers):
+            is_known = server.version == self._versions[index]
+            cost = self._costs.message if is_known else self._costs.pull
+            server.take(cost.server.seconds(server.num_params), partial(self._read, index, answer))
+
+    def _read(self, index: int, answer: Event) -> None:
+        server = self._servers[index]
+        is_known = server.version == self._versions[index]
+        cost = self._costs.message if is_known else self._costs.pull
+        self._load_seconds += cost.caller.seconds(server.num_params)
+        self._versions[index] = server.version
+        answer()
+
+    def _pulled(self) -> None:
+        self._travel(self._costs.num_params, self._loaded)
+
+    def _loaded(self) -> None:
+        if min(self._versions) < max(self._versions):
+            # An update came between the answers: all slices of the newer version, then.
+            self._awaited = max(self._versions)
+            self._cores.run(self._load_seconds, self.wait)
+        else:
+            self._cores.run(self._load_seconds + self._step_seconds(), self._computed)
+
+    def _computed(self) -> None:
+        delay = self._delay_seconds()
+        if delay > 0.0:
+            self._clock.after(delay, self._send)
+        else:
+            self._send()
+
+    def _send(self) -> None:
+        self.num_gradients += 1
+        self._is_refused = False
+        self._push = Push(_NOTHING, self._name, GENERATION, self.num_gradients, self._versions[0])
+        seconds = sum(self._costs.push.caller.seconds(server.num_params) for server in self._servers)
+        self._cores.run(seconds, partial(self._travel, self._costs.num_params, self._arrived))
+
+    def _arrived(self) -> None:
+        answer = self._last_of_all(partial(self._travel, 0, self._received))
+        for server in self._servers:
+            server.take(self._costs.push.server.seconds(server.num_params), partial(self._kept, server, answer))
+
+    def _kept(self, server: Server, answer: Event) -> None:
+        assert self._push is not None
+        if server.keep(self._push):
+            self._is_refused = True
+        answer()
+
+    def _received(self) -> None:
+        version = self._versions[0]
+        self._awaited = version + 1
+        if self._is_refused:
+            self.num_refused += 1
+            self.wait()
+            return
+        commit = Commit(self._name, GENERATION, version)
+        answered = partial(self._travel, 0, self.wait)
+        offer = partial(self._leader.commit, commit, answered)
+        self._cores.run(self._costs.message.caller.fixed, partial(self._travel, 0, offer))
+
+    def _travel(self, num_params: int, then: Event) -> None:
+        self._clock.after(self._costs.wire.seconds(num_params * self._costs.bytes_per_param), then)
+
+    def _last_of_all(self, then: Event) -> Event:
+        """What each server is given to answer with: the last answer makes `then` happen."""
+        self._num_unanswered = len(self._servers)
+        return partial(self._answered, then)
+
+    def _answered(self, then: Event) -> None:
+        self._num_unanswered -= 1
+        if self._num_unanswered == 0:
+            then()

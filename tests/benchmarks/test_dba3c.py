@@ -1,0 +1,278 @@
+"""The benchmarks of DBA3C at a toy size: they run, go on where they stopped, and draw. What they say is not tested."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks import (
+    __main__,
+    dba3c_cost_file,
+    dba3c_learning,
+    dba3c_scaling,
+    dba3c_shards,
+    dba3c_simulation,
+    dba3c_stragglers,
+)
+from benchmarks.dba3c_costs import Steps
+from benchmarks.dba3c_runs import speed
+from benchmarks.simulation.grid import CHECK, GRID, SERVERS, STRAGGLERS, WORKERS, Case
+from pipeline.experiments.config_overrides import compose
+from pipeline.roles import worker
+
+TINY = ("network.hidden_units=16", "topology.num_lanes=2", "algorithm.batch_size=10")
+PNG = b"\x89PNG"
+
+
+@pytest.fixture(autouse=True)
+def short_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row of two gradients, so that a few of them are enough; in this process alone."""
+    monkeypatch.setattr(worker, "UPDATES_PER_ROW", 2)
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    """The JSON lines so far."""
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def is_figure(path: Path) -> bool:
+    """Whether a PNG file is there."""
+    return path.read_bytes().startswith(PNG)
+
+
+def update_rows(*rows: tuple[str, int, float, int, int, float]) -> pd.DataFrame:
+    """(role, version, wall seconds, gradients, of them late, seconds waited) each."""
+    names = ["role", "version", "wall_seconds", "num_updates", "num_dropped_late", "waited_seconds"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def test_speed_is_counted_between_full_rows_of_the_first_worker() -> None:
+    config = compose(["experiment=dba3c", "game=Pong", "topology.num_workers=2", "algorithm.batch_size=30"])
+    updates = update_rows(
+        ("worker-0", 2, 10.0, 2, 0, 5.0),
+        ("worker-1", 5, 3.0, 2, 1, 0.0),
+        ("worker-0", 4, 11.0, 2, 0, 0.2),
+        ("worker-0", 6, 14.0, 2, 1, 0.8),
+        ("worker-0", 7, 99.0, 1, 0, 9.0),  # left behind when it was stopped
+    )
+    measured = speed(config, updates)
+    assert measured.num_updates == 4
+    assert measured.seconds_per_update == 1.0
+    assert measured.data_points_per_second == 2 * 30
+    assert measured.late_share == 2 / 8
+    assert measured.waited_share == 0.25
+
+
+def test_of_asynchronous_workers_each_gradient_is_an_update() -> None:
+    config = compose(["experiment=dba3c", "game=Pong", "topology.sync=false", "algorithm.batch_size=30"])
+    measured = speed(config, update_rows(("worker-0", 2, 10.0, 2, 0, 0.0), ("worker-0", 6, 12.0, 2, 0, 0.0)))
+    assert measured.data_points_per_second == 60
+
+
+def test_a_run_that_was_too_short_is_refused() -> None:
+    config = compose(["experiment=dba3c", "game=Pong"])
+    with pytest.raises(ValueError, match="worker-0 has 1 full rows of 2 gradients, needed are 2"):
+        speed(config, update_rows(("worker-0", 2, 10.0, 2, 0, 0.0), ("worker-1", 4, 12.0, 2, 0, 0.0)))
+
+
+def test_workers_are_run_alone_together_and_without_a_server(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def main(num_rounds: int) -> dict[str, Any]:
+        dba3c_scaling.main(
+            num_rounds=num_rounds, worker_steps=160, networks=("nature_grey",), overrides=TINY, output=tmp_path
+        )
+        (line,) = printed(capsys)
+        return line
+
+    first = main(num_rounds=1)
+    for name in ("one_steps_per_second", "two_steps_per_second", "no_server_steps_per_second"):
+        assert first[name] > 0
+    rows = tmp_path / "scaling.csv"
+    before = rows.read_text()
+    assert main(num_rounds=1)["two_over_no_server"] == first["two_over_no_server"]
+    assert rows.read_text() == before
+
+
+def test_shards_are_counted_beside_and_apart(tmp_path: Path) -> None:
+    dba3c_shards.main(
+        num_rounds=1,
+        num_workers=1,
+        worker_steps=80,
+        networks=("dba3c",),
+        places=("apart",),
+        shard_counts=(2,),
+        cluster="threads",
+        overrides=TINY,
+        output=tmp_path,
+        figures=tmp_path,
+    )
+    (row,) = pd.read_csv(tmp_path / "shards.csv").to_dict("records")
+    assert (row["shards"], row["num_shards"], row["num_workers"]) == ("apart", 2, 1)
+    assert row["data_points_per_second"] > 0
+    assert is_figure(tmp_path / "dba3c_shards.png")
+
+
+def test_a_straggler_sleeps_for_several_healthy_updates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dba3c_stragglers, "DISTRIBUTIONS", ("constant",))
+    dba3c_stragglers.main(
+        num_rounds=1,
+        num_started=2,
+        backup_counts=(0,),
+        run_seconds=100.0,
+        overrides=("budget.frames=360",),
+        output=tmp_path,
+        figures=tmp_path,
+    )
+    healthy, slowed = pd.read_csv(tmp_path / "stragglers.csv").to_dict("records")
+    assert (healthy["distribution"], slowed["distribution"]) == ("none", "constant")
+    assert healthy["mean_delay_seconds"] == 0.0
+    assert slowed["mean_delay_seconds"] == pytest.approx(4 * healthy["seconds_per_update"], rel=1e-3)
+    assert slowed["seconds_per_update"] > slowed["mean_delay_seconds"]
+    assert is_figure(tmp_path / "dba3c_stragglers.png")
+
+
+@pytest.mark.slow
+def test_costs_are_measured_and_what_they_predict_stands_beside_a_real_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grid = (
+        Case(WORKERS, 1, 0, 4, num_updates=10),
+        Case(WORKERS, 64, 0, 4, num_updates=10),
+        Case(SERVERS, 16, 0, 2, num_updates=10),
+        Case(STRAGGLERS, 8, 1, 2, 1, "exponential", 4.0, num_updates=10),
+    )
+    dba3c_simulation.main(
+        networks=("nature_grey",),
+        check_network="nature_grey",
+        check_workers=(1,),
+        num_check_rounds=1,
+        worker_steps=80,
+        num_cores=1,
+        num_cost_rounds=1,
+        num_steps=2,
+        grid=grid,
+        cluster="threads",
+        overrides=TINY,
+        output=tmp_path,
+        figures=tmp_path,
+    )
+    (line,) = printed(capsys)
+    ratio = line["simulated_data_points_per_second"] / line["measured_data_points_per_second"]
+    assert line["error"] == pytest.approx(ratio - 1, abs=0.01)
+    rows = pd.read_csv(tmp_path / "simulation.csv")
+    assert rows["source"].tolist() == ["measured"] + ["simulated"] * 5
+    assert rows["study"].tolist() == [CHECK, CHECK, WORKERS, WORKERS, SERVERS, STRAGGLERS]
+    for name in ("prediction", "workers", "servers", "stragglers"):
+        assert is_figure(tmp_path / f"dba3c_simulated_{name}.png")
+    measured = dba3c_cost_file.load(tmp_path / "costs.json")
+    assert measured.calls.message.server.fixed > 0
+    assert min(measured.steps["nature_grey"].alone) > 0
+    dba3c_cost_file.save(tmp_path / "again.json", measured)
+    assert dba3c_cost_file.load(tmp_path / "again.json") == measured
+
+
+def test_a_core_is_as_fast_as_its_steps_tell() -> None:
+    assert Steps(alone=(1.0, 3.0), crowded=(2.0, 2.0, 3.0, 3.0)).full_speed == 0.8
+    assert Steps(alone=(1.0,), crowded=(0.9,)).full_speed == 1.0
+
+
+def test_the_grid_has_the_sizes_that_the_figures_need() -> None:
+    workers = [case.num_workers for case in GRID if case.study == WORKERS]
+    assert (workers[0], workers[-1]) == (1, 1000) and 64 in workers
+    assert {case.num_servers for case in GRID if case.study == SERVERS} == {1, 2, 4, 8}
+    backups = {case.num_backup_workers for case in GRID if case.study == STRAGGLERS}
+    assert backups == {0, 1, 2, 4}
+    assert {case.num_workers + case.num_backup_workers for case in GRID if case.study == STRAGGLERS} == {64}
+    assert len(set(GRID)) == len(GRID)
+
+
+def test_a_run_leaves_its_row_and_its_curve_and_is_not_made_again(tmp_path: Path) -> None:
+    arguments = ["--game=Pong", "--frames=1500", "--seeds", "0", "--cases", "adam_usual"]
+    arguments += [f"--runs-dir={tmp_path / 'runs'}", f"--output={tmp_path}", f"--figures={tmp_path}", "--overrides"]
+    arguments += [
+        *TINY,
+        "evaluation=smoke_ba3c",
+        "evaluation.num_episodes=1",
+        "environment.max_frames=48",
+        "progress=none",
+    ]
+    dba3c_learning.main(arguments)
+    (row,) = pd.read_csv(tmp_path / "learning.csv").to_dict("records")
+    assert (row["case"], row["beta1"], row["beta2"], row["network"]) == ("adam_usual", 0.9, 0.999, "ba3c 16")
+    assert row["data_points_per_second"] > 0
+    curve = pd.read_csv(tmp_path / "learning_curves.csv")
+    assert curve["steps"].is_monotonic_increasing and curve["steps"].iloc[0] > 0
+    before = (tmp_path / "learning.csv").read_text()
+    dba3c_learning.main(arguments)
+    assert (tmp_path / "learning.csv").read_text() == before
+
+
+def test_a_curve_is_the_mean_of_the_last_hundred_games() -> None:
+    episodes = pd.DataFrame({"total_frames": np.arange(3, 453, 3), "wall_seconds": np.arange(150.0)})
+    # Reported by two workers in turn: the file has other games first.
+    episodes = episodes.assign(score=np.arange(150.0)).sample(frac=1.0, random_state=0)
+    points = dba3c_learning.curve(episodes, mean_frame_skip=3.0)
+    assert points[0] == (20, 19.0, np.arange(20).mean())
+    assert points[-1] == (150, 149.0, np.arange(50, 150).mean())
+
+
+def test_a_curve_of_too_few_games_is_empty() -> None:
+    episodes = pd.DataFrame({"total_frames": [3], "wall_seconds": [1.0], "score": [1.0]})
+    assert dba3c_learning.curve(episodes, mean_frame_skip=3.0) == []
+
+
+def learning_rows(cases: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Two seeds of each case, which learn alike."""
+    runs = [
+        {
+            "case": case,
+            "seed": seed,
+            "game": "Breakout",
+            "frames": 300,
+            "network": case,
+            "num_parameters": 1000 * (1 + index),
+            "num_workers": 1 + index,
+            "data_points_per_second": 100.0,
+            "training_mean": 10.0,
+        }
+        for index, case in enumerate(cases)
+        for seed in (0, 1)
+    ]
+    curves = [
+        {"case": run["case"], "seed": run["seed"], "game": "Breakout", "steps": 10, "wall_seconds": 60.0, "score": 8.0}
+        for run in runs
+    ]
+    return pd.DataFrame(runs), pd.DataFrame(curves)
+
+
+def test_all_figures_of_learning_are_drawn_when_their_cases_are_there(tmp_path: Path) -> None:
+    dba3c_learning.draw(*learning_rows(list(dba3c_learning.CASES)), tmp_path)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"dba3c_models.png", "dba3c_workers.png", "dba3c_sync.png", "dba3c_adam.png"}
+    assert all(is_figure(path) for path in tmp_path.iterdir())
+
+
+def test_a_figure_whose_cases_are_missing_is_not_drawn(tmp_path: Path) -> None:
+    dba3c_learning.draw(*learning_rows(["base", "async"]), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["dba3c_sync.png"]
+
+
+@pytest.mark.parametrize("case", dba3c_learning.CASES)
+def test_every_case_is_a_run_that_can_be_made(case: str) -> None:
+    config = compose(["experiment=dba3c", "game=Breakout", *dba3c_learning.CASES[case]])
+    assert config.mistakes() == []
+
+
+def test_long_benchmarks_run_only_when_they_are_named(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(__main__, "command", lambda name: ["echo", name])
+    __main__.main([])
+    assert capfd.readouterr().out.split() == list(__main__.NAMES)
+    __main__.main(["dba3c_learning"])
+    assert capfd.readouterr().out.split() == ["dba3c_learning"]
