@@ -27,14 +27,21 @@ def report(name: str, **figures: Figure) -> None:
     line = {
         "benchmark": name,
         **{key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in figures.items()},
+        **provenance(),
+    }
+    print(json.dumps(line), flush=True)
+
+
+def provenance() -> dict[str, Figure]:
+    """What a figure was measured on: commit, machine and versions."""
+    return {
         "commit": _commit(),
         "cpu": _cpu_model(),
-        "num_cores": os.cpu_count(),
+        "num_cores": os.cpu_count() or 1,
         "python": platform.python_version(),
         "torch": torch.__version__,
         "numpy": np.__version__,
     }
-    print(json.dumps(line), flush=True)
 
 
 def median_seconds(call: Callable[[], object], num_calls: int, num_warmup_calls: int = 10) -> float:

@@ -28,14 +28,16 @@ from pipeline.experiments.plan import network_of
 from pipeline.games import rom_name
 from pipeline.interfaces import RowSink
 from pipeline.networks import compute
-from pipeline.networks.replica import Replica
+from pipeline.networks.network import QNetwork
+from pipeline.networks.replica import QReplica
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot
 from pipeline.replay.memory import ReplayMemory
-from pipeline.roles.actor import Actor, ActorPlace
+from pipeline.roles.actor import Actor
 from pipeline.roles.follower import Follower
+from pipeline.roles.place import RolePlace
 from pipeline.rows import Row
 from pipeline.types import Int64Array, LaneStep
 
@@ -69,11 +71,12 @@ def actor_step(config: RunConfig, num_threads: int) -> Callable[[], int]:
     """A random actor's `step`, which returns the agent steps that it made."""
     environment, num_lanes = config.environment, config.topology.num_lanes
     network = network_of(config)
+    assert isinstance(network, QNetwork) and config.replay is not None
     params = np.zeros(network.num_parameters, np.float32)
     shard = ParameterShard(ShardSnapshot(0, params, 0, params, {}), config.optimizer, config.param_server, generation=1)
     client = ParamClient([DirectShard(shard)], ParamLayout(params.size, 1), "benchmark", 1, config.param_server)
     device = compute.resolve_device("cpu")
-    replica = Replica(network, compute.resolve_precision("auto", device), device)
+    replica = QReplica(network, compute.resolve_precision("auto", device), device)
     replay = ReplayMemory(
         config.replay,
         num_writers=1,
@@ -86,7 +89,7 @@ def actor_step(config: RunConfig, num_threads: int) -> Callable[[], int]:
     )
     _fill(replay, config)
     return Actor(
-        ActorPlace("bundle-0", 0, 1, 0, 0.0),
+        RolePlace("bundle-0", 0, 1, 0, 0.0),
         AtariLanes(config.game, environment, num_lanes, num_threads),
         Follower(replica, client),
         1,

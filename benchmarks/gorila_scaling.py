@@ -26,8 +26,9 @@ from benchmarks import alternate, median_ratio, report
 from pipeline import seeding
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import compose
-from pipeline.experiments.plan import make_plan, network_of
-from pipeline.experiments.run import fleet_spec, train
+from pipeline.experiments.plan import network_of
+from pipeline.experiments.run import train
+from pipeline.experiments.specs import q_role_spec
 from pipeline.interfaces import RowSink
 from pipeline.optimizers import OptimizerConfig
 from pipeline.param_server.shard import DirectShard, ParameterShard
@@ -35,7 +36,7 @@ from pipeline.param_server.snapshot import ShardSnapshot
 from pipeline.results.load import load_run
 from pipeline.roles.bundle import Bundle
 from pipeline.roles.parts import UPDATES_PER_ROW
-from pipeline.roles.spec import RoleSpec
+from pipeline.roles.spec import QRoleSpec
 from pipeline.rows import Row, UpdateRow
 from pipeline.topologies.bundled import bundle_name
 from pipeline.topologies.systems import num_actors
@@ -98,7 +99,7 @@ def _run(config: RunConfig, admitted: list[float]) -> float:
 
 
 def _run_without_server(config: RunConfig, bundle_steps: int) -> float:
-    spec = fleet_spec(config, make_plan(config).demands, generation=1).role
+    spec = q_role_spec(config, generation=1)
     spec = replace(spec, max_steps=bundle_steps, param_server=replace(spec.param_server, num_shards=1))
     params = network_of(config).initial_parameters(seeding.stream(config.seed, "parameters"))
     stop, sinks = threading.Event(), [_Rows() for _ in range(num_actors(config.topology))]
@@ -113,12 +114,12 @@ def _run_without_server(config: RunConfig, bundle_steps: int) -> float:
     return _steps_per_second(pd.DataFrame([row for sink in sinks for row in sink.updates]), config)
 
 
-def _placed(spec: RoleSpec, index: int) -> RoleSpec:
+def _placed(spec: QRoleSpec, index: int) -> QRoleSpec:
     return replace(spec, place=replace(spec.place, role=bundle_name(index), index=index))
 
 
 def _loop(
-    spec: RoleSpec, optimizer: OptimizerConfig, params: Float32Array, rows: RowSink, stop: threading.Event
+    spec: QRoleSpec, optimizer: OptimizerConfig, params: Float32Array, rows: RowSink, stop: threading.Event
 ) -> None:
     shard = ParameterShard(ShardSnapshot(0, params, 0, params, {}), optimizer, spec.param_server, spec.generation)
     bundle = Bundle(spec, [DirectShard(shard)], rows)

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 
 from pipeline import seeding
+from pipeline.algorithms.config import QLearningConfig
 from pipeline.algorithms.outliers import LossOutlierRule
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import compose
@@ -113,6 +114,7 @@ def train(config: RunConfig, faults: str, guards: bool, seed: int, num_updates: 
     start = _random_network(seeding.stream(seed, "student"))
     slices = split_snapshot(first_snapshot(start), layout)
     shards = [DirectShard(ParameterShard(part, config.optimizer, server, generation=1)) for part in slices]
+    assert isinstance(config.algorithm, QLearningConfig)
     deviations = config.algorithm.outlier_deviations if guards else None
     students = [
         _Student(ParamClient(shards, layout, f"learner-{i}", 1, server), deviations, config.algorithm.outlier_decay)

@@ -20,9 +20,9 @@ NUM_PARAMS = 1_693_362
 """Nature network with 18 actions."""
 
 OPTIMIZERS: tuple[OptimizerConfig, ...] = (
-    AdaGradConfig(kind="adagrad", learning_rate=1e-4, epsilon=1e-6, initial_accumulator=0.0),
-    RMSPropConfig(kind="rmsprop", learning_rate=1e-4, decay=0.95, epsilon=0.01),
-    AdamConfig(kind="adam", learning_rate=1e-4, beta1=0.9, beta2=0.999, epsilon=1e-8),
+    AdaGradConfig(kind="adagrad", learning_rate=1e-4, learning_rate_changes=(), epsilon=1e-6, initial_accumulator=0.0),
+    RMSPropConfig(kind="rmsprop", learning_rate=1e-4, learning_rate_changes=(), decay=0.95, epsilon=0.01),
+    AdamConfig(kind="adam", learning_rate=1e-4, learning_rate_changes=(), beta1=0.9, beta2=0.999, epsilon=1e-8),
 )
 
 

@@ -14,11 +14,13 @@ import torch
 from benchmarks import report, seconds
 from benchmarks.replay_sampling import full_replay
 from pipeline import seeding
+from pipeline.algorithms.config import QLearningConfig
 from pipeline.experiments.config_overrides import compose
 from pipeline.experiments.plan import network_of
 from pipeline.interfaces import TransitionSource
 from pipeline.networks import compute
-from pipeline.networks.replica import Replica
+from pipeline.networks.network import QNetwork
+from pipeline.networks.replica import QReplica
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
@@ -37,6 +39,7 @@ def main(num_updates: int = 500, capacity: int = 100_000, num_threads: int = 1) 
     device = compute.resolve_device("cpu")
     dtype = compute.resolve_precision("auto", device)
     network = network_of(config)
+    assert isinstance(config.algorithm, QLearningConfig) and isinstance(network, QNetwork) and config.replay is not None
     params = network.initial_parameters(seeding.stream(0, "parameters"))
     shard = ParameterShard(ShardSnapshot(0, params, 0, params, {}), config.optimizer, config.param_server, generation=1)
     client = ParamClient([DirectShard(shard)], ParamLayout(params.size, 1), "benchmark", 1, config.param_server)
@@ -45,8 +48,8 @@ def main(num_updates: int = 500, capacity: int = 100_000, num_threads: int = 1) 
         config.algorithm,
         config.replay,
         config.param_server,
-        Follower(Replica(network, dtype, device), client),
-        Follower(Replica(network, dtype, device), client),
+        Follower(QReplica(network, dtype, device), client),
+        Follower(QReplica(network, dtype, device), client),
         replay,
         client,
         UpdateStatistics("bundle-0", 0),

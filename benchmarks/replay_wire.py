@@ -24,7 +24,7 @@ from benchmarks import alternate, median_ratio, report, seconds
 from pipeline.cluster.replays import HostedReplay, ReplayAddress
 from pipeline.cluster.session import Session, open_session
 from pipeline.experiments.config_overrides import compose
-from pipeline.experiments.run import fleet_spec
+from pipeline.experiments.specs import q_role_spec
 from pipeline.interfaces import ReplayHandle, StepChunk
 from pipeline.roles.replay_server import ReplayServerSpec
 from pipeline.types import LaneStep
@@ -45,7 +45,7 @@ def main(num_rounds: int = 300, chunk_steps: int = 4, capacity: int = 50_000) ->
             "topology.traffic.slack_updates=null",
         ]
     )
-    role = fleet_spec(config, (), generation=1).role
+    role = q_role_spec(config, generation=1)
     with open_session(config.cluster, num_hosts=2, threads_per_host=1) as session:
         measured, num_bytes = _measure(session, ReplayServerSpec(role, "replay-0", 1), chunk_steps, num_rounds)
     transitions = chunk_steps * role.num_lanes

@@ -32,7 +32,9 @@ from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot
 from pipeline.types import Float32Array
 
-OPTIMIZER = AdaGradConfig(kind="adagrad", learning_rate=1e-4, epsilon=1e-6, initial_accumulator=0.0)
+OPTIMIZER = AdaGradConfig(
+    kind="adagrad", learning_rate=1e-4, learning_rate_changes=(), epsilon=1e-6, initial_accumulator=0.0
+)
 BYTES_PER_VALUE = {"float32": 4, "bfloat16": 2}
 
 

@@ -6,8 +6,10 @@
     ├── HostMismatchError    a host runs another version of something that must be equal
     ├── RunFolderError       the run folder is taken, damaged or of another experiment
     ├── CheckpointError      a checkpoint cannot be read or does not fit the network
+    ├── RecordingError       a recorded game cannot be read, or is another game when it is played again
     ├── CallTimeoutError     a remote did not answer before its deadline
     ├── RemoteLostError      the host of a remote is gone, and its state with it
+    │   └── BrokenQuorumError    the shards of a synchronous server no longer agree, which loses their state too
     ├── DivergedError        the loss is no number any more
     └── RoleFailedError      a role ended with an error, or its host died
 
@@ -53,12 +55,20 @@ class CheckpointError(PipelineError):
     """A checkpoint is missing, damaged, or does not fit the network of this run."""
 
 
+class RecordingError(PipelineError):
+    """A recording is missing or damaged, or its game ends otherwise when it is played again."""
+
+
 class CallTimeoutError(PipelineError):
     """A remote did not answer before its deadline; the call may still have been carried out."""
 
 
 class RemoteLostError(PipelineError):
     """The host of a remote is gone, and the remote's state with it."""
+
+
+class BrokenQuorumError(RemoteLostError):
+    """Shards and leader of a synchronous parameter server no longer agree: all go back to the newest checkpoint."""
 
 
 class StarvedError(PipelineError):

@@ -75,6 +75,58 @@ class ShardHandle(Protocol):
         ...
 
 
+class Commit(NamedTuple):
+    """A worker's word that all shards hold its gradient of one synchronous update."""
+
+    sender: str
+    generation: int
+    version: int
+    """Server version that the gradient was computed at: it belongs to the update version -> version + 1."""
+
+
+class CommitAnswer(NamedTuple):
+    """What became of a commit."""
+
+    reason: str
+    """"": the gradient is one of the quorum; else why it is none: "late" | "duplicate" | "old_generation"."""
+    version: int
+    """Updates that the leader has closed."""
+
+
+class ClosedUpdate(NamedTuple):
+    """A synchronous update whose quorum is complete."""
+
+    generation: int
+    version: int
+    """Version that its gradients were computed at."""
+    senders: tuple[str, ...]
+    """The quorum, sorted: the update is the mean of their gradients."""
+
+
+class SynchronousShardHandle(ShardHandle, Protocol):
+    """A shard whose pushes wait for their quorum. Its `push` keeps the slice, its receipt says that it is kept."""
+
+    def apply(self, update: ClosedUpdate) -> Call[int]:
+        """Carry out one update; to ask twice does no harm. The answer is the shard's version."""
+        ...
+
+    def wait_version(self, version: int, timeout_seconds: float) -> Call[int]:
+        """Wait until the shard has reached `version`, at most so long; the answer is the version that it has."""
+        ...
+
+
+class LeaderHandle(Protocol):
+    """The quorum leader, here or on another host. Every method starts a call and returns at once."""
+
+    def commit(self, commit: Commit) -> Call[CommitAnswer]:
+        """Offer a gradient that all shards hold."""
+        ...
+
+    def remind(self) -> Call[int]:
+        """Have what a shard has not acknowledged said again; the answer is the number of updates closed."""
+        ...
+
+
 class ParamVector(Protocol):
     """What a role copies parameters into."""
 
@@ -110,6 +162,17 @@ class GradientSink(Protocol):
 
     def flush(self) -> tuple[Receipt, ...]:
         """Wait for the receipts that are still to come; none if there are no such."""
+        ...
+
+
+class GradientExchange(ParamSource, GradientSink, Protocol):
+    """Where a role gets parameters from and sends gradients to, whether these are applied as they come or wait.
+
+    Calling order: ready() until it is True -> pull(...) -> gradient -> push(gradient, versions).
+    """
+
+    def ready(self, timeout_seconds: float) -> bool:
+        """Whether there are parameters to go on with, newer than those of the last push; waits at most so long."""
         ...
 
 
@@ -213,6 +276,9 @@ class Servers(NamedTuple):
     """Of the parameter server, in shard order."""
     replays: Sequence[ReplayHandle]
     """Of the global replay; empty where each bundle has its own."""
+    leader: LeaderHandle | None = None
+    """Of a synchronous parameter server, whose shards are SynchronousShardHandles; None: gradients are applied as they
+    come."""
 
 
 class RowSink(Protocol):

@@ -21,6 +21,7 @@ from torch.optim.adam import adam
 from torch.utils.dlpack import from_dlpack
 
 from pipeline.errors import CheckpointError
+from pipeline.schedules import Changes, changes_mistakes, value_at
 from pipeline.types import Float32Array
 
 
@@ -31,13 +32,15 @@ class OptimizerConfig:
     kind: str
     """"adagrad", "rmsprop" or "adam"."""
     learning_rate: float
+    learning_rate_changes: Changes
+    """Later learning rates, ((update, rate), ...) in rising order: from that update on it is that rate."""
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         found = []
         if self.learning_rate <= 0:
             found.append(f"learning_rate={self.learning_rate} must be positive")
-        return found
+        return found + changes_mistakes("learning_rate_changes", self.learning_rate_changes, at_least=0.0)
 
 
 @dataclass(frozen=True)
@@ -103,11 +106,18 @@ class FlatOptimizer(ABC):
     num_updates: int
     """Gradients applied so far, those before a `load_state` included."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, config: OptimizerConfig, size: int) -> None:
         self.num_updates = 0
         self._size = size
+        self._first_learning_rate = config.learning_rate
+        self._learning_rate_changes = config.learning_rate_changes
         # Longer than the slice, so that its last elements can be worked on as a whole vector.
         self._slots = {name: np.zeros(size + _VECTOR, np.float32) for name in self.SLOTS}
+
+    @property
+    def learning_rate(self) -> float:
+        """Of the next update."""
+        return value_at(self._first_learning_rate, self._learning_rate_changes, self.num_updates)
 
     @abstractmethod
     def apply(self, params: Float32Array, gradient: Float32Array) -> None:
@@ -159,8 +169,8 @@ class _Fused(FlatOptimizer):
     buffers of one whole vector, so that the kernel never takes the scalar path that it has for a remainder.
     """
 
-    def __init__(self, size: int) -> None:
-        super().__init__(size)
+    def __init__(self, config: OptimizerConfig, size: int) -> None:
+        super().__init__(config, size)
         self._body = size // _VECTOR * _VECTOR
         self._end_params = np.zeros(_VECTOR, np.float32)
         self._end_gradient = np.zeros(_VECTOR, np.float32)
@@ -193,12 +203,11 @@ class _AdaGrad(_Fused):
     SLOTS = ("sum_of_squares",)
 
     def __init__(self, config: AdaGradConfig, size: int) -> None:
-        super().__init__(size)
+        super().__init__(config, size)
         self._slots["sum_of_squares"][:] = config.initial_accumulator
         self._kernel = partial(
             adagrad,
             fused=True,
-            lr=config.learning_rate,
             lr_decay=0.0,
             weight_decay=0.0,
             eps=config.epsilon,
@@ -206,7 +215,7 @@ class _AdaGrad(_Fused):
         )
 
     def _call_kernel(self, params: _Tensors, gradients: _Tensors, slots: list[_Tensors], updates: _Tensors) -> None:
-        self._kernel(params, gradients, slots[0], updates)
+        self._kernel(params, gradients, slots[0], updates, lr=self.learning_rate)
 
 
 class _Adam(_Fused):
@@ -216,12 +225,11 @@ class _Adam(_Fused):
     SLOTS = ("mean", "mean_square")
 
     def __init__(self, config: AdamConfig, size: int) -> None:
-        super().__init__(size)
+        super().__init__(config, size)
         self._kernel = partial(
             adam,
             fused=True,
             amsgrad=False,
-            lr=config.learning_rate,
             beta1=config.beta1,
             beta2=config.beta2,
             weight_decay=0.0,
@@ -232,7 +240,7 @@ class _Adam(_Fused):
     def _call_kernel(self, params: _Tensors, gradients: _Tensors, slots: list[_Tensors], updates: _Tensors) -> None:
         mean, mean_square = slots
         no_maxima: _Tensors = []
-        self._kernel(params, gradients, mean, mean_square, no_maxima, updates)
+        self._kernel(params, gradients, mean, mean_square, no_maxima, updates, lr=self.learning_rate)
 
 
 class _RMSProp(FlatOptimizer):
@@ -242,7 +250,7 @@ class _RMSProp(FlatOptimizer):
     SLOTS = ("mean", "mean_square")
 
     def __init__(self, config: RMSPropConfig, size: int) -> None:
-        super().__init__(size)
+        super().__init__(config, size)
         self._config = config
         self._scratch = np.empty(_BLOCK, np.float32)
 
@@ -270,7 +278,7 @@ class _RMSProp(FlatOptimizer):
         np.maximum(x, epsilon, out=x)
         np.sqrt(x, out=x)
         np.divide(g, x, out=x)
-        x *= self._config.learning_rate
+        x *= self.learning_rate
         p -= x
 
 

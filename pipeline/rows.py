@@ -74,13 +74,58 @@ class UpdateRow:
 
 
 @dataclass(frozen=True)
+class ActorCriticUpdateRow:
+    """A group of consecutive gradients of one worker, a few seconds' worth."""
+
+    role: str
+    num_updates: int
+    """Gradients computed in this group."""
+    num_admitted: int
+    """Of these, part of an update."""
+    num_dropped_late: int
+    """Of these, not among the first of their synchronous update."""
+    num_dropped_stale: int
+    """Of these, refused by at least one shard for their age (asynchronous only)."""
+    num_refused: int
+    """Of these, refused as duplicates or of an old generation."""
+    version: int
+    """Server version after the last one."""
+    total_frames: int
+    """Emulator frames of the whole run, as far as this worker knows."""
+    mean_policy_loss: float
+    mean_value_loss: float
+    """Half the squared error of the values, before `value_weight`."""
+    mean_entropy: float
+    """Of the policy, nats per step."""
+    mean_explained_variance: float
+    """1 - variance of (return - value) / variance of the return; 1.0: the values foresee all."""
+    mean_gradient_norm: float
+    """L2 norm of the whole gradient before clipping."""
+    mean_value: float
+    """Mean V(s_tm1) over the batches."""
+    mean_staleness: float
+    """Versions, averaged over shards and gradients (asynchronous only)."""
+    max_staleness: int
+    steps_per_second: float
+    """Agent steps of this role."""
+    updates_per_second: float
+    """Gradients of this role."""
+    waited_seconds: float
+    """Time that this role waited for the quorum while it made this group."""
+    delayed_seconds: float
+    """Time that it slept as a simulated straggler."""
+    wall_seconds: float
+
+
+@dataclass(frozen=True)
 class EvaluationRow:
     """One evaluation game, with the protocol that the made environment reported."""
 
     protocol: str
     """Name of the protocol, e.g. "noop_starts"."""
     agent: str
-    """"checkpoint" or "random"."""
+    """"checkpoint" (one that the run left, mostly its last), "training" (while it went on), "best" (the best of those,
+    played again), "random" or "person" (in recordings only)."""
     version: int
     """Server version (updates) of the parameters that played."""
     total_frames: int
@@ -89,23 +134,32 @@ class EvaluationRow:
     episode_seed: int
     score: float
     num_steps: int
+    """Of the agent: what was played up to a start point is another's."""
     truncated: bool
     epsilon: float
+    max_equal_actions: int
+    """0: never forced."""
     frame_skip: int
+    min_frame_skip: int
     sticky_probability: float
     noop_max: int
     max_frames: int
     full_action_set: bool
     grey: bool
+    start_states: str
+    """"none": each game began at a reset; else which points of recorded games it went on from."""
+    commit: str
+    """Of the code that played; "" where it is not known."""
     wall_seconds: float
     """Training time behind these parameters, since the run's first start."""
 
 
-Row = EpisodeRow | UpdateRow | EvaluationRow
+Row = EpisodeRow | UpdateRow | ActorCriticUpdateRow | EvaluationRow
 
-ROW_FILES: dict[type[EpisodeRow] | type[UpdateRow] | type[EvaluationRow], str] = {
+ROW_FILES: dict[type[Row], str] = {
     EpisodeRow: "episodes.csv",
     UpdateRow: "updates.csv",
+    ActorCriticUpdateRow: "updates.csv",
     EvaluationRow: "evaluations.csv",
 }
-"""File name of each row type inside a run folder."""
+"""File name of each row type inside a run folder. A run has one kind of update: its algorithm's."""

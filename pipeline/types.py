@@ -58,12 +58,23 @@ class TransitionBatch(NamedTuple):
     """(B,): names each transition to `TransitionSource.update_priorities`; its meaning is the replay's own."""
 
 
+class RolloutBatch(NamedTuple):
+    """B steps as an actor-critic learner takes them. Arrays may be views of memory that the next batch overwrites."""
+
+    s_tm1: UInt8Array
+    """(B, K, H, W), or (B, K, H, W, 3) for RGB; frames before the episode's start are zero."""
+    a_tm1: Int64Array
+    """(B,)"""
+    return_tm1: Float32Array
+    """(B,): discounted rewards from s_tm1 on, and the value of the state behind the last of them, 0 where it ended."""
+
+
 class Receipt(NamedTuple):
     """What one shard did with one pushed slice."""
 
     admitted: bool
     reason: str
-    """Why it was dropped: "" | "stale" | "duplicate" | "old_generation"."""
+    """Why it was dropped: "" | "stale" | "late" | "duplicate" | "old_generation"."""
     version: int
     """The shard's version after this push (number of updates that it has applied)."""
     staleness: int

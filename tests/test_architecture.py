@@ -15,14 +15,14 @@ import pytest
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"errors", "games", "interfaces", "rows", "seeding", "types"}),
+    frozenset({"errors", "games", "interfaces", "rows", "schedules", "seeding", "types"}),
     frozenset({"algorithms", "envs", "networks", "optimizers"}),
-    frozenset({"evaluation", "param_server", "replay"}),
+    frozenset({"evaluation", "param_server", "rendering", "replay"}),
     frozenset({"roles"}),
     frozenset({"cluster"}),
     frozenset({"topologies"}),
     frozenset({"experiments"}),
-    frozenset({"api", "evaluate", "play", "report", "train"}),
+    frozenset({"api", "evaluate", "play", "report", "start_states", "train"}),
 )
 """Names directly below `pipeline`, lowest layer first.
 
@@ -56,6 +56,10 @@ WALLS: Mapping[str, tuple[str, ...]] = {
     "tornado": ("cluster",),
     "hydra": ("experiments.config", "api", "evaluate", "play", "report", "train"),
     "omegaconf": ("experiments.config", "api", "evaluate", "play", "report", "train"),
+    "imageio_ffmpeg": ("rendering",),
+    "PIL": ("rendering",),
+    "pygame": ("rendering.window",),
+    "jinja2": ("results",),
     "matplotlib": ("results",),
     "pandas": ("results",),
     "scipy": ("results",),

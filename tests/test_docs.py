@@ -16,7 +16,11 @@ from typing import NamedTuple
 import pytest
 
 from pipeline.errors import ConfigError
+from pipeline.evaluate import EvaluateArguments
+from pipeline.experiments.arguments import parse_words
 from pipeline.experiments.config_overrides import check_command_line
+from pipeline.play import PlayArguments
+from pipeline.start_states import StartStateArguments
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [CHECKOUT / "README.md", CHECKOUT / "CHANGELOG.md", *sorted((CHECKOUT / "docs").rglob("*.md"))]
@@ -26,6 +30,12 @@ CODE = re.compile(r"^```(\w*)\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
 PATH = re.compile(r"(?<![\w/.<-])(?:pipeline|conf|tests|docs|benchmarks)/[\w./*-]*")
 DEFINITION = re.compile(r"(pipeline/[\w/]+\.py):([A-Za-z_][\w.]*)")
 PLACEHOLDER = "…"
+ARGUMENTS: dict[str, type] = {
+    "pipeline.evaluate": EvaluateArguments,
+    "pipeline.play": PlayArguments,
+    "pipeline.start_states": StartStateArguments,
+}
+"""Commands whose words are the fields of a dataclass."""
 OF_THE_READER = ("conf/experiment/mine.yaml",)
 """Files that a document asks the reader to write."""
 
@@ -71,10 +81,11 @@ def definitions(path: Path) -> set[str]:
     """Functions, classes and methods of a module, methods as `Class.method`."""
     names = set()
     for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
         if isinstance(node, ast.ClassDef):
-            names |= {f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+            methods = [inner for inner in node.body if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef)]
+            names |= {f"{node.name}.{method.name}" for method in methods}
     return names
 
 
@@ -113,7 +124,18 @@ def mistakes(words: list[str]) -> list[str]:
     module, arguments = words[words.index("-m") + 1], words[words.index("-m") + 2 :]
     if importlib.util.find_spec(module) is None:
         return [f"no module {module}"]
+    if module in ARGUMENTS:
+        return unknown_words(ARGUMENTS[module], arguments)
     return check_command_line(filled_in(arguments)) if module == "pipeline.train" else []
+
+
+def unknown_words(known: type, arguments: list[str]) -> list[str]:
+    """What is wrong with the words of a command that composes no run; settings of groups are left to it."""
+    try:
+        parse_words(known, [word for word in arguments if not word.startswith(("evaluation.", "cluster."))])
+    except ConfigError as error:
+        return list(error.mistakes)
+    return []
 
 
 def filled_in(arguments: list[str]) -> list[str]:
@@ -232,6 +254,7 @@ def test_the_error_below_a_command_belongs_to_it() -> None:
         ("python -m pipeline.trian", "no module pipeline.trian"),
         ("python -m pipeline.train experiment=gorilla", "gorila"),
         ("python -m pipeline.train … seed=-1", "seed=-1"),
+        ("python -m pipeline.evaluate rum=results/runs", "run"),
     ],
 )
 def test_a_command_that_would_not_start_is_found(command: str, mistake: str) -> None:

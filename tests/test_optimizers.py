@@ -1,6 +1,7 @@
 """Optimizers on flat slices: the formulas, and that a cut vector rounds as a whole one does."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +21,11 @@ from pipeline.types import Float32Array
 
 Float64Array = npt.NDArray[np.float64]
 
-ADAGRAD = AdaGradConfig(kind="adagrad", learning_rate=0.5, epsilon=1e-6, initial_accumulator=0.0)
-RMSPROP = RMSPropConfig(kind="rmsprop", learning_rate=0.5, decay=0.75, epsilon=0.01)
-ADAM = AdamConfig(kind="adam", learning_rate=0.5, beta1=0.75, beta2=0.5, epsilon=1e-8)
+ADAGRAD = AdaGradConfig(
+    kind="adagrad", learning_rate=0.5, learning_rate_changes=(), epsilon=1e-6, initial_accumulator=0.0
+)
+RMSPROP = RMSPropConfig(kind="rmsprop", learning_rate=0.5, learning_rate_changes=(), decay=0.75, epsilon=0.01)
+ADAM = AdamConfig(kind="adam", learning_rate=0.5, learning_rate_changes=(), beta1=0.75, beta2=0.5, epsilon=1e-8)
 CONFIGS = [ADAGRAD, RMSPROP, ADAM]
 
 # Sizes around the 16 floats of a vector register and the 32768 of a block, and some that are nothing in particular.
@@ -44,7 +47,9 @@ def num_threads(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 def test_adagrad_divides_by_the_root_of_the_sum_of_squares() -> None:
-    config = AdaGradConfig(kind="adagrad", learning_rate=0.5, epsilon=1.0, initial_accumulator=7.0)
+    config = AdaGradConfig(
+        kind="adagrad", learning_rate=0.5, learning_rate_changes=(), epsilon=1.0, initial_accumulator=7.0
+    )
     # Sums of squares: 7 + 9 = 16 and 7 + 0 = 7, then 16 + 9 = 25 and 7 + 9 = 16.
     after = _trajectory(config, [1.0, 1.0], [[3.0, 0.0], [3.0, -3.0]])
     np.testing.assert_allclose(after, [[1 - 1.5 / 5, 1.0], [1 - 1.5 / 5 - 1.5 / 6, 1 + 1.5 / 5]], rtol=1e-6)
@@ -81,6 +86,7 @@ def test_ten_updates_follow_the_papers_formula_in_float64(config: OptimizerConfi
 def test_a_vector_in_pieces_with_any_number_of_threads_is_updated_bit_for_bit_like_the_whole_with_one(
     config: OptimizerConfig, sizes: list[int], num_threads: int
 ) -> None:
+    config = replace(config, learning_rate_changes=((1, 0.3),))
     rng = np.random.default_rng(2)
     whole = rng.standard_normal(sum(sizes)).astype(np.float32)
     gradients = rng.standard_normal((3, whole.size)).astype(np.float32)
@@ -100,6 +106,32 @@ def test_a_vector_in_pieces_with_any_number_of_threads_is_updated_bit_for_bit_li
     np.testing.assert_array_equal(np.concatenate(pieces), whole)
     for name, slot in whole_optimizer.state().slots.items():
         np.testing.assert_array_equal(np.concatenate([one.state().slots[name] for one in optimizers]), slot)
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.kind)
+def test_from_each_change_on_the_learning_rate_is_the_new_one(config: OptimizerConfig) -> None:
+    changing = replace(config, learning_rate_changes=((1, 0.25), (3, 0.0)))
+    gradients = [[0.5, -2.0]] * 5
+    plain, changed = (np.array(_trajectory(one, [0.0, 0.0], gradients)) for one in (config, changing))
+    steps, plain_steps = (np.diff(after, axis=0, prepend=0.0) for after in (changed, plain))
+    # What is remembered of gradients does not depend on the rate, so each step is the plain one, scaled.
+    np.testing.assert_allclose(steps, plain_steps * [[1.0], [0.5], [0.5], [0.0], [0.0]], rtol=1e-4)
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.kind)
+def test_a_loaded_state_goes_on_at_the_rate_of_its_updates(config: OptimizerConfig) -> None:
+    changing = replace(config, learning_rate_changes=((2, 0.0),))
+    first = make_optimizer(changing, 2)
+    params = np.zeros(2, np.float32)
+    for _ in range(2):
+        first.apply(params, np.ones(2, np.float32))
+    second = make_optimizer(changing, 2)
+    assert second.learning_rate == 0.5
+    second.load_state(first.state())
+    assert second.learning_rate == 0.0
+    stopped = params.copy()
+    second.apply(params, np.ones(2, np.float32))
+    np.testing.assert_array_equal(params, stopped)
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.kind)
@@ -145,7 +177,7 @@ def test_a_state_of_another_optimizer_or_length_is_refused_with_both_shapes() ->
 
 
 def test_rmsprop_stays_finite_where_rounding_makes_the_variance_negative() -> None:
-    config = RMSPropConfig(kind="rmsprop", learning_rate=1e-3, decay=0.95, epsilon=1e-6)
+    config = RMSPropConfig(kind="rmsprop", learning_rate=1e-3, learning_rate_changes=(), decay=0.95, epsilon=1e-6)
     gradient = np.linspace(100, 1000, 1000, dtype=np.float32)
     after = _trajectory(config, np.zeros(1000), [gradient] * 300)
     assert np.isfinite(after).all()
@@ -163,9 +195,11 @@ def test_adam_still_steps_after_more_updates_than_a_float32_can_count() -> None:
 
 def test_settings_out_of_range_are_all_named() -> None:
     wrong = [
-        AdaGradConfig(kind="adagrad", learning_rate=0.0, epsilon=0.0, initial_accumulator=-1.0),
-        RMSPropConfig(kind="rmsprop", learning_rate=0.1, decay=1.0, epsilon=-0.5),
-        AdamConfig(kind="adam", learning_rate=0.1, beta1=-0.1, beta2=1.5, epsilon=1e-8),
+        AdaGradConfig(
+            kind="adagrad", learning_rate=0.0, learning_rate_changes=(), epsilon=0.0, initial_accumulator=-1.0
+        ),
+        RMSPropConfig(kind="rmsprop", learning_rate=0.1, learning_rate_changes=(), decay=1.0, epsilon=-0.5),
+        AdamConfig(kind="adam", learning_rate=0.1, learning_rate_changes=(), beta1=-0.1, beta2=1.5, epsilon=1e-8),
     ]
     assert [line for config in wrong for line in config.mistakes()] == [
         "learning_rate=0.0 must be positive",
@@ -176,12 +210,16 @@ def test_settings_out_of_range_are_all_named() -> None:
         "beta1=-0.1 must lie in [0, 1)",
         "beta2=1.5 must lie in [0, 1)",
     ]
+    assert replace(ADAM, learning_rate_changes=((5, 0.1), (5, -0.1))).mistakes() == [
+        "learning_rate_changes: updates [5, 5] must be positive and rising",
+        "learning_rate_changes: -0.1 at update 5 must be at least 0.0",
+    ]
     assert [config.mistakes() for config in CONFIGS] == [[], [], []]
 
 
 def test_settings_of_no_known_optimizer_are_refused_by_name() -> None:
     with pytest.raises(TypeError, match="OptimizerConfig"):
-        make_optimizer(OptimizerConfig(kind="sgd", learning_rate=0.1), 3)
+        make_optimizer(OptimizerConfig(kind="sgd", learning_rate=0.1, learning_rate_changes=()), 3)
 
 
 def _trajectory(

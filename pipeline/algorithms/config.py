@@ -1,6 +1,25 @@
-"""Settings of Q-learning: target, loss, guards and exploration."""
+"""Settings of the learning rules: Q-learning's target, loss, guards, exploration; actor-critic's returns and loss."""
 
 from dataclasses import dataclass
+
+from pipeline.schedules import Changes, changes_mistakes
+
+Q_LEARNING = "q_learning"
+ACTOR_CRITIC = "actor_critic"
+
+
+@dataclass(frozen=True)
+class AlgorithmConfig:
+    """What all learning rules have. Sources stand beside the values in `conf/algorithm/`."""
+
+    kind: str
+    """"q_learning" (DQN and Gorila) or "actor_critic" (BA3C and DBA3C)."""
+    discount: float
+    """Gamma."""
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        return [] if 0 <= self.discount <= 1 else [f"discount={self.discount} must lie in [0, 1]"]
 
 
 @dataclass(frozen=True)
@@ -31,11 +50,9 @@ class ExplorationConfig:
 
 
 @dataclass(frozen=True)
-class QLearningConfig:
-    """DQN's learning rule with Gorila's guards. Sources stand beside the values in `conf/algorithm/`."""
+class QLearningConfig(AlgorithmConfig):
+    """DQN's learning rule with Gorila's guards."""
 
-    discount: float
-    """Gamma."""
     n_step: int
     """Rewards summed before the target network's value is added (Sutton 1988); 1: DQN's one-step target."""
     double: bool
@@ -54,9 +71,7 @@ class QLearningConfig:
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
-        found = [f"exploration.{line}" for line in self.exploration.mistakes()]
-        if not 0 <= self.discount <= 1:
-            found.append(f"discount={self.discount} must lie in [0, 1]")
+        found = super().mistakes() + [f"exploration.{line}" for line in self.exploration.mistakes()]
         if self.n_step < 1:
             found.append(f"n_step={self.n_step} must be at least 1")
         for name in ("max_abs_td_error", "max_gradient_norm", "outlier_deviations"):
@@ -68,3 +83,34 @@ class QLearningConfig:
         if self.steps_per_update < 1:
             found.append(f"steps_per_update={self.steps_per_update} must be at least 1")
         return found
+
+
+@dataclass(frozen=True)
+class ActorCriticConfig(AlgorithmConfig):
+    """The learning rule of batch A3C (Adamski et al. 2018), after A3C (Mnih et al. 2016)."""
+
+    t_max: int
+    """Steps of one lane that make one return; fewer where the episode ends before."""
+    batch_size: int
+    """Steps of all lanes of one worker, together, in one gradient."""
+    entropy_weight: float
+    """beta: how much the policy's entropy counts."""
+    entropy_weight_changes: Changes
+    """Later values of beta."""
+    value_weight: float
+    """How much half the squared error of the values counts."""
+    max_average_norm: float | None
+    """Each tensor's gradient is scaled down to this L2 norm per element at the sender; None: never."""
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = super().mistakes()
+        for name in ("t_max", "batch_size"):
+            if getattr(self, name) < 1:
+                found.append(f"{name}={getattr(self, name)} must be at least 1")
+        for name in ("entropy_weight", "value_weight"):
+            if getattr(self, name) < 0:
+                found.append(f"{name}={getattr(self, name)} must be at least 0")
+        if self.max_average_norm is not None and self.max_average_norm <= 0:
+            found.append(f"max_average_norm={self.max_average_norm} must be positive, or null for none")
+        return found + changes_mistakes("entropy_weight_changes", self.entropy_weight_changes, at_least=0.0)

@@ -9,7 +9,7 @@ Not here: the rules (`pipeline.cluster.channel`), the role's side (`pipeline.clu
 import contextlib
 import queue
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from distributed import Client, Variable
@@ -83,6 +83,11 @@ class Coordinator:
         for message in messages:
             self._messages.put(message)
 
+    def write(self, rows: Sequence[Row]) -> None:
+        """Have rows written that did not come from a role, in turn with those that did."""
+        if rows:
+            self._messages.put({"write": list(rows)})
+
     def progress(self) -> dict[str, RoleProgress]:
         """Newest progress of each role."""
         with self._lock:
@@ -116,6 +121,9 @@ class Coordinator:
                 flush.set()
                 continue
             try:
+                if isinstance(rows := message.get("write"), list):
+                    self._write(rows)
+                    continue
                 with self._lock:
                     rows = self._inbox.receive(message)
                 self._write(rows)

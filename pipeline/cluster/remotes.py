@@ -1,8 +1,11 @@
 """Parameter shards on other hosts: Dask actors behind the ShardHandle interface.
 
 `ShardAddress.connect` gives the shard itself where it lives in this process, and a proxy with deadlines elsewhere.
-Not here: how a call travels (`pipeline.cluster.calls`), what a shard does with it (`pipeline.param_server.shard`).
+Not here: how a call travels (`pipeline.cluster.calls`), what a shard does with it (`pipeline.param_server.shard`), the
+shards of a synchronous server (`pipeline.cluster.quorum`).
 """
+
+from typing import ClassVar
 
 from distributed import Actor
 
@@ -19,6 +22,8 @@ from pipeline.types import Receipt
 class HostedShard(Hosted):
     """What Dask holds as an actor: one ParameterShard."""
 
+    shard_type: ClassVar[type[ParameterShard]] = ParameterShard
+
     def __init__(
         self,
         name: str,
@@ -28,7 +33,7 @@ class HostedShard(Hosted):
         generation: int,
     ) -> None:
         super().__init__(name)
-        self.shard = ParameterShard(start, optimizer, config, generation)
+        self.shard = self.shard_type(start, optimizer, config, generation)
 
     def push(self, push: Push) -> Receipt:
         """See ParameterShard.push."""

@@ -23,7 +23,7 @@ from pipeline.cluster.hosts import GPU, HostReport, check_versions, report_host
 from pipeline.cluster.offers import present_offers
 from pipeline.cluster.placement import Offer
 from pipeline.cluster.start import open_client
-from pipeline.errors import HostMismatchError, PlacementError
+from pipeline.errors import HostMismatchError, PlacementError, RemoteLostError
 
 Task = Future[Any]
 """What `Session.submit` returns; the layers above name it without importing Dask."""
@@ -117,8 +117,14 @@ class Session:
         )
 
     def send(self, value: object, host: str) -> Task:
-        """Put a value of many megabytes on a host, to be passed to `submit` there."""
-        (task,) = self.client.scatter([value], workers=[host], hash=False)
+        """Put a value of many megabytes on a host, to be passed to `submit` there.
+
+        Raises RemoteLostError if the host dies meanwhile.
+        """
+        try:
+            (task,) = self.client.scatter([value], workers=[host], hash=False)
+        except OSError as error:
+            raise RemoteLostError(f"{host} was lost while it was sent something: {error}") from error
         return cast(Task, task)
 
     def present_hosts(self) -> set[str]:

@@ -90,7 +90,7 @@ def _connect(config: AddressConfig) -> Client:
     )
     # Found out here: a Client that finds it out in its constructor keeps a running loop, and the collector that
     # finds such a client while another one starts waits for that one's lock for ever.
-    if config.address.startswith("tls://") and not _can_encrypt(security or Security()):
+    if config.address is not None and config.address.startswith("tls://") and not _can_encrypt(security or Security()):
         raise unanswered
     try:
         return Client(config.address, timeout=config.start_timeout_seconds, direct_to_workers=True, security=security)

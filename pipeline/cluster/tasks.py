@@ -1,4 +1,4 @@
-"""A role as a long-running Dask task: built on its host, stepped until it is done or has to leave.
+"""A role as a long-running Dask task: built on its host, stepped until it is done or has to leave. Other long work too.
 
 Not here: what the role does (`pipeline.roles`), which tasks a run has (`pipeline.topologies`).
 """
@@ -6,16 +6,19 @@ Not here: what the role does (`pipeline.roles`), which tasks a run has (`pipelin
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from distributed import Variable, get_client, get_worker
 
 from pipeline.cluster.channel import Outbox
 from pipeline.cluster.coordinator import topic
+from pipeline.cluster.quorum import LeaderAddress
 from pipeline.cluster.remotes import ShardAddress
 from pipeline.cluster.replays import ReplayAddress
 from pipeline.interfaces import RowSink, Servers
 from pipeline.roles.progress import RoleProgress
+
+T = TypeVar("T")
 
 
 class Role(Protocol):
@@ -49,10 +52,16 @@ class ServerAddresses:
 
     shards: tuple[ShardAddress, ...]
     replays: tuple[ReplayAddress, ...]
+    leader: LeaderAddress | None = None
+    """Of a synchronous parameter server."""
 
     def connect(self) -> Servers:
         """Their handles, on the host that asks."""
-        return Servers([shard.connect() for shard in self.shards], [replay.connect() for replay in self.replays])
+        return Servers(
+            [shard.connect() for shard in self.shards],
+            [replay.connect() for replay in self.replays],
+            None if self.leader is None else self.leader.connect(),
+        )
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,11 @@ class RoleResult(NamedTuple):
     undelivered: list[dict[str, object]]
     """Batches that were not acknowledged."""
     progress: RoleProgress
+
+
+def run_until_stopped(work: Callable[..., T], *args: Any, address: RoleAddress) -> T:
+    """`work(*args, stop=...)` on this host, where `stop()` is True once the run is over or its coordinator is gone."""
+    return work(*args, stop=_connect(address).should_stop)
 
 
 def run_role(build: RoleBuilder, spec: Any, servers: ServerAddresses, address: RoleAddress) -> RoleResult:

@@ -10,7 +10,8 @@ action, pays no reward and returns the first observation of the next episode. Th
 A lost life never touches the emulator: both life flags of ale-py stay off, since one of them restarts the game at each
 lost life and the other reports an end where there is none. Rewards are unclipped; clipping is the learner's business.
 
-Not here: whole episodes (`pipeline.envs.episodes`), what a lost life means (`pipeline.roles.actor`).
+Not here: frame skips drawn at random (`pipeline.envs.due_lanes`), whole episodes (`pipeline.envs.episodes`), what a
+lost life means (`pipeline.roles.actor`).
 """
 
 import difflib
@@ -54,6 +55,8 @@ class EnvironmentReport:
     game: str
     frame_skip: int
     """As passed."""
+    min_frame_skip: int
+    """As passed."""
     sticky_probability: float
     """As passed."""
     noop_max: int
@@ -78,17 +81,23 @@ class AtariLanes:
 
     `game` is a gymnasium name such as "Breakout"; `num_threads` emulator threads share the lanes. Raises ConfigError
     with everything that is wrong, the nearest games for an unknown one.
+    `lives` are those left (E,) after the last reset or step, as in `LaneResults`.
     """
 
     def __init__(self, game: str, config: EnvironmentConfig, num_lanes: int, num_threads: int) -> None:
-        rom_ids = _rom_ids()
-        mistakes = _mistakes(game, list(rom_ids), config, num_lanes, num_threads)
+        mistakes = lane_mistakes(game, config, num_lanes, num_threads)
+        if config.min_frame_skip < config.frame_skip:
+            mistakes.append(
+                f"environment.min_frame_skip={config.min_frame_skip} must equal environment.frame_skip="
+                f"{config.frame_skip}: lanes that all step together have one frame skip (make_due_lanes draws it)"
+            )
         if mistakes:
             raise ConfigError(mistakes)
         self.game = game
         self.config = config
         self.num_lanes = num_lanes
-        self._env = _make(rom_ids[game], config, num_lanes, num_threads)
+        self.lives: Int64Array = np.zeros(num_lanes, dtype=np.int64)
+        self._env = _make(_rom_ids()[game], config, num_lanes, num_threads)
         self.num_actions = len(self._env.ale.get_action_set())
         self._ended = np.zeros(num_lanes, dtype=np.bool_)
 
@@ -111,8 +120,9 @@ class AtariLanes:
                 f"emulator seeds must lie in [0, {MAX_EMULATOR_SEED}], got {np.min(seeds)} to {np.max(seeds)}"
             )
         observation: UInt8Array
-        observation, _ = self._env.reset(seed=seeds, options={"reset_mask": mask})
+        observation, info = self._env.reset(seed=seeds, options={"reset_mask": mask})
         self._ended = self._ended & ~mask
+        self.lives = info["lives"].astype(np.int64)
         return observation
 
     def step(self, actions: Int64Array) -> LaneResults:
@@ -123,8 +133,8 @@ class AtariLanes:
         is_reset = self._ended
         observation, reward, terminated, truncated, info = self._env.step(actions)
         self._ended = terminated | truncated
-        lives = info["lives"].astype(np.int64)
-        return LaneResults(observation, reward.astype(np.float32), terminated, truncated, lives, is_reset)
+        self.lives = info["lives"].astype(np.int64)
+        return LaneResults(observation, reward.astype(np.float32), terminated, truncated, self.lives, is_reset)
 
     def report(self) -> EnvironmentReport:
         """What was made, for the rows and `run.json`."""
@@ -132,6 +142,7 @@ class AtariLanes:
         return EnvironmentReport(
             game=self.game,
             frame_skip=self.config.frame_skip,
+            min_frame_skip=self.config.min_frame_skip,
             sticky_probability=self.config.sticky_probability,
             noop_max=self.config.noop_max,
             max_frames=self.config.max_frames,
@@ -147,6 +158,20 @@ class AtariLanes:
         """Stop the emulator threads. The lanes cannot be used afterwards."""
         self._env.close()
         del self._env.ale  # its threads end with the object; ale-py's own close() leaves them running
+
+
+def lane_mistakes(game: str, config: EnvironmentConfig, num_lanes: int, num_threads: int) -> list[str]:
+    """Why such lanes cannot be made, one line each; empty if they can."""
+    found = [f"environment.{line}" for line in config.mistakes()]
+    if game not in (games := list(_rom_ids())):
+        nearest = difflib.get_close_matches(game, games, n=3, cutoff=0.4)
+        found.append(f"game={game} is not an Atari game that ale-py has; nearest: {', '.join(nearest) or 'none'}")
+    found += [
+        f"{name}={value} must be at least 1"
+        for name, value in (("num_lanes", num_lanes), ("num_threads", num_threads))
+        if value < 1
+    ]
+    return found
 
 
 def _make(rom_id: str, config: EnvironmentConfig, num_lanes: int, num_threads: int) -> AtariVectorEnv:
@@ -174,19 +199,6 @@ def _make(rom_id: str, config: EnvironmentConfig, num_lanes: int, num_threads: i
         reward_clipping=False,
         use_fire_reset=config.fire_on_reset,
     )
-
-
-def _mistakes(game: str, games: list[str], config: EnvironmentConfig, num_lanes: int, num_threads: int) -> list[str]:
-    found = [f"environment.{line}" for line in config.mistakes()]
-    if game not in games:
-        nearest = difflib.get_close_matches(game, games, n=3, cutoff=0.4)
-        found.append(f"game={game} is not an Atari game that ale-py has; nearest: {', '.join(nearest) or 'none'}")
-    found += [
-        f"{name}={value} must be at least 1"
-        for name, value in (("num_lanes", num_lanes), ("num_threads", num_threads))
-        if value < 1
-    ]
-    return found
 
 
 def _rom_ids() -> dict[str, str]:

@@ -12,7 +12,9 @@ class EnvironmentConfig:
     """Settings of one vectorised Atari environment. Sources stand beside the values in `conf/environment/`."""
 
     frame_skip: int
-    """Emulator frames per agent step; the action is repeated."""
+    """Emulator frames per agent step, at most; the action is repeated."""
+    min_frame_skip: int
+    """At least so many: each step of each lane draws its number from min_frame_skip ... frame_skip, all alike."""
     sticky_probability: float
     """Chance that the emulator repeats the previous frame's action instead of the given one (Machado et al. 2018)."""
     noop_max: int
@@ -44,12 +46,24 @@ class EnvironmentConfig:
         size = (self.frame_height, self.frame_width)
         return size if self.grey else (*size, 3)
 
+    @property
+    def mean_frame_skip(self) -> float:
+        """Emulator frames per agent step, on average."""
+        return (self.min_frame_skip + self.frame_skip) / 2
+
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         found = []
-        for name in ("frame_skip", "max_frames", "frame_height", "frame_width", "stack"):
+        for name in ("frame_skip", "min_frame_skip", "max_frames", "frame_height", "frame_width", "stack"):
             if getattr(self, name) < 1:
                 found.append(f"{name}={getattr(self, name)} must be at least 1")
+        if self.min_frame_skip > self.frame_skip:
+            found.append(f"min_frame_skip={self.min_frame_skip} must be at most frame_skip={self.frame_skip}")
+        if self.max_pool and self.min_frame_skip < self.frame_skip:
+            found.append(
+                f"max_pool=true needs a fixed skip, not min_frame_skip={self.min_frame_skip} and frame_skip="
+                f"{self.frame_skip}: set max_pool=false, or both frame skips alike"
+            )
         if not 0 <= self.sticky_probability <= 1:
             found.append(f"sticky_probability={self.sticky_probability} must lie in [0, 1]")
         if self.noop_max < 0:

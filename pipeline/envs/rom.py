@@ -1,4 +1,4 @@
-"""Facts about a game that need no lanes: how many actions it has, and which ROM it is."""
+"""Facts that need no lanes: which actions a game has, which ROM it is, and which emulator plays it."""
 
 import hashlib
 from pathlib import Path
@@ -12,15 +12,28 @@ from pipeline.games import rom_name
 
 def num_actions(game: str, full_action_set: bool) -> int:
     """A: the actions that the game uses, or all 18 of the console. Raises ConfigError for an unknown game."""
+    return len(action_names(game, full_action_set))
+
+
+def action_names(game: str, full_action_set: bool) -> list[str]:
+    """What these actions do, in the order of their indices: "NOOP", "FIRE", ... "DOWNLEFTFIRE".
+
+    Raises ConfigError for an unknown game.
+    """
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)  # a banner for each console is no news
     ale = ale_py.ALEInterface()
     ale.loadROM(_rom_path(game))
-    return len(ale.getLegalActionSet() if full_action_set else ale.getMinimalActionSet())
+    return [action.name for action in (ale.getLegalActionSet() if full_action_set else ale.getMinimalActionSet())]
 
 
 def rom_md5(game: str) -> str:
     """Hexadecimal digest of the game's ROM file. Raises ConfigError for an unknown game."""
     return hashlib.md5(_rom_path(game).read_bytes()).hexdigest()
+
+
+def ale_version() -> str:
+    """Version of the emulator."""
+    return str(ale_py.__version__)
 
 
 def _rom_path(game: str) -> Path:

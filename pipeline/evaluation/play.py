@@ -1,34 +1,58 @@
-"""Scoring finished parameters: whole games under a fixed protocol, each from a seed of its own, one row per game.
+"""Scoring finished parameters: whole games under a fixed protocol, each from a seed of its own.
+
+Each game comes back as a row for the tables and as an episode, from which it can be played again.
 
 Starts and exploration come from the streams named "evaluation" of the given seed, one per game, so that a game does
 not depend on the lane that plays it or on the games beside it. The same seed gives the same starts again: to confirm
 the checkpoint that was chosen as the best of many, give another one.
 
-Not here: when to evaluate (`pipeline.roles`), the values themselves (`pipeline.networks`), statistics
+Games may go on from start states: the actions that lead there are played first, and score, steps and frame cap count
+from the point. How long a game of human starts may last is told in two ways: until frame 108,000 with the human's part
+(van Hasselt et al. 2016), or 18,000 frames (secondary notes on Nair et al. 2015).
+
+Not here: when to evaluate (`pipeline.roles`), the networks that prefer actions (`pipeline.networks`), statistics
 (`pipeline.results`).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from pipeline import seeding
-from pipeline.envs.atari import AtariLanes
-from pipeline.envs.episodes import ActionChooser, play_episodes
+from pipeline.envs.due_lanes import make_due_lanes
+from pipeline.envs.episodes import ActionChooser, Episode, Opening, never, play_episodes
+from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.evaluation.protocol import EvaluationConfig
+from pipeline.evaluation.start_states import StartState, StartStates
 from pipeline.rows import EvaluationRow
 from pipeline.types import Float32Array, Int64Array, UInt8Array
 
-QValues = Callable[[UInt8Array], Float32Array]
-"""Observations (N, K, H, W[, 3]) to action values (N, A)."""
+ActionPreferences = Callable[[UInt8Array], Float32Array]
+"""Observations (N, K, H, W[, 3]) to one number per action (N, A), Q-values or logits: the largest is played."""
+
+NO_START_STATES = "none"
+"""What rows say of games that began at a reset."""
+
+_FIRE = 1
+
+
+class PlayedGame(NamedTuple):
+    """One game of an evaluation."""
+
+    row: EvaluationRow
+    """Its score, and how it was played."""
+    episode: Episode
+    """The game itself."""
 
 
 def evaluate(
     game: str,
     config: EvaluationConfig,
-    q_values: QValues,
+    preferences: ActionPreferences,
     seed: int,
     *,
     num_threads: int,
@@ -36,23 +60,39 @@ def evaluate(
     version: int,
     total_frames: int,
     wall_seconds: float,
+    commit: str = "",
+    starts: StartStates | None = None,
     num_lanes: int = 8,
-) -> list[EvaluationRow]:
-    """Play `config.num_episodes` games, epsilon-greedy in `q_values`; one row per game, in the order of the seeds.
+    stop: Callable[[], bool] = never,
+) -> list[PlayedGame]:
+    """Play `config.num_episodes` games, epsilon-greedy in `preferences`; returns them in the order of the seeds.
 
     `num_lanes` games at once and `num_threads` emulator threads change the speed only. `agent`, `version`,
-    `total_frames` and `wall_seconds` say in the rows whose values these are, and what training is behind them; the
-    protocol in the rows is what the made environment reports.
+    `total_frames` and `wall_seconds` say in the rows whose preferences these are, and what training is behind them; the
+    protocol in the rows is what the made environment reports, and `commit` is that of the code. `starts` are the points
+    to go on from, each at most once, for a protocol that has some.
+    `stop` is asked before each step of the lanes; once it says True, all games are abandoned and none is returned.
     Raises ConfigError for an impossible configuration.
     """
-    seeds = seeding.emulator_seeds(seed, "evaluation", count=config.num_episodes).tolist()
+    states = _states(config, seed, starts)
     exploration = [seeding.stream(seed, "evaluation", episode) for episode in range(config.num_episodes)]
-    with closing(AtariLanes(game, config.environment, min(num_lanes, config.num_episodes), num_threads)) as lanes:
+    environment = _with_room_for_openings(config.environment, states)
+    max_steps = None if starts is None else math.ceil(config.environment.max_frames / config.environment.frame_skip)
+    with closing(make_due_lanes(game, environment, min(num_lanes, config.num_episodes), num_threads)) as lanes:
         report = lanes.report()
-        choose = _epsilon_greedy(q_values, config.epsilon, lanes.num_actions, exploration)
-        episodes = play_episodes(lanes, seeds, choose)
+        choose = _epsilon_greedy(preferences, config.epsilon, lanes.num_actions, exploration)
+        if config.max_equal_actions is not None:
+            choose = _never_stuck(choose, config.max_equal_actions, config.num_episodes)
+        episodes = play_episodes(
+            lanes,
+            [state.seed for state in states],
+            choose,
+            stop,
+            openings=[Opening(state.actions, state.score) for state in states],
+            max_steps=max_steps,
+        )
 
-    return [
+    rows = [
         EvaluationRow(
             protocol=config.protocol,
             agent=agent,
@@ -61,24 +101,37 @@ def evaluate(
             episode=index,
             episode_seed=episode.seed,
             score=episode.score,
-            num_steps=episode.num_steps,
+            num_steps=episode.num_steps - episode.start_step,
             truncated=episode.truncated,
             epsilon=config.epsilon,
+            max_equal_actions=config.max_equal_actions or 0,
             frame_skip=report.frame_skip,
+            min_frame_skip=report.min_frame_skip,
             sticky_probability=report.sticky_probability,
             noop_max=report.noop_max,
-            max_frames=report.max_frames,
+            max_frames=config.environment.max_frames,
             full_action_set=report.full_action_set,
             grey=report.grey,
+            start_states=NO_START_STATES if starts is None else starts.name,
+            commit=commit,
             wall_seconds=wall_seconds,
         )
         for index, episode in enumerate(episodes)
     ]
+    return [PlayedGame(row, episode) for row, episode in zip(rows, episodes, strict=True)]
 
 
 def evaluate_random_agent(
-    game: str, config: EvaluationConfig, seed: int, *, num_threads: int, num_lanes: int = 8
-) -> list[EvaluationRow]:
+    game: str,
+    config: EvaluationConfig,
+    seed: int,
+    *,
+    num_threads: int,
+    commit: str = "",
+    starts: StartStates | None = None,
+    num_lanes: int = 8,
+    stop: Callable[[], bool] = never,
+) -> list[PlayedGame]:
     """The same games, each action uniformly random: the 0 of the normalised score. Rows say agent "random".
 
     Departure: a new action at each agent step (15 Hz); the random player of Mnih et al. 2015 chose at 10 Hz.
@@ -93,15 +146,37 @@ def evaluate_random_agent(
         version=0,
         total_frames=0,
         wall_seconds=0.0,
+        commit=commit,
+        starts=starts,
         num_lanes=num_lanes,
+        stop=stop,
     )
 
 
+def emulator_seeds(config: EvaluationConfig, seed: int, starts: StartStates | None) -> list[int]:
+    """The emulator's seed of each game that `evaluate` would play."""
+    return [state.seed for state in _states(config, seed, starts)]
+
+
+def _states(config: EvaluationConfig, seed: int, starts: StartStates | None) -> list[StartState]:
+    """Where each game begins: at a reset, unless there are points to go on from."""
+    if starts is None:
+        seeds = seeding.emulator_seeds(seed, "evaluation", count=config.num_episodes).tolist()
+        return [StartState(emulator_seed, b"", 0.0) for emulator_seed in seeds]
+    return starts.choose(config.num_episodes, seeding.stream(seed, "evaluation", "start states"))
+
+
+def _with_room_for_openings(environment: EnvironmentConfig, states: Sequence[StartState]) -> EnvironmentConfig:
+    # The emulator counts frames from the reset, the protocol from the point.
+    longest = max(len(state.actions) for state in states)
+    return replace(environment, max_frames=environment.max_frames + longest * environment.frame_skip)
+
+
 def _epsilon_greedy(
-    q_values: QValues, epsilon: float, num_actions: int, exploration: Sequence[np.random.Generator]
+    preferences: ActionPreferences, epsilon: float, num_actions: int, exploration: Sequence[np.random.Generator]
 ) -> ActionChooser:
     def choose(observations: UInt8Array, episodes: Sequence[int]) -> Int64Array:
-        actions: Int64Array = np.argmax(q_values(observations), axis=1)
+        actions: Int64Array = np.argmax(preferences(observations), axis=1)
         for i, episode in enumerate(episodes):
             # Two draws from each game's own stream: what a game explores depends on its step alone.
             explores, anything = exploration[episode].random() < epsilon, exploration[episode].integers(num_actions)
@@ -110,6 +185,24 @@ def _epsilon_greedy(
         return actions
 
     return choose
+
+
+def _never_stuck(choose: ActionChooser, max_equal_actions: int, num_episodes: int) -> ActionChooser:
+    """`choose`, but FIRE from the `max_equal_actions`-th equal choice in a row on (the authors' code of BA3C).
+
+    What counts is what was chosen: the FIRE that is played in its place interrupts no row.
+    """
+    chosen = np.full(num_episodes, -1)
+    num_equal = np.zeros(num_episodes, dtype=np.int64)
+
+    def choose_or_fire(observations: UInt8Array, episodes: Sequence[int]) -> Int64Array:
+        actions = choose(observations, episodes)
+        games = np.array(episodes)
+        num_equal[games] = np.where(actions == chosen[games], num_equal[games] + 1, 1)
+        chosen[games] = actions
+        return np.where(num_equal[games] >= max_equal_actions, _FIRE, actions)
+
+    return choose_or_fire
 
 
 def _no_preference(observations: UInt8Array) -> Float32Array:

@@ -18,6 +18,12 @@ class EvaluationConfig:
     """Whole games, each once, each with a seed of its own."""
     epsilon: float
     """Chance of a uniformly random action."""
+    max_equal_actions: int | None
+    """The last of so many equal choices in a row in a game is played as action 1 (FIRE, mostly), and so are those that
+    follow it, until another action is chosen: no game stands still for ever. None: never."""
+    start_states: str | None
+    """File of points of recorded games to go on from (`pipeline.evaluation.start_states`), or a folder that holds
+    `<game>.json`. The frame cap counts from the point. None: each game begins at a reset."""
     environment: EnvironmentConfig
 
     def mistakes(self) -> list[str]:
@@ -27,4 +33,14 @@ class EvaluationConfig:
             found.append(f"num_episodes={self.num_episodes} must be at least 1")
         if not 0 <= self.epsilon <= 1:
             found.append(f"epsilon={self.epsilon} must lie in [0, 1]")
+        if self.max_equal_actions is not None and self.max_equal_actions < 2:
+            found.append(f"max_equal_actions={self.max_equal_actions} must be at least 2, or null for never")
+        if self.start_states == "":
+            found.append("start_states is empty: name a file or a folder, or null for games that begin at a reset")
+        if self.start_states and self.environment.min_frame_skip != self.environment.frame_skip:
+            found.append(
+                f"start_states={self.start_states} needs a fixed frame skip, not environment.min_frame_skip="
+                f"{self.environment.min_frame_skip} and environment.frame_skip={self.environment.frame_skip}: the "
+                "frame cap is counted in steps from the point"
+            )
         return found

@@ -57,7 +57,7 @@ def save(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
     arrays = {"params": server.params, "target": server.target}
     arrays |= {f"{_SLOT}{name}": slot for name, slot in server.slots.items()}
     arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
-    path = folder / f"{server.version:012d}.npz"
+    path = path_of(folder, server.version)
     temporary = folder / f".{path.name}.{os.getpid()}"
     with temporary.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub takes keywords for allow_pickle
@@ -96,6 +96,11 @@ def load_newest(folder: Path) -> Checkpoint:
         except CheckpointError as error:
             damaged.append(str(error))
     raise CheckpointError("; ".join([f"no readable checkpoint in {folder}", *damaged]))
+
+
+def path_of(folder: Path, version: int) -> Path:
+    """Where the checkpoint of this version of the server is, or would be."""
+    return folder / f"{version:012d}.npz"
 
 
 def any_in(folder: Path) -> bool:

@@ -9,30 +9,39 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from pipeline.algorithms.config import QLearningConfig
+from pipeline.algorithms.config import (
+    ACTOR_CRITIC,
+    Q_LEARNING,
+    ActorCriticConfig,
+    AlgorithmConfig,
+    QLearningConfig,
+)
 from pipeline.cluster.config import ClusterConfig
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.experiments.config_words import listed, no_such
 from pipeline.games import ATARI49
-from pipeline.networks.config import NetworkConfig
+from pipeline.networks.config import ACTOR_CRITIC_NETWORK, Q_NETWORK, NetworkConfig
 from pipeline.optimizers import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig
 from pipeline.replay.memory import fit_mistakes
-from pipeline.topologies.config import TopologyConfig
+from pipeline.topologies import systems
+from pipeline.topologies.config import TopologyConfig, WorkersConfig
 from pipeline.topologies.needs import RoleNeeds
-from pipeline.topologies.systems import demands, num_writers
 
 DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "float32", "bfloat16")
 PROGRESS_KINDS = ("auto", "bar", "lines", "none")
 
+EVALUATOR = "evaluator"
+"""Name of the host that evaluations during training are played on."""
+
 MISSING = "???"
 """What Hydra leaves where a value must be given."""
 
 MAY_CHANGE_ON_RESUME = frozenset(
-    {"budget", "checkpoint", "cluster", "results_dir", "resume", "overwrite", "plan", "progress"}
+    {"budget", "checkpoint", "training_evaluation", "cluster", "results_dir", "resume", "overwrite", "plan", "progress"}
 )
 """Settings that say how long, where and how visibly a run goes on, not what it computes."""
 
@@ -50,6 +59,8 @@ class BudgetConfig:
     """Emulator frames of all actors together; None: no such limit."""
     minutes: float | None
     """Wall-clock minutes, pauses between resumes not counted; None: no such limit."""
+    score: float | None
+    """Mean score of one evaluation during training; None: no such limit."""
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
@@ -60,6 +71,25 @@ class BudgetConfig:
             found.append(f"frames={self.frames} must be at least 1, or null")
         if self.minutes is not None and self.minutes <= 0:
             found.append(f"minutes={self.minutes} must be positive, or null")
+        return found
+
+
+@dataclass(frozen=True)
+class TrainingEvaluationConfig:
+    """Evaluations beside the training, under the run's protocol, on a host of their own."""
+
+    every_frames: int | None
+    """Emulator frames of all actors from the start of one to the start of the next; None: there are none."""
+    num_episodes: int
+    """Games of each."""
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = []
+        if self.every_frames is not None and self.every_frames < 1:
+            found.append(f"every_frames={self.every_frames} must be at least 1, or null for none")
+        if self.num_episodes < 1:
+            found.append(f"num_episodes={self.num_episodes} must be at least 1")
         return found
 
 
@@ -108,15 +138,21 @@ class RunConfig:
     """"auto" (a bar on a terminal, else lines), "bar", "lines" or "none"."""
     budget: BudgetConfig
     checkpoint: CheckpointConfig
-    algorithm: QLearningConfig
+    training_evaluation: TrainingEvaluationConfig
+    algorithm: AlgorithmConfig
     network: NetworkConfig
     optimizer: OptimizerConfig
     environment: EnvironmentConfig
-    replay: ReplayConfig
+    replay: ReplayConfig | None
+    """None: an algorithm that learns from each step once."""
     param_server: ParamServerConfig
     topology: TopologyConfig
     cluster: ClusterConfig
     evaluation: EvaluationConfig
+
+    def num_frames(self, num_steps: int) -> int:
+        """Emulator frames of so many agent steps; with a random frame skip, the number to be expected."""
+        return round(num_steps * self.environment.mean_frame_skip)
 
     def mistakes(self) -> list[str]:
         """Everything that is out of range or cannot go together, one line each, beginning with the setting's name.
@@ -153,17 +189,73 @@ class RunConfig:
         return found
 
     def _impossible_combinations(self, sound: set[str]) -> list[str]:
-        found = []
-        if {"topology", "param_server", "cluster"} <= sound:
-            found += _too_few_hosts(self.topology, self.param_server, self.cluster)
-        if {"topology", "replay", "environment", "algorithm"} <= sound:
-            lanes, environment, n_step = self.topology.num_lanes, self.environment, self.algorithm.n_step
-            writers = num_writers(self.topology)
-            too_small = fit_mistakes(self.replay, writers, lanes, environment.frame_shape, environment.stack, n_step)
-            found += [f"replay.{line}" for line in too_small]
+        found = self._unfit_for_algorithm()
+        if self.budget.score is not None and self.training_evaluation.every_frames is None:
+            found.append(
+                f"budget.score={self.budget.score} needs training_evaluation.every_frames: without it nobody plays "
+                "before the end"
+            )
+        can_be_started = not systems.mistakes(self.topology, self.algorithm)
+        if can_be_started and {"topology", "algorithm", "param_server", "cluster"} <= sound:
+            found += self._too_few_hosts()
+        if {"topology", "environment", "algorithm"} <= sound and self.replay is not None:
+            found += self._too_small_replay(self.replay)
         if {"environment", "evaluation"} <= sound:
             found += _other_network_in_evaluation(self.environment, self.evaluation.environment)
         return found
+
+    def _unfit_for_algorithm(self) -> list[str]:
+        found = systems.mistakes(self.topology, self.algorithm)
+        kind = self.algorithm.kind
+        wanted = {Q_LEARNING: Q_NETWORK, ACTOR_CRITIC: ACTOR_CRITIC_NETWORK}[kind]
+        if self.network.kind != wanted:
+            found.append(f"network.kind={self.network.kind} must be {wanted} with algorithm.kind={kind}")
+        if isinstance(self.algorithm, ActorCriticConfig):
+            if self.replay is not None:
+                found.append(
+                    f"replay must be null with algorithm.kind={kind}, which learns from each step once: replay=none"
+                )
+            found += [
+                f"param_server.{name}={getattr(self.param_server, name)} must be 1 with algorithm.kind={kind}"
+                for name in ("actor_pull_every_steps", "learner_pull_every_updates", "push_every_updates")
+                if getattr(self.param_server, name) != 1
+            ]
+        else:
+            if self.replay is None:
+                found.append(f"replay is missing: algorithm.kind={kind} needs one, e.g. replay=uniform")
+            if self.param_server.target_period_updates is None:
+                found.append(
+                    f"param_server.target_period_updates=null must be a number with algorithm.kind={kind}, which "
+                    "learns from a target network"
+                )
+            if self.environment.min_frame_skip != self.environment.frame_skip:
+                found.append(
+                    f"environment.min_frame_skip={self.environment.min_frame_skip} must equal environment.frame_skip="
+                    f"{self.environment.frame_skip} with algorithm.kind={kind}, whose replay takes all lanes together"
+                )
+        if isinstance(self.topology, WorkersConfig) and self.topology.sync and self.param_server.overlap:
+            found.append(
+                "param_server.overlap=true must be false with topology.sync=true: a worker waits for its quorum"
+            )
+        return found
+
+    def _too_few_hosts(self) -> list[str]:
+        wanted = systems.demands(self.topology, self.algorithm, self.param_server.num_shards, RoleNeeds(0, 0, 0, 0, 0))
+        alone = [demand.role for demand in wanted if demand.beside is None]
+        if self.training_evaluation.every_frames is not None:
+            alone.append(EVALUATOR)
+        if self.cluster.num_hosts is not None and self.cluster.num_hosts < len(alone):
+            own = f"{listed(alone)} have hosts of their own"
+            return [f"cluster.num_hosts={self.cluster.num_hosts} must be at least {len(alone)}: {own}"]
+        return []
+
+    def _too_small_replay(self, replay: ReplayConfig) -> list[str]:
+        if replay.mistakes() or not isinstance(self.algorithm, QLearningConfig):
+            return []
+        lanes, environment, n_step = self.topology.num_lanes, self.environment, self.algorithm.n_step
+        writers = systems.num_writers(self.topology)
+        too_small = fit_mistakes(replay, writers, lanes, environment.frame_shape, environment.stack, n_step)
+        return [f"replay.{line}" for line in too_small]
 
 
 def differences(saved: RunConfig, now: RunConfig) -> list[str]:
@@ -189,15 +281,6 @@ def _settings(config: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield from _settings(value, f"{prefix}{field.name}.")
         else:
             yield f"{prefix}{field.name}", value
-
-
-def _too_few_hosts(topology: TopologyConfig, server: ParamServerConfig, cluster: ClusterConfig) -> list[str]:
-    wanted = demands(topology, server.num_shards, RoleNeeds(0, 0, 0, 0, 0))
-    alone = [demand.role for demand in wanted if demand.beside is None]
-    if cluster.num_hosts is not None and cluster.num_hosts < len(alone):
-        own = f"{listed(alone)} have hosts of their own"
-        return [f"cluster.num_hosts={cluster.num_hosts} must be at least {len(alone)}: {own}"]
-    return []
 
 
 def _other_network_in_evaluation(training: EnvironmentConfig, evaluation: EnvironmentConfig) -> list[str]:

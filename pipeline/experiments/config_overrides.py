@@ -12,7 +12,7 @@ import copy
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import hydra
 from hydra._internal.utils import get_args_parser  # the words that Hydra itself takes from the command line
@@ -24,11 +24,14 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 import pipeline
+from pipeline.cluster.config import ClusterConfig
 from pipeline.errors import ConfigError
 from pipeline.experiments import config_tree
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_tree import Tree
 from pipeline.experiments.config_words import no_such
+
+T = TypeVar("T")
 
 CONFIG_NAME = "config"
 HYDRA_VERSION_BASE = "1.3"
@@ -54,6 +57,25 @@ def compose(overrides: Sequence[str] = ()) -> RunConfig:
     if found := check_overrides(overrides):
         raise ConfigError(found)
     return config_tree.build(_resolved(_compose(tuple(overrides))))
+
+
+def compose_onto(saved: Tree, overrides: Sequence[str], groups: Sequence[str]) -> RunConfig:
+    """A run's saved settings with options and settings of some of its `groups` as in `overrides`, e.g.
+    `["evaluation=sticky", "evaluation.num_episodes=10"]`.
+
+    Raises ConfigError with all mistakes of all overrides, those of groups that may not be changed included.
+    """
+    tree, found = _changed(saved, overrides, groups)
+    return _without(found, lambda: config_tree.build(_resolved(tree)))
+
+
+def compose_cluster(overrides: Sequence[str]) -> ClusterConfig:
+    """A cluster by itself, e.g. `["cluster=processes", "cluster.num_hosts=4"]`, whatever a run would ask of it.
+
+    Raises ConfigError with all mistakes of all overrides.
+    """
+    tree, found = _changed(_compose(("~experiment",)), overrides, ("cluster",))
+    return _without(found, lambda: config_tree.build_cluster(_resolved(tree)["cluster"]))
 
 
 def from_hydra(config: DictConfig) -> RunConfig:
@@ -86,6 +108,38 @@ def check_overrides(overrides: Sequence[str], *, multirun: bool = False) -> list
     for case in _cases(parsed):
         found += _check_case(case, compose_once)
     return list(dict.fromkeys(found))
+
+
+def _changed(saved: Tree, overrides: Sequence[str], groups: Sequence[str]) -> tuple[Tree, list[str]]:
+    """`saved` with those of `overrides` that are right by themselves, and the mistakes of the others."""
+    parsed, found = _parse(overrides, multirun=False)
+    words = []
+    for (word,) in parsed:
+        if word.key_or_group.partition(".")[0] in groups:
+            words.append(word)
+        else:
+            found.append(f"{_text(word)}: only settings of {' and '.join(groups)} can be changed here")
+    options = [word for word in words if _options(word.key_or_group)]
+    found += [mistake for word in options if (mistake := _wrong_choice(word)) is not None]
+    sound = [word for word in options if _wrong_choice(word) is None]
+    # Without an experiment: what it says of these groups is in the saved settings, if it is of this run at all.
+    composed = _compose(("~experiment", *(_text(word) for word in sound)))
+    tree = {**saved, **{word.key_or_group: composed[word.key_or_group] for word in sound}}
+    settings = [word for word in words if word not in options]
+    mistakes = {_text(word): _wrong_setting(word, tree) for word in settings}
+    found += [mistake for mistake in mistakes.values() if mistake is not None]
+    return _with(tree, [word for word in settings if mistakes[_text(word)] is None]), found
+
+
+def _without(mistakes: Sequence[str], build: Callable[[], T]) -> T:
+    """What is built, if there are no mistakes before or in it. Raises ConfigError with all of them."""
+    try:
+        built = build()
+    except ConfigError as error:
+        raise ConfigError([*mistakes, *error.mistakes]) from error
+    if mistakes:
+        raise ConfigError(mistakes)
+    return built
 
 
 def _parse(overrides: Sequence[str], *, multirun: bool) -> tuple[list[list[Override]], list[str]]:

@@ -9,24 +9,50 @@ import functools
 import math
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from omegaconf import OmegaConf
 
+from pipeline.algorithms.config import (
+    ACTOR_CRITIC,
+    Q_LEARNING,
+    ActorCriticConfig,
+    AlgorithmConfig,
+    QLearningConfig,
+)
 from pipeline.cluster.config import CLUSTER_KINDS, ClusterConfig
 from pipeline.errors import ConfigError
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_words import listed, nearest, no_such
+from pipeline.networks.config import (
+    ACTOR_CRITIC_NETWORK,
+    Q_NETWORK,
+    ActorCriticNetworkConfig,
+    NetworkConfig,
+    QNetworkConfig,
+)
 from pipeline.optimizers import AdaGradConfig, AdamConfig, OptimizerConfig, RMSPropConfig
-from pipeline.topologies.config import BUNDLED, GLOBAL, SINGLE, BundledConfig, GlobalConfig, TopologyConfig
+from pipeline.schedules import Changes
+from pipeline.topologies.config import (
+    BUNDLED,
+    GLOBAL,
+    SINGLE,
+    WORKERS,
+    BundledConfig,
+    GlobalConfig,
+    TopologyConfig,
+    WorkersConfig,
+)
 
 Tree = Mapping[str, Any]
 
 VARIANTS: Mapping[type, Mapping[str, type]] = {
+    AlgorithmConfig: {Q_LEARNING: QLearningConfig, ACTOR_CRITIC: ActorCriticConfig},
+    NetworkConfig: {Q_NETWORK: QNetworkConfig, ACTOR_CRITIC_NETWORK: ActorCriticNetworkConfig},
     OptimizerConfig: {"adagrad": AdaGradConfig, "rmsprop": RMSPropConfig, "adam": AdamConfig},
     ClusterConfig: CLUSTER_KINDS,
-    TopologyConfig: {SINGLE: BundledConfig, BUNDLED: BundledConfig, GLOBAL: GlobalConfig},
+    TopologyConfig: {SINGLE: BundledConfig, BUNDLED: BundledConfig, GLOBAL: GlobalConfig, WORKERS: WorkersConfig},
 }
 """Groups whose class depends on their `kind`."""
 
@@ -45,6 +71,17 @@ def build(tree: Tree) -> RunConfig:
     return typing.cast(RunConfig, config)
 
 
+def build_cluster(tree: Tree) -> ClusterConfig:
+    """The cluster that the group `tree` describes by itself. Raises ConfigError as `build` does."""
+    found: list[str] = []
+    cluster = _build(ClusterConfig, tree, "cluster.", found)
+    if cluster is not None:
+        found = [f"cluster.{line}" for line in cluster.mistakes()]
+    if found:
+        raise ConfigError(found)
+    return typing.cast(ClusterConfig, cluster)
+
+
 def to_yaml(config: RunConfig) -> str:
     """The whole configuration, as `config.yaml` of a run folder holds it."""
     return OmegaConf.to_yaml(OmegaConf.create(dataclasses.asdict(config)))
@@ -52,13 +89,18 @@ def to_yaml(config: RunConfig) -> str:
 
 def from_yaml(text: str) -> RunConfig:
     """The configuration that `to_yaml` wrote. Raises ConfigError as `build` does."""
+    return build(tree_from_yaml(text))
+
+
+def tree_from_yaml(text: str) -> Tree:
+    """The settings that `to_yaml` wrote, whatever they are. Raises ConfigError if the text holds none."""
     try:
         tree = OmegaConf.to_container(OmegaConf.create(text))
     except Exception as error:  # OmegaConf lets every error of its YAML reader through
         raise ConfigError([f"the file cannot be read: {' '.join(str(error).split())}"]) from error
     if not isinstance(tree, dict):
         raise ConfigError(["the file holds no settings"])
-    return build(typing.cast(Tree, tree))
+    return typing.cast(Tree, tree)
 
 
 def setting_names(tree: Tree) -> list[str]:
@@ -92,7 +134,7 @@ def wrong_type(name: str, value: Any, tree: Tree) -> str | None:
     declared: Any = RunConfig
     node: Any = tree
     for part in name.split("."):
-        declared = _hints(_class_of(declared, node))[part]
+        declared = _hints(_class_of(_group_class(declared) or declared, node))[part]
         node = node.get(part, {})
     found: list[str] = []
     _convert(declared, value, name, found)
@@ -117,10 +159,11 @@ def _last_word(name: str) -> str:
 
 def _leaves(declared: type, tree: Any, prefix: str) -> Iterator[str]:
     for field, hint in _hints(_class_of(declared, tree)).items():
-        if dataclasses.is_dataclass(hint):
-            yield from _leaves(typing.cast(type, hint), tree.get(field, {}), f"{prefix}{field}.")
-        else:
+        group = _group_class(hint)
+        if group is None:
             yield f"{prefix}{field}"
+        elif tree.get(field, {}) is not None:
+            yield from _leaves(group, tree.get(field, {}), f"{prefix}{field}.")
 
 
 def _build(declared: type, tree: Any, prefix: str, found: list[str]) -> Any:
@@ -150,11 +193,11 @@ def _convert(declared: Any, value: Any, name: str, found: list[str]) -> Any:
     if value is _ABSENT:
         found.append(f"{name} is missing: a run needs it")
         return None
-    if dataclasses.is_dataclass(declared):
-        return _build(typing.cast(type, declared), value, f"{name}.", found)
     allowed = typing.get_args(declared) if isinstance(declared, types.UnionType) else (declared,)
     if value is None and types.NoneType in allowed:
         return None
+    if (group := _group_class(declared)) is not None:
+        return _build(group, value, f"{name}.", found)
     for kind in allowed:
         if (converted := _as_type(kind, value)) is not None:
             return converted
@@ -167,8 +210,9 @@ def _as_type(kind: type, value: Any) -> Any:
     """`value` as `kind` where nothing is lost by it, else None."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind == _TEXTS:
-        texts = [_as_type(str, item) for item in value] if isinstance(value, list | tuple) else [None]
-        return None if None in texts else tuple(texts)
+        return _as_tuple(value, lambda item: _as_type(str, item))
+    if kind == _CHANGES:
+        return _as_tuple(value, _as_change)
     if kind is float:
         return float(value) if is_number and math.isfinite(value) else None
     if kind is str and isinstance(value, int) and not isinstance(value, bool):
@@ -176,9 +220,23 @@ def _as_type(kind: type, value: Any) -> Any:
     return value if type(value) is kind else None
 
 
+def _as_tuple(value: Any, convert: Callable[[Any], Any]) -> Any:
+    items = [convert(item) for item in value] if isinstance(value, list | tuple) else [None]
+    return None if None in items else tuple(items)
+
+
+def _as_change(value: Any) -> Any:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return None
+    change = _as_type(int, value[0]), _as_type(float, value[1])
+    return None if None in change else change
+
+
 _ABSENT = object()
 
 _TEXTS: Any = tuple[str, ...]
+
+_CHANGES: Any = Changes
 
 _TYPE_WORDS = {
     bool: "true or false",
@@ -186,8 +244,15 @@ _TYPE_WORDS = {
     float: "a finite number",
     str: "text",
     _TEXTS: "a list of texts, like [a,b],",
+    _CHANGES: "a list of pairs, like [[1000,0.5],[2000,0.1]],",
     types.NoneType: "null",
 }
+
+
+def _group_class(hint: Any) -> type | None:
+    """The dataclass of a group of settings, one that may be null included; None for a single setting."""
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    return next((kind for kind in kinds if isinstance(kind, type) and dataclasses.is_dataclass(kind)), None)
 
 
 def _class_of(declared: type, tree: Any) -> type:

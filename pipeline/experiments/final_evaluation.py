@@ -1,58 +1,50 @@
-"""The evaluation at the end of a run: the last parameters, and the random player beside them, each as a Dask task.
+"""The evaluation at the end of a run: the last parameters, the best ones, and the random player beside them.
 
 Departure: Mnih et al. 2015 report the best of many evaluations during training. The best of noisy means is too high, so
-the last parameters count here.
-Not here: the games (`pipeline.evaluation`), the table made of the rows (`pipeline.results.table`).
+the last parameters count here, and the best ones by games that they were not chosen by.
+Not here: the games (`pipeline.evaluation`), the tasks that play them (`pipeline.experiments.evaluations`), the table
+made of the rows (`pipeline.results.table`).
 """
 
 import threading
 from pathlib import Path
 
-from pipeline.cluster.session import Session, Task
+from pipeline.cluster.session import Session
 from pipeline.errors import RoleFailedError
+from pipeline.evaluation import recordings
+from pipeline.experiments import checkpoint
 from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.config import RunConfig
+from pipeline.experiments.evaluations import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all
+from pipeline.experiments.run_folder import CHECKPOINTS, RECORDINGS
 from pipeline.results.load import load_run
-from pipeline.roles.evaluator import EvaluatorSpec, evaluate_params, evaluate_random
 from pipeline.rows import Row
-
-_TICK_SECONDS = 0.25
 
 
 def evaluate(
     session: Session, config: RunConfig, end: Checkpoint, interrupt: threading.Event, folder: Path
 ) -> list[Row]:
-    """Rows of all games; those of the random player only if the folder has none yet. Empty if interrupted.
+    """Rows of all games, which are recorded in the folder; the random player's only if it has none yet.
 
-    Raises RoleFailedError when a host is lost meanwhile: Dask would wait for its task for ever.
+    Empty if interrupted.
+    If evaluations during training left a best checkpoint, it is played as well, from seeds of its own.
+    Raises RoleFailedError when more hosts are lost meanwhile than `cluster.max_restarts` allows.
     """
-    # Those that compute with CUDA first: the parameters are played there.
-    devices = {address: report.device for address, report in session.hosts.items()}
-    hosts = sorted(session.present_hosts(), key=lambda address: (devices.get(address) != "cuda", address))
-    spec = EvaluatorSpec(
-        game=config.game,
-        seed=config.seed,
-        network=config.network,
-        evaluation=config.evaluation,
-        compute_threads=config.topology.compute_threads,
-        device="auto" if config.device == "cuda" else config.device,
-        precision=config.precision,
-        version=end.server.version,
-        total_frames=end.num_steps * config.environment.frame_skip,
-        wall_seconds=end.wall_seconds,
-    )
-    params = session.send(end.server.params, hosts[0])
-    tasks: list[Task] = [session.submit(evaluate_params, spec, params, host=hosts[0], name="evaluate")]
+    evaluations = [_of_params(config, end, CHECKPOINT)]
+    if checkpoint.any_in(folder / CHECKPOINTS / BEST):
+        evaluations.append(_of_params(config, checkpoint.load_newest(folder / CHECKPOINTS / BEST), BEST))
     if "random" not in set(load_run(folder).evaluations["agent"]):
-        tasks.append(session.submit(evaluate_random, spec, host=hosts[-1], name="evaluate-random"))
-    while not all(task.done() for task in tasks):
-        if interrupt.wait(_TICK_SECONDS):
-            session.client.cancel(tasks)
-            return []
-        if lost := {hosts[0], hosts[-1]} - session.present_hosts():
-            session.client.cancel(tasks)
-            raise RoleFailedError(
-                f"{', '.join(sorted(lost))} was lost during the final evaluation; training is saved, and resume=true "
-                "plays the evaluation again"
-            )
-    return [row for task in tasks for row in task.result()]
+        evaluations.append(Evaluation(evaluations[0].spec, load=None))
+    try:
+        played = dict(play_all(session, config.cluster, evaluations, interrupt))
+    except RoleFailedError as error:
+        raise RoleFailedError(f"{error}; training is saved, and resume=true plays the evaluation again") from error
+    if interrupt.is_set():
+        return []
+    for games in played.values():
+        recordings.save(folder / RECORDINGS, games)
+    return [game.row for index in sorted(played) for game in played[index]]
+
+
+def _of_params(config: RunConfig, played: Checkpoint, agent: str) -> Evaluation:
+    return Evaluation(evaluator_spec(config, played, agent), lambda: played.server.params)

@@ -3,17 +3,19 @@
 Not here: the placement rules (`pipeline.cluster.placement`).
 """
 
+import math
 from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from pipeline.algorithms.config import ActorCriticConfig
 from pipeline.cluster.config import THREADS
 from pipeline.cluster.offers import future_offers
 from pipeline.cluster.placement import Demand, Offer, Placement, place
 from pipeline.envs.rom import num_actions
 from pipeline.errors import PlacementError
-from pipeline.experiments.config import RunConfig
+from pipeline.experiments.config import EVALUATOR, RunConfig
 from pipeline.networks.network import Network, make_network
 from pipeline.replay.memory import memory_bytes
 from pipeline.topologies.needs import RoleNeeds
@@ -96,7 +98,10 @@ def make_plan(config: RunConfig, offers: list[Offer] | None = None) -> Plan:
     """
     topology, server = config.topology, config.param_server
     size = network_of(config).num_parameters
-    wanted = demands(topology, server.num_shards, _needs(config, size))
+    needs = _needs(config, size)
+    wanted = demands(topology, config.algorithm, server.num_shards, needs)
+    if config.training_evaluation.every_frames is not None:
+        wanted.append(Demand(EVALUATOR, topology.compute_threads, needs.actor_bytes + needs.host_bytes))
     num_hosts = config.cluster.num_hosts or sum(demand.beside is None for demand in wanted)
     if offers is None:
         offers = future_offers(config.cluster, num_hosts, topology.compute_threads)
@@ -107,13 +112,28 @@ def make_plan(config: RunConfig, offers: list[Offer] | None = None) -> Plan:
 
 def _needs(config: RunConfig, num_parameters: int) -> RoleNeeds:
     vector_bytes = num_parameters * _BYTES_PER_FLOAT
-    writers, lanes = num_writers(config.topology), config.topology.num_lanes
     return RoleNeeds(
-        replay_bytes=memory_bytes(config.replay, writers, lanes, config.environment.frame_shape),
-        learner_bytes=_LEARNER_VECTORS * vector_bytes,
+        replay_bytes=_replay_bytes(config),
+        learner_bytes=_LEARNER_VECTORS * vector_bytes + _rollout_bytes(config),
         actor_bytes=_ACTOR_VECTORS * vector_bytes,
         shard_bytes=_SHARD_VECTORS * vector_bytes // config.param_server.num_shards,
         host_bytes=0 if config.cluster.kind == THREADS else _PROCESS_BYTES,
         num_gpus=1 if config.device == "cuda" else 0,
         prefers_gpu=config.device == "auto",
     )
+
+
+def _replay_bytes(config: RunConfig) -> int:
+    if config.replay is None:
+        return 0
+    writers, lanes = num_writers(config.topology), config.topology.num_lanes
+    return memory_bytes(config.replay, writers, lanes, config.environment.frame_shape)
+
+
+def _rollout_bytes(config: RunConfig) -> int:
+    # Stacks that wait for their return, and once more those of one batch, side by side.
+    if not isinstance(config.algorithm, ActorCriticConfig):
+        return 0
+    stack_bytes = config.environment.stack * math.prod(config.environment.frame_shape)
+    num_waiting = config.topology.num_lanes * config.algorithm.t_max + config.algorithm.batch_size
+    return (num_waiting + config.algorithm.batch_size) * stack_bytes

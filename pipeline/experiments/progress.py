@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from pipeline.experiments.config import BudgetConfig
 from pipeline.roles.progress import RoleProgress
-from pipeline.rows import EpisodeRow, Row, UpdateRow
+from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, Row, UpdateRow
 
 _LINE_SECONDS = 10.0
 _RATE_SECONDS = 30.0
@@ -24,14 +24,15 @@ _RECENT_EPISODES = 100
 class RunProgress:
     """Fed with rows (from any thread) and counters; shows them. Use as a context manager."""
 
-    def __init__(self, console: Console, kind: str, budget: BudgetConfig, frame_skip: int) -> None:
+    def __init__(self, console: Console, kind: str, budget: BudgetConfig, frame_skip: float) -> None:
         """`kind`: "bar", "lines", "none", or "auto": a bar on a terminal, else lines."""
         self._console = console
         self._kind = ("bar" if console.is_terminal else "lines") if kind == "auto" else kind
         self._budget = budget
         self._frame_skip = frame_skip
         self._scores: deque[float] = deque(maxlen=_RECENT_EPISODES)
-        self._staleness = 0.0
+        self._learning = "staleness -"
+        """What the newest update row tells of the learning, beyond its speed."""
         self._samples: deque[tuple[float, int, int]] = deque()
         self._known_roles: set[str] = set()
         self._first: tuple[float, float] | None = None
@@ -61,7 +62,10 @@ class RunProgress:
             if isinstance(row, EpisodeRow):
                 self._scores.append(row.score)
             elif isinstance(row, UpdateRow):
-                self._staleness = row.mean_staleness
+                self._learning = f"staleness {row.mean_staleness:.1f} · epsilon {row.epsilon:.2f}"
+            elif isinstance(row, ActorCriticUpdateRow):
+                late = row.num_dropped_late / max(row.num_updates, 1)
+                self._learning = f"entropy {row.mean_entropy:.2f} · late {late:.0%}"
 
     def show(self, roles: Mapping[str, RoleProgress]) -> None:
         """Show where the run is."""
@@ -72,14 +76,13 @@ class RunProgress:
             self._first = None
         num_steps = sum(role.num_steps for role in roles.values())
         version = max((role.version for role in roles.values()), default=0)
-        epsilon = max((role.epsilon for role in roles.values()), default=1.0)
         wall_seconds = max((role.wall_seconds for role in roles.values()), default=0.0)
         now = time.monotonic()
         self._samples.append((now, num_steps, version))
         while now - self._samples[0][0] > _RATE_SECONDS:
             self._samples.popleft()
         share = self._share(num_steps * self._frame_skip, wall_seconds)
-        text = self._text(num_steps, version, epsilon, share)
+        text = self._text(num_steps, share)
         self._bar.update(self._task, completed=share, text=text)
         if self._kind == "lines" and now - self._line_at >= _LINE_SECONDS:
             self._line_at = now
@@ -89,7 +92,7 @@ class RunProgress:
         """A sentence for the user, above the bar."""
         self._bar.console.print(text, highlight=False, soft_wrap=True)
 
-    def _share(self, num_frames: int, wall_seconds: float) -> float:
+    def _share(self, num_frames: float, wall_seconds: float) -> float:
         shares = [0.0]
         if self._budget.frames is not None:
             shares.append(num_frames / self._budget.frames)
@@ -97,16 +100,15 @@ class RunProgress:
             shares.append(wall_seconds / 60 / self._budget.minutes)
         return min(max(shares), 1.0)
 
-    def _text(self, num_steps: int, version: int, epsilon: float, share: float) -> str:
-        (start, first_steps, first_version), (end, _, _) = self._samples[0], self._samples[-1]
+    def _text(self, num_steps: int, share: float) -> str:
+        (start, first_steps, first_version), (end, _, version) = self._samples[0], self._samples[-1]
         seconds = max(end - start, 1e-9)
         score = f"{sum(self._scores) / len(self._scores):.1f}" if self._scores else "-"
         parts = [
-            f"{num_steps * self._frame_skip:,} frames",
+            f"{num_steps * self._frame_skip:,.0f} frames",
             f"{(num_steps - first_steps) / seconds:,.0f} steps/s",
             f"{(version - first_version) / seconds:,.0f} updates/s",
-            f"staleness {self._staleness:.1f}",
-            f"epsilon {epsilon:.2f}",
+            self._learning,
             f"score {score}",
             f"ETA {self._eta(share)}",
         ]

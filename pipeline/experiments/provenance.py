@@ -1,6 +1,7 @@
 """What `run.json` says: which code, on which hosts, computed what, when, and why it ended."""
 
 import datetime
+import functools
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -57,8 +58,12 @@ def end(run: dict[str, Any], reason: str, wall_seconds: float, total_frames: int
     }
 
 
+@functools.cache
 def commit() -> str | None:
-    """The git commit of the code that runs, "+" behind it if files differ from it; None outside a checkout."""
+    """The git commit of the code that runs, "+" behind it if files differ from it; None outside a checkout.
+
+    As it was when first asked: what has been imported does not change any more.
+    """
     folder = Path(__file__).parent
     try:
         head = _git(folder, "rev-parse", "HEAD")

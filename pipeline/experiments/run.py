@@ -1,18 +1,16 @@
 """One run from start to end: plan, cluster, fleet, budget, checkpoints, final evaluation, table.
 
-    compose -> plan -> run folder -> shards and bundles -> watch until the budget, Ctrl-C or an error
+    compose -> plan -> run folder -> shards and roles -> watch until the budget, a score, Ctrl-C or an error
             -> last checkpoint -> final evaluation -> run.json -> table
 
 Not here: who is started (`pipeline.topologies`), how the command line becomes a config (`pipeline.train`).
 """
 
-import signal
+import statistics
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from types import FrameType
 from typing import NamedTuple
 
 from rich.console import Console
@@ -20,31 +18,31 @@ from rich.console import Console
 from pipeline import seeding
 from pipeline.cluster.config import ASKED
 from pipeline.cluster.coordinator import Coordinator
-from pipeline.cluster.placement import Demand
 from pipeline.cluster.session import Session, open_session
 from pipeline.cluster.start import submission
 from pipeline.errors import PipelineError, PlacementError, RemoteLostError, RoleFailedError
+from pipeline.evaluation import start_states
 from pipeline.experiments import checkpoint, final_evaluation, provenance
 from pipeline.experiments.checkpoint import Checkpoint
-from pipeline.experiments.config import RunConfig
+from pipeline.experiments.config import EVALUATOR, RunConfig
+from pipeline.experiments.interrupts import interruptible
 from pipeline.experiments.plan import Plan, make_plan, network_of
 from pipeline.experiments.progress import RunProgress
 from pipeline.experiments.run_folder import RunFolder, check_folder, open_folder
+from pipeline.experiments.specs import fleet_spec
+from pipeline.experiments.training_evaluation import TrainingEvaluation
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run
 from pipeline.results.table import as_rich, game_table
-from pipeline.roles.actor import ActorPlace
 from pipeline.roles.progress import RoleProgress
-from pipeline.roles.spec import RoleSpec
 from pipeline.rows import Row
-from pipeline.topologies.fleet import Fleet, FleetSpec
-from pipeline.topologies.systems import num_actors, system
+from pipeline.topologies.fleet import Fleet
 
+BUDGET, SCORE, INTERRUPTED = "budget", "score", "interrupted"
+_LIMITS = {BUDGET: "budget.frames or budget.minutes", SCORE: "budget.score"}
 _TICK_SECONDS = 0.25
 _LEAVE_SECONDS = 60.0
 """How long roles may take to finish their step and leave."""
-
-BUDGET, INTERRUPTED = "budget", "interrupted"
 
 
 class RunResult(NamedTuple):
@@ -53,12 +51,13 @@ class RunResult(NamedTuple):
     folder: Path | None
     """None when only the plan was asked for."""
     end_reason: str
-    """"budget", "interrupted" or "plan"."""
+    """"budget", "score", "interrupted" or "plan"."""
 
 
 def train(config: RunConfig, console: Console | None = None) -> RunResult:
     """Carry out one run. Raises a PipelineError with one clear message for everything that can be foreseen."""
     console = console or Console()
+    start_states.load_for(config.evaluation, config.game)  # raises if they are missing or do not fit
     if config.cluster.kind not in ASKED:
         plan = make_plan(config)
         if config.plan:
@@ -75,43 +74,9 @@ def train(config: RunConfig, console: Console | None = None) -> RunResult:
         console.print(plan.render(config))
         if config.plan:
             return RunResult(None, "plan")
-        return _Run(config, session, plan, open_folder(config), console).carry_out()
-
-
-def fleet_spec(config: RunConfig, demands: tuple[Demand, ...], generation: int) -> FleetSpec:
-    """What the run's topology is asked to start, as one generation of the parameter server."""
-    players = num_actors(config.topology)
-    max_steps = None
-    if players == 1 and config.budget.frames is not None:
-        max_steps = -(-config.budget.frames // config.environment.frame_skip)
-    pattern = RoleSpec(
-        place=ActorPlace("", 0, players, 0, 0.0),
-        attempt=0,
-        seed=config.seed,
-        game=config.game,
-        num_lanes=config.topology.num_lanes,
-        compute_threads=config.topology.compute_threads,
-        device=config.device,
-        precision=config.precision,
-        generation=generation,
-        max_steps=max_steps,
-        algorithm=config.algorithm,
-        network=config.network,
-        environment=config.environment,
-        replay=config.replay,
-        param_server=config.param_server,
-        traffic=None,
-    )
-    roles, replays, role = system(config.topology, pattern)
-    return FleetSpec(
-        roles,
-        replays,
-        role,
-        config.optimizer,
-        demands,
-        config.cluster.lease_seconds,
-        config.cluster.max_restarts,
-    )
+        folder = open_folder(config)
+        with folder.hold():
+            return _Run(config, session, plan, folder, console).carry_out()
 
 
 class _Run:
@@ -123,18 +88,22 @@ class _Run:
         self._plan = plan
         self._folder = folder
         self._console = console
-        self._frame_skip = config.environment.frame_skip
-        self._progress = RunProgress(console, config.progress, config.budget, self._frame_skip)
+        self._progress = RunProgress(console, config.progress, config.budget, config.environment.mean_frame_skip)
         self._interrupt = threading.Event()
         self._saved_at = time.monotonic()
+        every_frames = config.training_evaluation.every_frames
+        self._evaluation: TrainingEvaluation | None = None
+        if every_frames is not None:
+            host = plan.placement[EVALUATOR].address
+            self._evaluation = TrainingEvaluation(session, config, every_frames, host, folder.path)
 
     def carry_out(self) -> RunResult:
         """Train, evaluate, print the table."""
         run, start = self._folder.read_run(), self._start()
-        if run.get("end_reason") == BUDGET and self._budget_spent(start.progress):
-            self._console.print("this run has spent its budget: raise budget.frames or budget.minutes to go on")
+        if (reason := run.get("end_reason")) in (BUDGET, SCORE) and self._reached(reason, start):
+            self._console.print(f"this run has reached its {reason}: raise {_LIMITS[reason]} to go on")
             self._print_table()
-            return RunResult(self._folder.path, BUDGET)
+            return RunResult(self._folder.path, reason)
         run = provenance.begin(run, self._config, self._session.hosts, self._plan.placement)
         self._folder.write_run(run)
         self._console.print(f"dashboard {self._session.dashboard_url}", highlight=False)
@@ -143,12 +112,12 @@ class _Run:
         except PipelineError as error:
             self._folder.write_run(run | {"end_reason": f"error: {error}"})
             raise
-        self._folder.write_run(provenance.end(run, reason, end.wall_seconds, end.num_steps * self._frame_skip))
+        self._folder.write_run(provenance.end(run, reason, end.wall_seconds, self._config.num_frames(end.num_steps)))
         self._print_table()
         return RunResult(self._folder.path, reason)
 
     def _train_and_evaluate(self, start: Checkpoint) -> tuple[Checkpoint, str]:
-        with self._interruptible(), ExitStack() as stack:
+        with interruptible(self._interrupt), ExitStack() as stack:
             stack.callback(self._folder.close)
             coordinator = stack.enter_context(Coordinator(self._session.client, self._session.run_id, self._write))
             with self._progress:
@@ -161,8 +130,9 @@ class _Run:
             start = checkpoint.load_newest(self._folder.checkpoints)
             discarded = self._folder.discard_rows_after(start.wall_seconds)
             self._console.print(
-                f"resumed at update {start.server.version:,}, {start.num_steps * self._frame_skip:,} frames; the "
-                f"replay is filled anew before learning goes on; {discarded} newer rows set aside in discarded/"
+                f"resumed at update {start.server.version:,}, {self._config.num_frames(start.num_steps):,} frames; "
+                + ("" if self._config.replay is None else "the replay is filled anew before learning goes on; ")
+                + f"{discarded} newer rows set aside in discarded/"
             )
             return start
         params = network_of(self._config).initial_parameters(seeding.stream(self._config.seed, "parameters"))
@@ -181,6 +151,8 @@ class _Run:
                 fleet.start(start.server, start.progress)
                 reason = self._watch(fleet, coordinator, generation)
                 coordinator.stop_roles()
+                if self._evaluation is not None:
+                    self._evaluation.cancel()
                 last = fleet.collect(_LEAVE_SECONDS)
                 coordinator.finish(_LEAVE_SECONDS)
                 return self._save(fleet, last, generation), reason
@@ -203,6 +175,8 @@ class _Run:
             self._progress.show(roles)
             if self._budget_spent(roles) or fleet.finished():
                 return BUDGET
+            if self._evaluation is not None and self._score_reached(self._evaluation, fleet, coordinator, generation):
+                return SCORE
             if time.monotonic() - self._saved_at > self._config.checkpoint.every_minutes * 60:
                 self._save(fleet, roles, generation)
         return INTERRUPTED
@@ -210,12 +184,16 @@ class _Run:
     def _recover(self, fleet: Fleet, coordinator: Coordinator, why: str) -> Checkpoint:
         # Bundles of the old generation leave first, so that none of their rows comes after the rows are trimmed.
         coordinator.stop_roles()
+        if self._evaluation is not None:
+            self._evaluation.cancel()
         fleet.abandon(_LEAVE_SECONDS)
         coordinator.finish(_LEAVE_SECONDS)
         start = checkpoint.load_newest(self._folder.checkpoints)
         self._folder.close()
         discarded = self._folder.discard_rows_after(start.wall_seconds)
         self._plan = self._plan_again()
+        if self._evaluation is not None:
+            self._evaluation.host = self._plan.placement[EVALUATOR].address
         self._progress.say(
             f"{why}; all roles go back to the checkpoint of update {start.server.version:,}, "
             f"{discarded} newer rows set aside in discarded/"
@@ -233,9 +211,31 @@ class _Run:
                 if time.monotonic() > end or self._interrupt.wait(_TICK_SECONDS):
                     raise
 
+    def _reached(self, reason: str, start: Checkpoint) -> bool:
+        if reason == BUDGET:
+            return self._budget_spent(start.progress)
+        goal, best = self._config.budget.score, None if self._evaluation is None else self._evaluation.best_mean
+        return goal is not None and best is not None and best >= goal
+
+    def _score_reached(
+        self, evaluation: TrainingEvaluation, fleet: Fleet, coordinator: Coordinator, generation: int
+    ) -> bool:
+        roles = coordinator.progress()
+        rows, sentence = evaluation.check(
+            self._config.num_frames(sum(role.num_steps for role in roles.values())),
+            lambda: Checkpoint(fleet.snapshot(), roles, generation),
+            fleet.free_hosts(),
+        )
+        fleet.set_aside(EVALUATOR, evaluation.host)
+        if sentence:
+            self._progress.say(sentence)
+        coordinator.write(rows)
+        goal = self._config.budget.score
+        return goal is not None and bool(rows) and statistics.fmean(row.score for row in rows) >= goal
+
     def _budget_spent(self, roles: dict[str, RoleProgress]) -> bool:
         budget = self._config.budget
-        frames = sum(role.num_steps for role in roles.values()) * self._frame_skip
+        frames = self._config.num_frames(sum(role.num_steps for role in roles.values()))
         minutes = max((role.wall_seconds for role in roles.values()), default=0.0) / 60
         return (budget.frames is not None and frames >= budget.frames) or (
             budget.minutes is not None and minutes >= budget.minutes
@@ -266,22 +266,3 @@ class _Run:
         title = f"{config.game}, {config.experiment}, seed {config.seed}"
         self._console.print(as_rich(game_table(loaded, config.game), title))
         self._console.print(f"results in {self._folder.path}", highlight=False, soft_wrap=True)
-
-    @contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        # Only the main thread may handle signals; a run started from another thread is stopped by its owner.
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def on_interrupt(_signal: int, _frame: FrameType | None) -> None:
-            if self._interrupt.is_set():
-                raise KeyboardInterrupt
-            self._interrupt.set()
-
-        before = {which: signal.signal(which, on_interrupt) for which in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for which, handler in before.items():
-                signal.signal(which, handler)

@@ -1,7 +1,8 @@
 """The folder of one run: refused when taken, written as rows come, trimmed back to the checkpoint of a resume.
 
     results/runs/<experiment>/<game>/<seed>/
-        config.yaml  run.json  episodes.csv  updates.csv  evaluations.csv  checkpoints/  discarded/
+        config.yaml  run.json  episodes.csv  updates.csv  evaluations.csv  checkpoints/  recordings/
+        discarded/
 
 Only the coordinator writes here; hosts need no shared disk. `run.json` gets its `end_reason` last: a folder without one
 is of a run that goes on, or that was killed.
@@ -15,20 +16,34 @@ import json
 import os
 import shutil
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import RunFolderError
-from pipeline.experiments import checkpoint
+from pipeline.algorithms.config import ActorCriticConfig
+from pipeline.errors import ConfigError, RunFolderError
+from pipeline.experiments import checkpoint, run_lock
 from pipeline.experiments.config import RunConfig, differences
 from pipeline.experiments.config_tree import from_yaml, to_yaml
-from pipeline.rows import ROW_FILES, EvaluationRow, Row
+from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
 
-_CONFIG, _RUN = "config.yaml", "run.json"
+CHECKPOINTS = "checkpoints"
+"""Name of the folder of checkpoints inside a run folder."""
+
+RECORDINGS = "recordings"
+"""Name of the folder of recorded evaluation games inside a run folder."""
+
+DISCARDED = "discarded"
+"""Name of the folder of rows that were lost or replaced, inside a run folder."""
+
+CONFIG = "config.yaml"
+"""Name of the file of a run's settings inside its folder."""
+
+_RUN = "run.json"
 
 
 class RunFolder:
-    """Made by `open_folder`. `write` is for one thread at a time."""
+    """Made by `open_folder`. `write` is for one thread at a time, in a process that holds `run_lock`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -37,7 +52,11 @@ class RunFolder:
     @property
     def checkpoints(self) -> Path:
         """Where the checkpoints are."""
-        return self.path / "checkpoints"
+        return self.path / CHECKPOINTS
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Refuse every other writer meanwhile. Raises RunFolderError if there is one."""
+        return run_lock.hold(self.path / CONFIG)
 
     def write(self, rows: Sequence[Row]) -> None:
         """Append rows to their files and hand them to the operating system, so that a killed run still has them."""
@@ -49,9 +68,9 @@ class RunFolder:
         for file in touched:
             file.flush()
 
-    def write_headers(self) -> None:
+    def write_headers(self, config: RunConfig) -> None:
         """Make the files that are not there yet, so that no rows and no file are told apart."""
-        for row_type in ROW_FILES:
+        for row_type in _row_types(config):
             self._file(row_type)
         self.close()
 
@@ -73,9 +92,9 @@ class RunFolder:
         a kill cut short go the same way. Evaluations score parameters of the past, and stay.
         """
         num_discarded = 0
-        for row_type, name in ROW_FILES.items():
+        for name in dict.fromkeys(ROW_FILES.values()):
             path = self.path / name
-            if row_type is EvaluationRow or not path.exists():
+            if name == ROW_FILES[EvaluationRow] or not path.exists():
                 continue
             header, *lines = path.read_text().splitlines(keepends=True)
             kept: list[str] = []
@@ -83,8 +102,8 @@ class RunFolder:
             for line in lines:
                 (kept if _is_before(line, header, wall_seconds) else discarded).append(line)
             if discarded:
-                (self.path / "discarded").mkdir(exist_ok=True)
-                with (self.path / "discarded" / name).open("a") as file:
+                (self.path / DISCARDED).mkdir(exist_ok=True)
+                with (self.path / DISCARDED / name).open("a") as file:
                     file.writelines(discarded)
                 temporary = path.with_name(f".{name}")
                 temporary.write_text(header + "".join(kept))
@@ -115,10 +134,23 @@ def folder_path(config: RunConfig) -> Path:
     return Path(config.results_dir) / config.experiment / config.game / str(config.seed)
 
 
+def read_config(path: Path) -> RunConfig:
+    """The config of the run whose folder is `path`.
+
+    Raises RunFolderError if there is none, or it is of another version of pipeline.
+    """
+    try:
+        return from_yaml((path / CONFIG).read_text())
+    except (OSError, ConfigError) as error:
+        raise RunFolderError(f"{path / CONFIG} cannot be read: {error}") from error
+
+
 def check_folder(config: RunConfig) -> None:
     """Raise RunFolderError when the run's folder is taken, or not fit to be resumed. Changes nothing."""
     path = folder_path(config)
-    exists = (path / _CONFIG).exists()
+    exists = (path / CONFIG).exists()
+    if exists and (config.resume or config.overwrite):
+        run_lock.check_free(path / CONFIG)
     if exists and not config.resume and not config.overwrite:
         raise RunFolderError(
             f"{path} holds a run already. Go on with it: resume=true. Delete it and start anew: overwrite=true. "
@@ -132,7 +164,7 @@ def open_folder(config: RunConfig) -> RunFolder:
     """The run's folder, new, emptied or to be resumed, as the config says. Raises what `check_folder` raises."""
     check_folder(config)
     path = folder_path(config)
-    exists = (path / _CONFIG).exists()
+    exists = (path / CONFIG).exists()
     if exists and config.overwrite:
         shutil.rmtree(path)
     path.mkdir(parents=True, exist_ok=True)
@@ -140,26 +172,33 @@ def open_folder(config: RunConfig) -> RunFolder:
     if config.resume and exists and not checkpoint.any_in(folder.checkpoints):
         # Killed before its first checkpoint: nothing to go on from, so it begins again, and its rows are set aside.
         folder.discard_rows_after(-1.0)
-    (path / _CONFIG).write_text(to_yaml(config))
-    folder.write_headers()
+    (path / CONFIG).write_text(to_yaml(config))
+    folder.write_headers(config)
     return folder
 
 
 def _check_same_run(path: Path, config: RunConfig) -> None:
-    changed = differences(from_yaml((path / _CONFIG).read_text()), config)
+    changed = differences(from_yaml((path / CONFIG).read_text()), config)
     if changed:
         raise RunFolderError(
             f"{path} cannot be resumed with other settings:\n  "
             + "\n  ".join(changed)
             + "\nGive the same settings again, or start another run (another seed or results_dir)"
         )
-    for row_type, name in ROW_FILES.items():
+    for row_type in _row_types(config):
+        name = ROW_FILES[row_type]
         header = (path / name).read_text().partition("\n")[0] if (path / name).exists() else ""
         if header and header.split(",") != [field.name for field in dataclasses.fields(row_type)]:
             raise RunFolderError(
                 f"{path / name} has the columns of another version of pipeline: go on with that version, or start "
                 "another run (another seed or results_dir)"
             )
+
+
+def _row_types(config: RunConfig) -> tuple[type[Row], ...]:
+    """What a run writes: one kind of update, its algorithm's."""
+    update = ActorCriticUpdateRow if isinstance(config.algorithm, ActorCriticConfig) else UpdateRow
+    return EpisodeRow, update, EvaluationRow
 
 
 def _is_before(line: str, header: str, wall_seconds: float) -> bool:

@@ -1,18 +1,39 @@
-"""Settings of a network."""
+"""Settings of a network: its convolutions, and the heads that value actions or choose them."""
 
 from dataclasses import dataclass
 
-TORSOS = ("nature",)
+NATURE, BA3C = TORSOS = ("nature", "ba3c")
+Q_NETWORK = "q"
+ACTOR_CRITIC_NETWORK = "actor_critic"
+RELU, PRELU, LINEAR = ACTIVATIONS = ("relu", "prelu", "linear")
 
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """Which network maps a stack of frames to one value per action. Sources stand in `conf/network/`."""
+    """What all networks have. Sources stand beside the values in `conf/network/`."""
 
+    kind: str
+    """"q": one value per action; "actor_critic": one logit per action, and the value of the state."""
     torso: str
-    """"nature": three convolutions and a hidden layer (Mnih et al. 2015)."""
+    """"nature": three strided convolutions (Mnih et al. 2015); "ba3c": four with max-pools, those of BA3C and of DBA3C
+    (Adamski et al. 2018)."""
     hidden_units: int
     """Width of the fully connected layer, of each of the two with `dueling`."""
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = []
+        if self.torso not in TORSOS:
+            found.append(f"torso={self.torso} must be one of {', '.join(TORSOS)}")
+        if self.hidden_units < 1:
+            found.append(f"hidden_units={self.hidden_units} must be at least 1")
+        return found
+
+
+@dataclass(frozen=True)
+class QNetworkConfig(NetworkConfig):
+    """A network for Q-learning."""
+
     dueling: bool
     """Value and advantage in streams of their own (Wang et al. 2016)."""
     noisy: bool
@@ -28,15 +49,27 @@ class NetworkConfig:
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
-        found = []
-        if self.torso not in TORSOS:
-            found.append(f"torso={self.torso} must be one of {', '.join(TORSOS)}")
-        if self.hidden_units < 1:
-            found.append(f"hidden_units={self.hidden_units} must be at least 1")
+        found = super().mistakes()
         if self.noise_scale <= 0:
             found.append(f"noise_scale={self.noise_scale} must be positive")
         if self.num_atoms < 1:
             found.append(f"num_atoms={self.num_atoms} must be at least 1")
         if self.min_return >= self.max_return:
             found.append(f"min_return={self.min_return} must be below max_return={self.max_return}")
+        return found
+
+
+@dataclass(frozen=True)
+class ActorCriticNetworkConfig(NetworkConfig):
+    """A network for actor-critic learning: policy and value share everything but their output layers."""
+
+    activation: str
+    """Behind the fully connected layer: "relu", "prelu" (one learned slope for all units) or "linear" (none, and the
+    layer has no bias: it would add nothing to those of the output layers)."""
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = super().mistakes()
+        if self.activation not in ACTIVATIONS:
+            found.append(f"activation={self.activation} must be one of {', '.join(ACTIVATIONS)}")
         return found

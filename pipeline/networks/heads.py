@@ -1,4 +1,4 @@
-"""What stands behind the torso: hidden layer and output layer, in one stream or two.
+"""What stands behind the torso of a Q-network: hidden layer and output layer, in one stream or two.
 
     one stream    features -> hidden -> one output per action
     dueling       features -> hidden_value -> v,  features -> hidden_advantage -> a per action,  v + a - mean of all a
@@ -6,7 +6,8 @@
 An output is one value, or with N > 1 atoms the N logits of a return's distribution.
 Hidden layers compute in the dtype of the features. Output layers and their sums are float32, because differences
 between actions are often below bfloat16's resolution (about 0.4 % of the value).
-Not here: what the outputs mean (`pipeline.networks.network`), noise (`pipeline.networks.linear`).
+Not here: what the outputs mean (`pipeline.networks.network`), noise (`pipeline.networks.linear`), policies
+(`pipeline.networks.policy_head`).
 """
 
 from abc import ABC, abstractmethod
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 import torch
 import torch.nn.functional as F
 
-from pipeline.networks.config import NetworkConfig
+from pipeline.networks.config import QNetworkConfig
 from pipeline.networks.linear import Linear, Noise
 from pipeline.networks.parameters import HEAD, Tensors
 
@@ -31,7 +32,7 @@ class Head(ABC):
         """(B, F) in any dtype -> float32 (B, A), or (B, A, N) with N > 1 atoms."""
 
 
-def make_head(config: NetworkConfig, num_features: int, num_actions: int) -> Head:
+def make_head(config: QNetworkConfig, num_features: int, num_actions: int) -> Head:
     """The head that `config` asks for."""
     return (DuelingHead if config.dueling else PlainHead)(config, num_features, num_actions)
 
@@ -39,7 +40,7 @@ def make_head(config: NetworkConfig, num_features: int, num_actions: int) -> Hea
 class PlainHead(Head):
     """One stream (Mnih et al. 2015, Methods, "Model architecture")."""
 
-    def __init__(self, config: NetworkConfig, num_features: int, num_actions: int) -> None:
+    def __init__(self, config: QNetworkConfig, num_features: int, num_actions: int) -> None:
         scale = config.noise_scale if config.noisy else None
         self._num_atoms = config.num_atoms
         self._hidden = Linear("hidden", num_features, config.hidden_units, scale)
@@ -59,7 +60,7 @@ class DuelingHead(Head):
     Departure: Wang et al. 2016 (section 4.2) scale the gradient that enters the torso by 1/sqrt(2); here it is whole.
     """
 
-    def __init__(self, config: NetworkConfig, num_features: int, num_actions: int) -> None:
+    def __init__(self, config: QNetworkConfig, num_features: int, num_actions: int) -> None:
         scale, atoms = config.noise_scale if config.noisy else None, config.num_atoms
         self._num_atoms = atoms
         self._hidden_value = Linear("hidden_value", num_features, config.hidden_units, scale)

@@ -5,7 +5,7 @@
 
 Fortunato et al. 2018, section 3, "factorised Gaussian noise": e_in and e_out are standard normal, one number per input
 and one per output. w and b are parameters as in a plain layer; w_sigma and b_sigma are learned too.
-Not here: how large the noise is at first (`NetworkConfig.noise_scale`), when new noise is drawn (`pipeline.roles`).
+Not here: how large the noise is at first (`QNetworkConfig.noise_scale`), when new noise is drawn (`pipeline.roles`).
 """
 
 import math
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 
-from pipeline.networks.parameters import ParameterShape, Tensors, weight_and_bias
+from pipeline.networks.parameters import Constant, ParameterShape, Tensors, weight_and_bias
 
 
 class LayerNoise(NamedTuple):
@@ -52,8 +52,8 @@ class Linear:
         means = weight_and_bias(self.name, (self.num_outputs, self.num_inputs))
         if self.noise_scale is None:
             return means
-        sigma = self.noise_scale / math.sqrt(self.num_inputs)
-        return means + [mean._replace(name=f"{mean.name}_sigma", constant=sigma) for mean in means]
+        sigma = Constant(self.noise_scale / math.sqrt(self.num_inputs))
+        return means + [mean._replace(name=f"{mean.name}_sigma", initial=sigma) for mean in means]
 
     def draw_noise(self, generator: torch.Generator) -> LayerNoise:
         """Fresh noise, on the CPU whatever the device: runs with one seed then see the same noise on all devices."""

@@ -5,6 +5,7 @@ Not here: which layers there are (`pipeline.networks.network`), tensors on a dev
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,16 +20,53 @@ HEAD = "head."
 """What the names of the output layers' parameters begin with. They come last in the vector."""
 
 
+@dataclass(frozen=True)
+class Constant:
+    """All elements start with the same value; nothing is drawn."""
+
+    value: float
+
+    def draw(self, size: int, rng: np.random.Generator) -> Float32Array:
+        """(size,) first values."""
+        return np.full(size, self.value, np.float32)
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Anything within +-bound, all alike."""
+
+    bound: float
+
+    def draw(self, size: int, rng: np.random.Generator) -> Float32Array:
+        """(size,) first values."""
+        return rng.uniform(-self.bound, self.bound, size).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class TruncatedNormal:
+    """Normal around 0, and drawn again where it lies beyond two deviations (TensorFlow's truncated_normal)."""
+
+    deviation: float
+    """Before the cut; behind it about 0.88 of this is left."""
+
+    def draw(self, size: int, rng: np.random.Generator) -> Float32Array:
+        """(size,) first values."""
+        values = rng.standard_normal(size)
+        while (beyond := np.flatnonzero(np.abs(values) > 2)).size:
+            values[beyond] = rng.standard_normal(beyond.size)
+        return (self.deviation * values).astype(np.float32)
+
+
+InitialValues = Constant | Uniform | TruncatedNormal
+
+
 class ParameterShape(NamedTuple):
-    """One parameter tensor and its place in the flat vector."""
+    """One parameter tensor, its place in the flat vector, and what it starts with."""
 
     name: str
     shape: tuple[int, ...]
     """As it lies in the vector: convolutions are (out, height, width, in), so that views of it are channels-last."""
-    fan_in: int
-    """Inputs of one unit of its layer."""
-    constant: float | None = None
-    """What all its elements start with; None: uniform in +-1/sqrt(fan_in)."""
+    initial: InitialValues
 
     @property
     def size(self) -> int:
@@ -42,11 +80,14 @@ class ParameterShape(NamedTuple):
 
 
 def weight_and_bias(layer: str, weight_shape: tuple[int, ...]) -> list[ParameterShape]:
-    """The two parameters of a layer whose weight is (outputs, ...inputs)."""
-    fan_in = math.prod(weight_shape[1:])
+    """The two parameters of a layer whose weight is (outputs, ...inputs), uniform in +-1/sqrt(fan-in), both alike.
+
+    As in the Torch 7 code of Mnih et al. 2015.
+    """
+    initial = Uniform(1 / math.sqrt(math.prod(weight_shape[1:])))
     return [
-        ParameterShape(f"{layer}.weight", weight_shape, fan_in),
-        ParameterShape(f"{layer}.bias", weight_shape[:1], fan_in),
+        ParameterShape(f"{layer}.weight", weight_shape, initial),
+        ParameterShape(f"{layer}.bias", weight_shape[:1], initial),
     ]
 
 
@@ -56,15 +97,5 @@ def num_parameters(shapes: Sequence[ParameterShape]) -> int:
 
 
 def initial_parameters(shapes: Sequence[ParameterShape], rng: np.random.Generator) -> Float32Array:
-    """(P,) fresh parameters: uniform in +-1/sqrt(fan-in), weights and biases alike, unless a constant is asked for.
-
-    As in the Torch 7 code of Mnih et al. 2015.
-    """
-    return np.concatenate([_initial_values(parameter, rng) for parameter in shapes])
-
-
-def _initial_values(parameter: ParameterShape, rng: np.random.Generator) -> Float32Array:
-    if parameter.constant is not None:
-        return np.full(parameter.size, parameter.constant, np.float32)
-    bound = 1 / math.sqrt(parameter.fan_in)
-    return rng.uniform(-bound, bound, parameter.size).astype(np.float32)
+    """(P,) fresh parameters, drawn in vector order."""
+    return np.concatenate([parameter.initial.draw(parameter.size, rng) for parameter in shapes])

@@ -1,7 +1,8 @@
 """A role's copy of the network: one flat vector, of which all parameter tensors are views.
 
 Loading parameters is one copy, not one per tensor; a gradient leaves as one float32 vector in the same order.
-Not here: where parameters come from (`pipeline.param_server.client`), what a gradient is of (`pipeline.roles.learner`).
+Not here: where parameters come from (`pipeline.param_server.client`), what a gradient is of (`pipeline.roles.learner`,
+`pipeline.roles.worker`).
 """
 
 from collections.abc import Sequence
@@ -10,26 +11,21 @@ import torch
 from torch.utils.dlpack import from_dlpack
 
 from pipeline.networks.linear import NO_NOISE
-from pipeline.networks.network import Network, expected_values
+from pipeline.networks.network import ActorCriticNetwork, Network, QNetwork, expected_values
 from pipeline.networks.parameters import ParameterShape, num_parameters
+from pipeline.networks.policy_head import PolicyAndValue
 from pipeline.types import Float32Array, UInt8Array
 
 
 class Replica:
     """Parameters on a device, torso in `dtype`, head in float32.
 
-    `parameters` are leaves that require gradients, by name, in vector order; `support` are the returns of the network's
-    atoms (N,) on the device, None with one atom.
-
-    `noise` of a call: the stream that noisy layers draw fresh noise from, as acting and learning do (Fortunato et al.
-    2018, section 3.1). A network without noisy layers draws nothing.
-    Departure: None, for evaluation, takes the layers' mean weights alone; the paper does not say what to do there.
+    `parameters` are leaves that require gradients, by name, in vector order.
     """
 
     def __init__(self, network: Network, dtype: torch.dtype, device: torch.device) -> None:
         self.device = device
-        self.support = None if network.support is None else network.support.to(device)
-        self._network = network
+        self._num_parameters = network.num_parameters
         self._num_torso = num_parameters([shape for shape in network.shapes if not shape.in_head])
         self._torso = torch.zeros(self._num_torso, dtype=dtype, device=device)
         self._head = torch.zeros(network.num_parameters - self._num_torso, device=device)
@@ -40,11 +36,13 @@ class Replica:
         self._gradient = torch.zeros(network.num_parameters, device=device)
         head = self._gradient[self._num_torso :]
         self._gradient_views = _views(network.shapes, self._gradient[: self._num_torso], head)
+        self.gradient_tensors = self._gradient.split([shape.size for shape in network.shapes])
+        """What `gradient` answers, one flat float32 view per parameter tensor: to change one changes the whole."""
 
     def load(self, flat: Float32Array) -> None:
         """Take over all P parameters. Raises ValueError for another length."""
-        if flat.shape != (self._network.num_parameters,):
-            raise ValueError(f"got parameters of shape {flat.shape}, the network has ({self._network.num_parameters},)")
+        if flat.shape != (self._num_parameters,):
+            raise ValueError(f"got parameters of shape {flat.shape}, the network has ({self._num_parameters},)")
         self.load_slice(0, flat)
 
     def load_slice(self, start: int, values: Float32Array) -> None:
@@ -57,6 +55,26 @@ class Replica:
         if in_torso < len(vector):
             first = start + in_torso - self._num_torso
             self._head[first : first + len(vector) - in_torso].copy_(vector[in_torso:])
+
+    def gradient(self, loss: torch.Tensor) -> torch.Tensor:
+        """d loss / d parameters as float32 (P,) on the device; the tensor is overwritten by the next call."""
+        gradients = torch.autograd.grad(loss, self._leaves)
+        torch._foreach_copy_(self._gradient_views, list(gradients))
+        return self._gradient
+
+
+class QReplica(Replica):
+    """A replica that values actions. `support`: the returns of the network's atoms (N,) on the device, None with one.
+
+    `noise` of a call: the stream that noisy layers draw fresh noise from, as acting and learning do (Fortunato et al.
+    2018, section 3.1). A network without noisy layers draws nothing.
+    Departure: None, for evaluation, takes the layers' mean weights alone; the paper does not say what to do there.
+    """
+
+    def __init__(self, network: QNetwork, dtype: torch.dtype, device: torch.device) -> None:
+        super().__init__(network, dtype, device)
+        self.support = None if network.support is None else network.support.to(device)
+        self._network = network
 
     def outputs(self, observations: UInt8Array, noise: torch.Generator | None = None) -> torch.Tensor:
         """What the head says, with a graph: float32 (B, A), or logits (B, A, N), of uint8 (B, K, H, W[, 3])."""
@@ -72,11 +90,22 @@ class Replica:
         with torch.no_grad():
             return self.q_values(self.outputs(observations, noise))
 
-    def gradient(self, loss: torch.Tensor) -> torch.Tensor:
-        """d loss / d parameters as float32 (P,) on the device; the tensor is overwritten by the next call."""
-        gradients = torch.autograd.grad(loss, self._leaves)
-        torch._foreach_copy_(self._gradient_views, list(gradients))
-        return self._gradient
+
+class PolicyReplica(Replica):
+    """A replica that prefers actions and values states."""
+
+    def __init__(self, network: ActorCriticNetwork, dtype: torch.dtype, device: torch.device) -> None:
+        super().__init__(network, dtype, device)
+        self._network = network
+
+    def outputs(self, observations: UInt8Array) -> PolicyAndValue:
+        """Logits (B, A) and values (B,), float32, of uint8 (B, K, H, W[, 3]), with a graph: for learning."""
+        return self._network.outputs(self.parameters, torch.from_numpy(observations).to(self.device))
+
+    def policy_and_value(self, observations: UInt8Array) -> PolicyAndValue:
+        """The same without a graph: for acting."""
+        with torch.no_grad():
+            return self.outputs(observations)
 
 
 def _views(shapes: Sequence[ParameterShape], torso: torch.Tensor, head: torch.Tensor) -> list[torch.Tensor]:

@@ -2,13 +2,14 @@
 
 All shards are called before the first answer is awaited. Versions are each shard's own, so a pull may mix parameters of
 different versions; asynchronous training lives with that (Dean et al. 2012, section 4.1).
-Not here: how a call reaches another host (`pipeline.cluster`); admission (`pipeline.param_server.shard`).
+Not here: how a call reaches another host (`pipeline.cluster`); admission (`pipeline.param_server.shard`); waiting for
+the quorum of a synchronous server (`pipeline.param_server.synchronous_client`).
 """
 
 from collections.abc import Sequence
 from functools import partial
 
-from pipeline.interfaces import Call, GradientSink, ParamSource, ParamVector, Push, ShardHandle
+from pipeline.interfaces import Call, GradientExchange, ParamVector, Push, ShardHandle
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.wire import decode, encode
@@ -17,7 +18,7 @@ from pipeline.types import Float32Array, Receipt
 _UNKNOWN = -1
 
 
-class ParamClient(ParamSource, GradientSink):
+class ParamClient(GradientExchange):
     """Parameters from, and gradients to, the shards of one server. For one thread.
 
     Every call may raise what `Call.result` raises, after `config.timeout_seconds` without an answer from a shard. A
@@ -87,6 +88,10 @@ class ParamClient(ParamSource, GradientSink):
         """Wait for the receipts that are still to come; none if there are no such."""
         calls, self._pushed = self._pushed, ()
         return tuple(call.result(self._config.timeout_seconds) for call in calls)
+
+    def ready(self, timeout_seconds: float) -> bool:
+        """True: whoever sends to shards that apply gradients as they come waits for nobody."""
+        return True
 
     def _known(self, versions: Sequence[int]) -> Sequence[int]:
         if len(versions) == 0:

@@ -13,8 +13,9 @@ class ParamServerConfig:
     """Contiguous slices of the parameter vector, each with its optimizer state and version."""
     max_staleness: int | None
     """A shard drops a gradient computed more than this many of its versions ago; None: never."""
-    target_period_updates: int
-    """The target network is a copy of the server's parameters, renewed every this many server updates."""
+    target_period_updates: int | None
+    """The target network is a copy of the server's parameters, renewed every this many server updates; None: never,
+    for an algorithm without one."""
     wire_dtype: str
     """"float32" or "bfloat16": what crosses a process border. Master parameters are float32 always."""
     actor_pull_every_steps: int
@@ -35,8 +36,9 @@ class ParamServerConfig:
             found.append(f"num_shards={self.num_shards} must be at least 1")
         if self.max_staleness is not None and self.max_staleness < 0:
             found.append(f"max_staleness={self.max_staleness} must be at least 0, or null for no limit")
+        if self.target_period_updates is not None and self.target_period_updates < 1:
+            found.append(f"target_period_updates={self.target_period_updates} must be at least 1, or null for never")
         for name in (
-            "target_period_updates",
             "actor_pull_every_steps",
             "learner_pull_every_updates",
             "push_every_updates",

@@ -13,7 +13,8 @@ arrives behind a later one is dropped as a duplicate; a client that waits for it
 A gradient that is not finite is admitted like any other: the learner, which knows the loss, refuses to send one
 (`pipeline.roles.learner`).
 
-Not here: threads and sockets (`pipeline.cluster`); cutting the vector (`pipeline.param_server.client`).
+Not here: threads and sockets (`pipeline.cluster`); cutting the vector (`pipeline.param_server.client`); pushes that
+wait for their quorum (`pipeline.param_server.synchronous`).
 """
 
 import threading
@@ -60,10 +61,7 @@ class ParameterShard:
 
     def push(self, push: Push) -> Receipt:
         """Apply one gradient slice, or say why not. Raises ValueError for a slice of another length."""
-        if push.gradient.shape != self._params.shape:
-            raise ValueError(
-                f"got a gradient slice of shape {push.gradient.shape}, this shard holds {self._params.shape}"
-            )
+        self._check_shape(push)
         with self._lock:
             version = self._optimizer.num_updates
             last_sequence = self._last_sequence.get(push.sender, 0)
@@ -120,11 +118,17 @@ class ParameterShard:
                 slots=state.slots,
             )
 
+    def _check_shape(self, push: Push) -> None:
+        if push.gradient.shape != self._params.shape:
+            raise ValueError(
+                f"got a gradient slice of shape {push.gradient.shape}, this shard holds {self._params.shape}"
+            )
+
     def _update(self, gradient: WireArray) -> None:
         self._optimizer.apply(self._params, decode(gradient))
         self._published = None
-        version = self._optimizer.num_updates
-        if version % self._config.target_period_updates == 0:
+        version, period = self._optimizer.num_updates, self._config.target_period_updates
+        if period is not None and version % period == 0:
             # Departure: in Gorila each learner makes its own copy; here the shard keeps one for all, by its own version
             # (docs/decisions/0002-target-network-on-the-shards.md).
             # A new array, not new contents: the old one may be in the hands of those who pulled it.

@@ -50,6 +50,10 @@ class ServerSnapshot(NamedTuple):
         """The server's version: the oldest of the shards'."""
         return min(self.versions)
 
+    def at_one_version(self) -> "ServerSnapshot":
+        """The same with all shards at the oldest version: what a synchronous server can start from."""
+        return self._replace(versions=(self.version,) * len(self.versions))
+
 
 def first_snapshot(params: Float32Array) -> ServerSnapshot:
     """A server before its first update: the target network equals `params` (P,), the optimizer is new."""

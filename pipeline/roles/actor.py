@@ -8,7 +8,6 @@ Nair et al. 2015 (Gorila's "actors"). Not here: learning (`pipeline.roles.learne
 """
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -17,22 +16,11 @@ from pipeline.algorithms.config import ExplorationConfig
 from pipeline.algorithms.exploration import epsilon_greedy, lane_epsilons
 from pipeline.envs.atari import AtariLanes, LaneResults
 from pipeline.interfaces import RowSink, TransitionSink
+from pipeline.networks.replica import QReplica
 from pipeline.roles.follower import Follower
+from pipeline.roles.place import RolePlace
 from pipeline.rows import EpisodeRow
 from pipeline.types import BoolArray, Float32Array, Int64Array, LaneStep, UInt8Array
-
-
-@dataclass(frozen=True)
-class ActorPlace:
-    """Which of the run's actors this is, and where it starts to count."""
-
-    role: str
-    index: int
-    num_actors: int
-    num_steps_before: int
-    """Steps that this actor made before a resume."""
-    wall_seconds_before: float
-    """Wall time of the run before a resume, in seconds."""
 
 
 class Actor:
@@ -40,9 +28,9 @@ class Actor:
 
     def __init__(
         self,
-        place: ActorPlace,
+        place: RolePlace,
         lanes: AtariLanes,
-        follower: Follower,
+        follower: Follower[QReplica],
         pull_every_steps: int,
         exploration: ExplorationConfig,
         transitions: TransitionSink,

@@ -16,14 +16,14 @@ from pipeline.interfaces import RowSink, ShardHandle
 from pipeline.replay.memory import ReplayMemory
 from pipeline.roles.parts import UPDATES_PER_ROW, RoleParts
 from pipeline.roles.progress import RoleProgress
-from pipeline.roles.spec import RoleSpec
+from pipeline.roles.spec import QRoleSpec
 from pipeline.roles.statistics import UpdateStatistics
 
 
 class Bundle:
     """Actor, replay and learner in one loop."""
 
-    def __init__(self, spec: RoleSpec, shards: Sequence[ShardHandle], rows: RowSink) -> None:
+    def __init__(self, spec: QRoleSpec, shards: Sequence[ShardHandle], rows: RowSink) -> None:
         self._spec = spec
         self._rows = rows
         parts = RoleParts(spec, shards, spec.compute_threads)

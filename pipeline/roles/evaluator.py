@@ -3,16 +3,19 @@
 Not here: the protocol and the games (`pipeline.evaluation`), which parameters and when (`pipeline.experiments`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from pipeline.envs.episodes import never
+from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import num_actions
-from pipeline.evaluation.play import evaluate, evaluate_random_agent
+from pipeline.evaluation.play import ActionPreferences, PlayedGame, evaluate, evaluate_random_agent
 from pipeline.evaluation.protocol import EvaluationConfig
+from pipeline.evaluation.start_states import StartStates
 from pipeline.networks import compute
-from pipeline.networks.config import NetworkConfig
+from pipeline.networks.config import ActorCriticNetworkConfig, NetworkConfig, QNetworkConfig
 from pipeline.networks.network import make_network
-from pipeline.networks.replica import Replica
-from pipeline.rows import EvaluationRow
+from pipeline.networks.replica import PolicyReplica, QReplica
 from pipeline.types import Float32Array
 
 
@@ -27,36 +30,78 @@ class EvaluatorSpec:
     compute_threads: int
     device: str
     precision: str
+    agent: str
+    """What the rows call these parameters, e.g. "checkpoint"."""
     version: int
     """Server version (updates) of the parameters."""
     total_frames: int
     """Training frames behind them."""
     wall_seconds: float
     """Training time behind them."""
+    commit: str
+    """Of the code that plays; "" outside of a checkout."""
+    starts: StartStates | None
+    """Points to go on from, for a protocol that names some."""
 
 
-def evaluate_params(spec: EvaluatorSpec, params: Float32Array) -> list[EvaluationRow]:
-    """One row per game played with `params` (P,), noisy networks without their noise."""
+def evaluate_params(spec: EvaluatorSpec, params: Float32Array, stop: Callable[[], bool] = never) -> list[PlayedGame]:
+    """The games played with `params` (P,): noisy networks without their noise, policies without their chance.
+
+    None at all once `stop` says True.
+    """
     compute.set_compute_threads(spec.compute_threads)
-    environment = spec.evaluation.environment
-    actions = num_actions(spec.game, environment.full_action_set)
-    network = make_network(spec.network, environment.stack, environment.frame_shape, actions)
-    device = compute.resolve_device(spec.device)
-    replica = Replica(network, compute.resolve_precision(spec.precision, device), device)
-    replica.load(params)
     return evaluate(
         spec.game,
         spec.evaluation,
-        lambda observations: replica.values(observations).cpu().numpy(),
+        _preferences(spec, params),
         spec.seed,
         num_threads=spec.compute_threads,
-        agent="checkpoint",
+        agent=spec.agent,
         version=spec.version,
         total_frames=spec.total_frames,
         wall_seconds=spec.wall_seconds,
+        commit=spec.commit,
+        starts=spec.starts,
+        stop=stop,
     )
 
 
-def evaluate_random(spec: EvaluatorSpec) -> list[EvaluationRow]:
-    """One row per game of uniformly random play under the same protocol."""
-    return evaluate_random_agent(spec.game, spec.evaluation, spec.seed, num_threads=spec.compute_threads)
+def evaluate_random(spec: EvaluatorSpec, stop: Callable[[], bool] = never) -> list[PlayedGame]:
+    """The games of uniformly random play under the same protocol. None at all once `stop` says True."""
+    return evaluate_random_agent(
+        spec.game,
+        spec.evaluation,
+        spec.seed,
+        num_threads=spec.compute_threads,
+        commit=spec.commit,
+        starts=spec.starts,
+        stop=stop,
+    )
+
+
+def load_replica(
+    network: NetworkConfig, game: str, environment: EnvironmentConfig, params: Float32Array, device: str, precision: str
+) -> QReplica | PolicyReplica:
+    """A replica with `params` (P,), for playing `game`; `device` and `precision` as a run's config has them."""
+    stack, frame_shape = environment.stack, environment.frame_shape
+    actions = num_actions(game, environment.full_action_set)
+    on = compute.resolve_device(device)
+    dtype = compute.resolve_precision(precision, on)
+    replica: QReplica | PolicyReplica
+    match network:
+        case QNetworkConfig():
+            replica = QReplica(make_network(network, stack, frame_shape, actions), dtype, on)
+        case ActorCriticNetworkConfig():
+            replica = PolicyReplica(make_network(network, stack, frame_shape, actions), dtype, on)
+        case _:
+            raise TypeError(f"no player for {type(network).__name__}: use QNetworkConfig or ActorCriticNetworkConfig")
+    replica.load(params)
+    return replica
+
+
+def _preferences(spec: EvaluatorSpec, params: Float32Array) -> ActionPreferences:
+    """What the network that `params` are of says of each action: its Q-value, or its logit."""
+    replica = load_replica(spec.network, spec.game, spec.evaluation.environment, params, spec.device, spec.precision)
+    if isinstance(replica, QReplica):
+        return lambda observations: replica.values(observations).cpu().numpy()
+    return lambda observations: replica.policy_and_value(observations).logits.cpu().numpy()

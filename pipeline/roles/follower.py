@@ -3,14 +3,18 @@
 An actor and a learner of one bundle share one follower, as they share theta in Gorila's pseudo-code.
 """
 
+from typing import Generic, TypeVar
+
 from pipeline.interfaces import ParamSource
 from pipeline.networks.replica import Replica
 
+AnyReplica = TypeVar("AnyReplica", bound=Replica)
 
-class Follower:
+
+class Follower(Generic[AnyReplica]):
     """Keeps `replica` equal to what `source` last answered."""
 
-    def __init__(self, replica: Replica, source: ParamSource) -> None:
+    def __init__(self, replica: AnyReplica, source: ParamSource) -> None:
         self.replica = replica
         self.versions: tuple[int, ...] = ()
         """Version of each shard's slice now in the replica, in shard order; empty before the first refresh."""

@@ -9,7 +9,7 @@ import numpy as np
 from pipeline import seeding
 from pipeline.envs.atari import AtariLanes
 from pipeline.envs.protocol import EnvironmentConfig
-from pipeline.networks.replica import Replica
+from pipeline.networks.replica import QReplica
 from pipeline.types import UInt8Array
 
 NUM_HELDOUT_STATES = 128
@@ -21,7 +21,7 @@ _UPDATES_PER_MEASUREMENT = 500
 class HeldoutStates:
     """The states of one run, and what a replica thinks of them."""
 
-    def __init__(self, game: str, environment: EnvironmentConfig, seed: int, replica: Replica) -> None:
+    def __init__(self, game: str, environment: EnvironmentConfig, seed: int, replica: QReplica) -> None:
         self._states = heldout_states(game, environment, seed)
         self._replica = replica
         self._measured_at: int | None = None

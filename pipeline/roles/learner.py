@@ -9,7 +9,6 @@ Not here: the loss itself (`pipeline.roles.q_loss`), acting (`pipeline.roles.act
 itself (`pipeline.param_server.shard`).
 """
 
-import math
 from collections.abc import Sequence
 
 import torch
@@ -17,18 +16,15 @@ import torch
 from pipeline.algorithms.config import QLearningConfig
 from pipeline.algorithms.importance import importance_exponent, importance_weights
 from pipeline.algorithms.outliers import LossOutlierRule
-from pipeline.algorithms.q_learning import MinibatchLoss
-from pipeline.errors import DivergedError
 from pipeline.interfaces import GradientSink, TransitionSource
+from pipeline.networks.replica import QReplica
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig
+from pipeline.roles.divergence import DivergenceGuard
 from pipeline.roles.follower import Follower
 from pipeline.roles.q_loss import QLoss
 from pipeline.roles.statistics import UpdateStatistics
 from pipeline.types import Receipt, TransitionBatch
-
-_MAX_NOT_FINITE = 100
-"""Losses in a row that are no numbers, after which the run ends with a reason: it would go on for nothing."""
 
 
 class Learner:
@@ -39,8 +35,8 @@ class Learner:
         algorithm: QLearningConfig,
         replay: ReplayConfig,
         server: ParamServerConfig,
-        online: Follower,
-        target: Follower,
+        online: Follower[QReplica],
+        target: Follower[QReplica],
         transitions: TransitionSource,
         sink: GradientSink,
         statistics: UpdateStatistics,
@@ -55,7 +51,7 @@ class Learner:
         self._transitions = transitions
         self._sink = sink
         self._statistics = statistics
-        self._num_not_finite = 0
+        self._divergence = DivergenceGuard()
         self._gathered: list[tuple[torch.Tensor, tuple[int, ...]]] = []
         """Gradients that wait to be sent as one, with the versions that they were computed at."""
         self._loss = QLoss(algorithm, online.replica, target.replica, noise)
@@ -71,8 +67,9 @@ class Learner:
         loss = self._loss(batch, self._importance(batch))
         loss_value, mean_q_value = loss.mean_loss.item(), loss.mean_q.item()
         self.num_updates += 1
-        self._check_finite(loss_value)
-        self._tell_priorities(batch, loss)
+        # An error that is no number would be a priority that is none. Outliers do count: their error is what it is.
+        if self._divergence.admits(loss_value, self._online.version) and self._replay.priority_exponent is not None:
+            self._transitions.update_priorities(batch.key, loss.abs_error.cpu().numpy())
         if not self._outliers.admit(loss_value):
             self._statistics.outlier(loss_value, mean_q_value)
             return
@@ -108,17 +105,10 @@ class Learner:
         if self.num_updates % self._server.learner_pull_every_updates == 0:
             self._online.refresh()
         period = self._server.target_period_updates
+        assert period is not None, "a run of Q-learning without a target network is refused before it starts"
         # The oldest shard counts: all shards have then made their copy of the same multiple of the period.
         if not self._target.versions or self._online.version // period > self._target.version // period:
             self._target.refresh_target()
-
-    def _check_finite(self, loss: float) -> None:
-        self._num_not_finite = 0 if math.isfinite(loss) else self._num_not_finite + 1
-        if self._num_not_finite >= _MAX_NOT_FINITE:
-            raise DivergedError(
-                f"the loss was {loss} {_MAX_NOT_FINITE} times in a row at update {self._online.version}: "
-                "lower optimizer.learning_rate, or set algorithm.max_gradient_norm, and resume from a checkpoint"
-            )
 
     def _importance(self, batch: TransitionBatch) -> torch.Tensor | None:
         # None where all are equally likely: the plain path then has no multiplication by ones.
@@ -128,8 +118,3 @@ class Learner:
             self._replay.importance_exponent, self._replay.importance_updates, self._online.version
         )
         return importance_weights(torch.from_numpy(batch.relative_chance).to(self._online.replica.device), exponent)
-
-    def _tell_priorities(self, batch: TransitionBatch, loss: MinibatchLoss) -> None:
-        # An error that is no number would be a priority that is none. Outliers do count: their error is what it is.
-        if self._replay.priority_exponent is not None and self._num_not_finite == 0:
-            self._transitions.update_priorities(batch.key, loss.abs_error.cpu().numpy())

@@ -15,14 +15,14 @@ from pipeline.envs.rom import num_actions
 from pipeline.interfaces import RowSink, ShardHandle, TransitionSink, TransitionSource
 from pipeline.networks import compute
 from pipeline.networks.network import make_network
-from pipeline.networks.replica import Replica
+from pipeline.networks.replica import QReplica
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.layout import ParamLayout
 from pipeline.roles.actor import Actor
 from pipeline.roles.follower import Follower
 from pipeline.roles.heldout import HeldoutStates
 from pipeline.roles.learner import Learner
-from pipeline.roles.spec import RoleSpec
+from pipeline.roles.spec import QRoleSpec
 from pipeline.roles.statistics import UpdateStatistics
 
 UPDATES_PER_ROW = 100
@@ -32,7 +32,7 @@ UPDATES_PER_ROW = 100
 class RoleParts:
     """The parts that acting and learning share, and makers of the others. Sets the calling thread's compute threads."""
 
-    def __init__(self, spec: RoleSpec, shards: Sequence[ShardHandle], num_threads: int) -> None:
+    def __init__(self, spec: QRoleSpec, shards: Sequence[ShardHandle], num_threads: int) -> None:
         compute.set_compute_threads(num_threads)
         self._spec = spec
         self._num_threads = num_threads
@@ -93,5 +93,5 @@ class RoleParts:
         """The states on which this run's values are followed."""
         return HeldoutStates(self._spec.game, self._spec.environment, self._spec.seed, self.online.replica)
 
-    def _follower(self) -> Follower:
-        return Follower(Replica(self._network, self._dtype, self._device), self._client)
+    def _follower(self) -> Follower[QReplica]:
+        return Follower(QReplica(self._network, self._dtype, self._device), self._client)

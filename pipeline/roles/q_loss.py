@@ -12,7 +12,7 @@ import torch
 from pipeline.algorithms.categorical import categorical_loss, categorical_targets
 from pipeline.algorithms.config import QLearningConfig
 from pipeline.algorithms.q_learning import MinibatchLoss, greedy_actions, minibatch_loss, taken_values, td_targets
-from pipeline.networks.replica import Replica
+from pipeline.networks.replica import QReplica
 from pipeline.types import TransitionBatch
 
 
@@ -23,7 +23,7 @@ class QLoss:
     choice of the next action, prediction (Fortunato et al. 2018, section 3.1).
     """
 
-    def __init__(self, algorithm: QLearningConfig, online: Replica, target: Replica, noise: torch.Generator) -> None:
+    def __init__(self, algorithm: QLearningConfig, online: QReplica, target: QReplica, noise: torch.Generator) -> None:
         self._algorithm = algorithm
         self._online = online
         self._target = target

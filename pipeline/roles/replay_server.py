@@ -9,14 +9,14 @@ from pipeline import seeding
 from pipeline.replay.memory import ReplayMemory
 from pipeline.replay.rate_limit import RateLimit
 from pipeline.replay.shard import ReplayShard
-from pipeline.roles.spec import RoleSpec
+from pipeline.roles.spec import QRoleSpec
 
 
 @dataclass(frozen=True)
 class ReplayServerSpec:
     """One shard; picklable."""
 
-    role: RoleSpec
+    role: QRoleSpec
     """What is played, learned and kept."""
     name: str
     num_writers: int

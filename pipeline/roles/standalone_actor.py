@@ -10,7 +10,7 @@ from pipeline.interfaces import RowSink, Servers
 from pipeline.replay.client import ReplayWriter
 from pipeline.roles.parts import RoleParts
 from pipeline.roles.progress import RoleProgress
-from pipeline.roles.spec import RoleSpec
+from pipeline.roles.spec import QRoleSpec
 
 NUM_THREADS = 1
 """Compute threads of an actor: it asks the network for one minibatch per step of its lanes."""
@@ -22,7 +22,7 @@ class StandaloneActor:
     done = False
     """It plays until it is stopped."""
 
-    def __init__(self, spec: RoleSpec, servers: Servers, rows: RowSink) -> None:
+    def __init__(self, spec: QRoleSpec, servers: Servers, rows: RowSink) -> None:
         if spec.traffic is None:
             raise ConfigError(["topology.traffic is missing: a standalone actor writes to a global replay"])
         # device=cuda is a demand of those who learn; an actor takes what its host has.

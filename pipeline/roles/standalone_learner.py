@@ -13,7 +13,7 @@ from pipeline.interfaces import RowSink, Servers
 from pipeline.replay.client import ReplayReader
 from pipeline.roles.parts import UPDATES_PER_ROW, RoleParts
 from pipeline.roles.progress import RoleProgress
-from pipeline.roles.spec import RoleSpec
+from pipeline.roles.spec import QRoleSpec
 from pipeline.roles.statistics import UpdateStatistics
 
 
@@ -23,7 +23,7 @@ class StandaloneLearner:
     done = False
     """It learns until it is stopped."""
 
-    def __init__(self, spec: RoleSpec, servers: Servers, rows: RowSink) -> None:
+    def __init__(self, spec: QRoleSpec, servers: Servers, rows: RowSink) -> None:
         if spec.traffic is None:
             raise ConfigError(["topology.traffic is missing: a standalone learner draws from a global replay"])
         parts = RoleParts(spec, servers.shards, spec.compute_threads)

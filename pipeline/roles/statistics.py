@@ -1,5 +1,6 @@
 """What a learner did, gathered over a group of updates into one row of `updates.csv`.
 
+See also: the same of a worker (`pipeline.roles.worker_statistics`).
 Not here: how rows travel to the run folder (`pipeline.cluster.channel`).
 """
 
@@ -8,6 +9,37 @@ from collections.abc import Sequence
 
 from pipeline.rows import UpdateRow
 from pipeline.types import Receipt
+
+
+class ReceiptCounts:
+    """What became of the gradients of one group."""
+
+    def __init__(self) -> None:
+        self.num_admitted = self.num_stale = self.num_late = self.num_refused = 0
+        self.max_staleness = 0
+        self._staleness = self._num_receipts = 0
+
+    @property
+    def mean_staleness(self) -> float:
+        """Versions, over all receipts; 0.0 without any."""
+        return self._staleness / max(self._num_receipts, 1)
+
+    def add(self, receipts: Sequence[Receipt], num_gradients: int = 1) -> None:
+        """Count what became of so many gradients, sent as one: one receipt per shard, or none yet."""
+        if not receipts:
+            return
+        reasons = {receipt.reason for receipt in receipts}
+        if reasons == {""}:
+            self.num_admitted += num_gradients
+        elif "stale" in reasons:
+            self.num_stale += num_gradients
+        elif "late" in reasons:
+            self.num_late += num_gradients
+        else:
+            self.num_refused += num_gradients
+        self._num_receipts += len(receipts)
+        self._staleness += sum(receipt.staleness for receipt in receipts)
+        self.max_staleness = max(self.max_staleness, *(receipt.staleness for receipt in receipts))
 
 
 class UpdateStatistics:
@@ -19,9 +51,9 @@ class UpdateStatistics:
 
     def _begin(self, num_steps: int) -> None:
         self.num_updates = 0
-        self._num_admitted = self._num_stale = self._num_outliers = self._num_refused = 0
+        self._num_outliers = 0
         self._loss = self._gradient_norm = self._q = 0.0
-        self._staleness = self._max_staleness = self._num_receipts = 0
+        self._receipts = ReceiptCounts()
         self._first_step = num_steps
         self._started = time.monotonic()
 
@@ -37,16 +69,7 @@ class UpdateStatistics:
 
     def answered(self, receipts: Sequence[Receipt], num_gradients: int) -> None:
         """Count what became of so many gradients, sent as one: one receipt per shard."""
-        reasons = {receipt.reason for receipt in receipts}
-        if reasons == {""}:
-            self._num_admitted += num_gradients
-        elif "stale" in reasons:
-            self._num_stale += num_gradients
-        else:
-            self._num_refused += num_gradients
-        self._num_receipts += len(receipts)
-        self._staleness += sum(receipt.staleness for receipt in receipts)
-        self._max_staleness = max(self._max_staleness, *(receipt.staleness for receipt in receipts))
+        self._receipts.add(receipts, num_gradients)
 
     def row(
         self,
@@ -66,18 +89,18 @@ class UpdateStatistics:
         row = UpdateRow(
             role=self._role,
             num_updates=self.num_updates,
-            num_admitted=self._num_admitted,
-            num_dropped_stale=self._num_stale,
+            num_admitted=self._receipts.num_admitted,
+            num_dropped_stale=self._receipts.num_stale,
             num_dropped_outlier=self._num_outliers,
-            num_refused=self._num_refused,
+            num_refused=self._receipts.num_refused,
             version=version,
             total_frames=total_frames,
             mean_loss=self._loss / self.num_updates,
             mean_gradient_norm=self._gradient_norm / num_pushed,
             mean_q=self._q / self.num_updates,
             heldout_max_q=heldout_max_q,
-            mean_staleness=self._staleness / max(self._num_receipts, 1),
-            max_staleness=self._max_staleness,
+            mean_staleness=self._receipts.mean_staleness,
+            max_staleness=self._receipts.max_staleness,
             epsilon=epsilon,
             steps_per_second=(num_steps - self._first_step) / seconds,
             updates_per_second=self.num_updates / seconds,

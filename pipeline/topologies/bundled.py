@@ -12,10 +12,11 @@ Not here: how they are started and watched (`pipeline.topologies.fleet`).
 from pipeline.cluster.placement import Demand
 from pipeline.interfaces import RowSink, Servers
 from pipeline.roles.bundle import Bundle
-from pipeline.roles.spec import RoleSpec
-from pipeline.topologies.config import APART, BundledConfig
+from pipeline.roles.spec import QRoleSpec
+from pipeline.topologies.config import BundledConfig
 from pipeline.topologies.fleet import RolePlan, shard_name
 from pipeline.topologies.needs import RoleNeeds
+from pipeline.topologies.servers import learner_demand, server_demand
 
 
 def bundle_name(index: int) -> str:
@@ -25,26 +26,13 @@ def bundle_name(index: int) -> str:
 
 def demands(topology: BundledConfig, num_shards: int, needs: RoleNeeds) -> list[Demand]:
     """What the roles want of their hosts: bundles first, so that shards can stand beside them."""
-    bundle_bytes = needs.replay_bytes + needs.learner_bytes + needs.host_bytes
+    bundle_bytes = needs.replay_bytes + needs.learner_bytes
     bundles = [
-        Demand(
-            bundle_name(i),
-            topology.compute_threads,
-            bundle_bytes,
-            num_gpus=needs.num_gpus,
-            prefers_gpu=needs.prefers_gpu,
-        )
+        learner_demand(bundle_name(i), topology.compute_threads, bundle_bytes, needs)
         for i in range(topology.num_bundles)
     ]
-    apart = topology.shards == APART
     shards = [
-        Demand(
-            shard_name(i),
-            num_threads=1 if apart else 0,
-            memory_bytes=needs.shard_bytes + (needs.host_bytes if apart else 0),
-            beside=None if apart else bundle_name(i % topology.num_bundles),
-            alone=apart,
-        )
+        server_demand(shard_name(i), needs.shard_bytes, bundle_name(i % topology.num_bundles), topology.shards, needs)
         for i in range(num_shards)
     ]
     return bundles + shards
@@ -55,6 +43,6 @@ def roles(topology: BundledConfig) -> tuple[RolePlan, ...]:
     return tuple(RolePlan(bundle_name(i), i, build_bundle, plays=True) for i in range(topology.num_bundles))
 
 
-def build_bundle(spec: RoleSpec, servers: Servers, rows: RowSink) -> Bundle:
+def build_bundle(spec: QRoleSpec, servers: Servers, rows: RowSink) -> Bundle:
     """A bundle on its host."""
     return Bundle(spec, servers.shards, rows)

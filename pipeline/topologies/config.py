@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 from pipeline.replay.config import ReplayTrafficConfig
+from pipeline.roles.straggler import StragglerConfig
 
 SINGLE = "single"
 BUNDLED = "bundled"
 GLOBAL = "global"
+WORKERS = "workers"
 BESIDE, APART = PLACES = ("beside", "apart")
 
 
@@ -16,7 +18,7 @@ class TopologyConfig:
 
     kind: str
     """"single": one bundle and its parameters on one host, the baseline; "bundled": bundles around a server; "global":
-    actors and learners around a server and a global replay."""
+    actors and learners around a server and a global replay; "workers": DBA3C's workers around a server."""
     num_lanes: int
     """Games that one actor plays at once."""
     shards: str
@@ -80,3 +82,37 @@ class GlobalConfig(TopologyConfig):
         if self.replay_shards not in PLACES:
             found.append(f"replay_shards={self.replay_shards} must be one of {', '.join(PLACES)}")
         return found + [f"traffic.{line}" for line in self.traffic.mistakes()]
+
+
+@dataclass(frozen=True)
+class WorkersConfig(TopologyConfig):
+    """DBA3C's workers, which play and learn in turn, around a parameter server."""
+
+    num_workers: int
+    """N: with `sync`, so many gradients make one update."""
+    num_backup_workers: int
+    """b: workers beyond N, so that an update need not wait for the slowest b."""
+    sync: bool
+    """True: an update is the mean of the first N gradients computed at its version; False: each gradient is one."""
+    stragglers: StragglerConfig
+
+    @property
+    def num_started(self) -> int:
+        """N + b."""
+        return self.num_workers + self.num_backup_workers
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = super().mistakes() + [f"stragglers.{line}" for line in self.stragglers.mistakes()]
+        if self.num_workers < 1:
+            found.append(f"num_workers={self.num_workers} must be at least 1")
+        if self.num_backup_workers < 0:
+            found.append(f"num_backup_workers={self.num_backup_workers} must be at least 0")
+        if self.num_backup_workers and not self.sync:
+            found.append(f"num_backup_workers={self.num_backup_workers} needs sync=true: without it nobody waits")
+        if self.stragglers.num_workers > self.num_started:
+            found.append(
+                f"stragglers.num_workers={self.stragglers.num_workers} must be at most the "
+                f"{self.num_started} workers that there are"
+            )
+        return found

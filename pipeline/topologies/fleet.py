@@ -1,12 +1,14 @@
 """A fleet: the shards and roles of one generation of a run, whatever its topology; started, watched, started again.
 
     shard-0 ... shard-S      Dask actors, one slice of the parameters each
+    leader                   a Dask actor beside shard-0, of a synchronous parameter server only
     replay-0 ... replay-R    Dask actors, one part of the global replay each; none where bundles have their own
     roles                    long-running Dask tasks that talk to these and never to each other
 
 A role whose host dies is started again elsewhere; a lost shard of either kind ends the fleet, and the run begins a new
 generation from its newest checkpoint (`pipeline.experiments.run`).
-Not here: which roles there are (`pipeline.topologies.bundled`, `.separate`), where they stand (`.placement`).
+Not here: which roles there are (`pipeline.topologies.bundled`, `.separate`), where they stand (`.placement`), what is
+saved of the shards (`pipeline.topologies.snapshots`).
 """
 
 import contextlib
@@ -17,17 +19,22 @@ from typing import Any
 
 from pipeline.cluster.coordinator import Coordinator
 from pipeline.cluster.placement import Demand, Placement, place
-from pipeline.cluster.remotes import HostedShard, RemoteShard, ShardAddress
+from pipeline.cluster.quorum import HostedLeader, HostedSynchronousShard, LeaderAddress, SynchronousShardAddress
+from pipeline.cluster.remotes import HostedShard, ShardAddress
 from pipeline.cluster.replays import HostedReplay, ReplayAddress
 from pipeline.cluster.session import Session, Task
 from pipeline.cluster.tasks import RoleAddress, RoleBuilder, RoleResult, ServerAddresses, run_role
 from pipeline.errors import CallTimeoutError, PlacementError, RemoteLostError, RoleFailedError
 from pipeline.optimizers import OptimizerConfig
 from pipeline.param_server.layout import ParamLayout
-from pipeline.param_server.snapshot import ServerSnapshot, merge_snapshots, split_snapshot
+from pipeline.param_server.snapshot import ServerSnapshot, split_snapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.replay_server import ReplayServerSpec
 from pipeline.roles.spec import RoleSpec
+from pipeline.topologies.snapshots import take_snapshot
+
+LEADER = "leader"
+"""Name of the quorum leader."""
 
 
 def shard_name(index: int) -> str:
@@ -59,6 +66,8 @@ class FleetSpec:
     replays: tuple[ReplayServerSpec, ...]
     role: RoleSpec
     """The pattern of all roles; place and sender are each one's own."""
+    quorum: int | None
+    """N: an update is the mean of the first N gradients of its version; None: each gradient is one."""
     optimizer: OptimizerConfig
     demands: tuple[Demand, ...]
     lease_seconds: float
@@ -89,7 +98,11 @@ class Fleet:
 
     def start(self, snapshot: ServerSnapshot, before: Mapping[str, RoleProgress]) -> None:
         """Create the shards from `snapshot` and start the roles where `before` (by role) says that they were."""
-        self._addresses = ServerAddresses(self._start_shards(snapshot), self._start_replays())
+        if self._spec.quorum is not None:
+            snapshot = snapshot.at_one_version()
+        shards = self._start_shards(snapshot)
+        leader = self._start_leader(shards, snapshot.version)
+        self._addresses = ServerAddresses(shards, self._start_replays(), leader)
         for role in self._roles:
             self._start_role(role, before)
 
@@ -101,21 +114,30 @@ class Fleet:
         """
         present = self._session.present_hosts()
         for name in self._hosted:
-            if self._placement[name].address not in present:
+            if self._host_of(name) not in present:
                 raise RemoteLostError(f"{name} is lost with its host")
         for role in self._tasks:
             if role not in self._lost and (reason := self._why_lost(role, present)) is not None:
                 self._lose(role, reason)
         return self._restart_lost() if self._lost else []
 
+    def free_hosts(self) -> set[str]:
+        """Addresses of the hosts that hold nothing of this fleet; none while a role waits for one."""
+        if self._lost:
+            return set()
+        return self._session.present_hosts() - {self._host_of(name) for name in (*self._roles, *self._hosted)}
+
+    def set_aside(self, demand: str, host: str) -> None:
+        """What was placed with this fleet, and is no role or shard of it, stands on that host now."""
+        self._placement[demand] = replace(self._placement[demand], address=host)
+
     def finished(self) -> bool:
         """True once every role has left."""
         return not self._lost and all(task.done() for task in self._tasks.values())
 
     def snapshot(self) -> ServerSnapshot:
-        """The server's state now; shards may be asked at different versions."""
-        calls = [RemoteShard(shard.name, shard.actor).snapshot() for shard in self._addresses.shards]
-        return merge_snapshots([call.result(self._timeout_seconds) for call in calls])
+        """The server's state now: of a synchronous one all shards at one version, else each at the one it is at."""
+        return take_snapshot(self._addresses, self._timeout_seconds)
 
     def collect(self, timeout_seconds: float) -> dict[str, RoleProgress]:
         """Wait for all roles to leave; their last rows go to the coordinator. Returns each one's last progress.
@@ -152,13 +174,22 @@ class Fleet:
 
     def _start_shards(self, snapshot: ServerSnapshot) -> tuple[ShardAddress, ...]:
         server = self._spec.role.param_server
+        asynchronous = self._spec.quorum is None
+        hosted, address = (
+            (HostedShard, ShardAddress) if asynchronous else (HostedSynchronousShard, SynchronousShardAddress)
+        )
         slices = split_snapshot(snapshot, ParamLayout(snapshot.params.size, server.num_shards))
         addresses = []
         for name, part in zip(map(shard_name, range(server.num_shards)), slices, strict=True):
             start = self._session.send(part, self._placement[name].address)
-            hosted_name, actor = self._host(name, HostedShard, start, self._spec.optimizer, server, self._generation)
-            addresses.append(ShardAddress(hosted_name, actor))
+            hosted_name, actor = self._host(name, hosted, start, self._spec.optimizer, server, self._generation)
+            addresses.append(address(hosted_name, actor))
         return tuple(addresses)
+
+    def _start_leader(self, shards: tuple[ShardAddress, ...], version: int) -> LeaderAddress | None:
+        if self._spec.quorum is None:
+            return None
+        return LeaderAddress(*self._host(LEADER, HostedLeader, self._spec.quorum, version, self._generation, shards))
 
     def _start_replays(self) -> tuple[ReplayAddress, ...]:
         return tuple(
@@ -169,12 +200,16 @@ class Fleet:
     def _host(self, name: str, hosted: type, *args: object) -> tuple[str, Any]:
         """Create the Dask actor `hosted(hosted_name, *args)` on the host of role `name`; its name and itself."""
         hosted_name = f"{name}-{self._session.run_id}-{self._generation}"
-        host = self._placement[name].address
+        host = self._host_of(name)
         self._hosted[name] = self._session.submit(hosted, hosted_name, *args, host=host, name=name, actor=True)
         try:
             return hosted_name, self._hosted[name].result(timeout=self._timeout_seconds)
         except TimeoutError as error:
             raise RemoteLostError(f"{name} was not created within {self._timeout_seconds:g} s") from error
+
+    def _host_of(self, name: str) -> str:
+        # Beside the first shard, whose loss ends the generation anyway: it adds no host that the run depends on.
+        return self._placement[shard_name(0) if name == LEADER else name].address
 
     def _start_role(self, role: str, before: Mapping[str, RoleProgress]) -> None:
         self._attempts[role] = self._attempts.get(role, 0) + 1
@@ -223,9 +258,14 @@ class Fleet:
 
     def _restart_lost(self) -> list[str]:
         keep = {role: offer for role, offer in self._placement.items() if role not in self._lost}
+        own = {*self._roles, *self._hosted}
         try:
             self._session.survey_again()
-            self._placement = place(self._spec.demands, self._session.offers(), keep)
+            offers = self._session.offers()
+            present = {offer.address for offer in offers}
+            # What stands aside and has lost its host, too, must not hold up the roles.
+            wanted = [d for d in self._spec.demands if d.role in own or keep[d.role].address in present]
+            self._placement |= place(wanted, offers, keep)
         except (OSError, PlacementError):
             # A nanny or a batch system may be bringing a host; the others go on meanwhile.
             if time.monotonic() - self._lost_at > self._session.host_timeout_seconds:

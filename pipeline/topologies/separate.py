@@ -12,12 +12,13 @@ Not here: how they are started and watched (`pipeline.topologies.fleet`).
 from pipeline.cluster.placement import Demand
 from pipeline.interfaces import RowSink, Servers
 from pipeline.roles.replay_server import ReplayServerSpec
-from pipeline.roles.spec import RoleSpec
+from pipeline.roles.spec import QRoleSpec
 from pipeline.roles.standalone_actor import StandaloneActor
 from pipeline.roles.standalone_learner import StandaloneLearner
-from pipeline.topologies.config import APART, GlobalConfig
+from pipeline.topologies.config import GlobalConfig
 from pipeline.topologies.fleet import RolePlan, replay_name, shard_name
 from pipeline.topologies.needs import RoleNeeds
+from pipeline.topologies.servers import learner_demand, server_demand
 
 
 def actor_name(index: int) -> str:
@@ -33,22 +34,18 @@ def learner_name(index: int) -> str:
 def demands(topology: GlobalConfig, num_shards: int, needs: RoleNeeds) -> list[Demand]:
     """What the roles want of their hosts: learners and actors first, so that shards can stand beside them."""
     learners = [
-        Demand(
-            learner_name(i),
-            topology.compute_threads,
-            needs.learner_bytes + needs.host_bytes,
-            num_gpus=needs.num_gpus,
-            prefers_gpu=needs.prefers_gpu,
-        )
+        learner_demand(learner_name(i), topology.compute_threads, needs.learner_bytes, needs)
         for i in range(topology.num_learners)
     ]
     actors = [Demand(actor_name(i), 1, needs.actor_bytes + needs.host_bytes) for i in range(topology.num_actors)]
     shards = [
-        _server(shard_name(i), needs.shard_bytes, learner_name(i % topology.num_learners), topology.shards, needs)
+        server_demand(shard_name(i), needs.shard_bytes, learner_name(i % topology.num_learners), topology.shards, needs)
         for i in range(num_shards)
     ]
     replays = [
-        _server(replay_name(i), needs.replay_bytes, actor_name(i % topology.num_actors), topology.replay_shards, needs)
+        server_demand(
+            replay_name(i), needs.replay_bytes, actor_name(i % topology.num_actors), topology.replay_shards, needs
+        )
         for i in range(topology.num_replay_shards)
     ]
     return learners + actors + shards + replays
@@ -61,7 +58,7 @@ def roles(topology: GlobalConfig) -> tuple[RolePlan, ...]:
     return (*actors, *learners)
 
 
-def replays(topology: GlobalConfig, role: RoleSpec) -> tuple[ReplayServerSpec, ...]:
+def replays(topology: GlobalConfig, role: QRoleSpec) -> tuple[ReplayServerSpec, ...]:
     """The shards of the global replay, each for the actors that write to it."""
     count = topology.num_replay_shards
     return tuple(
@@ -70,17 +67,11 @@ def replays(topology: GlobalConfig, role: RoleSpec) -> tuple[ReplayServerSpec, .
     )
 
 
-def build_actor(spec: RoleSpec, servers: Servers, rows: RowSink) -> StandaloneActor:
+def build_actor(spec: QRoleSpec, servers: Servers, rows: RowSink) -> StandaloneActor:
     """An actor on its host."""
     return StandaloneActor(spec, servers, rows)
 
 
-def build_learner(spec: RoleSpec, servers: Servers, rows: RowSink) -> StandaloneLearner:
+def build_learner(spec: QRoleSpec, servers: Servers, rows: RowSink) -> StandaloneLearner:
     """A learner on its host."""
     return StandaloneLearner(spec, servers, rows)
-
-
-def _server(name: str, num_bytes: int, beside: str, place: str, needs: RoleNeeds) -> Demand:
-    if place == APART:
-        return Demand(name, num_threads=1, memory_bytes=num_bytes + needs.host_bytes, alone=True)
-    return Demand(name, num_threads=0, memory_bytes=num_bytes, beside=beside)

@@ -15,6 +15,7 @@ from benchmarks import (
     guards,
     median_ratio,
     optimizer_step,
+    random_frame_skip,
     replay_prioritised,
     replay_sampling,
     replay_share,
@@ -111,6 +112,13 @@ def test_actor_and_bare_environment_are_stepped_side_by_side(capsys: pytest.Capt
     assert positive(line, "actor_steps_per_second", "bare_steps_per_second", "actor_over_bare")
 
 
+def test_random_and_fixed_frame_skips_are_stepped_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    random_frame_skip.main(num_rounds=2, steps_per_round=10, num_lanes=2)
+    (line,) = printed(capsys)
+    assert positive(line, "random_steps_per_second", "fixed_steps_per_second", "random_over_fixed")
+    assert line["mean_frame_skip"] == 3.0
+
+
 def test_the_actor_and_the_bare_environment_play_the_same_games() -> None:
     config = compose(["game=Breakout", "topology.num_lanes=2", "replay=smoke"])
     actor, bare = actor_stepping.actor_step(config, 1), actor_stepping.bare_step(config, 1)
@@ -128,6 +136,7 @@ def test_both_wires_are_held_against_a_bare_socket(capsys: pytest.CaptureFixture
         assert positive(line, "push_ms", "pull_ms", "socket_ms", "direct_ms", "push_pull_over_socket")
 
 
+@pytest.mark.slow
 def test_gorila_is_run_with_one_bundle_with_two_and_without_a_server(capsys: pytest.CaptureFixture[str]) -> None:
     gorila_scaling.main(num_rounds=1, bundle_steps=1_200, overrides=TINY_RUN)
     (line,) = printed(capsys)

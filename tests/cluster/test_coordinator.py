@@ -11,7 +11,7 @@ from pipeline.cluster.coordinator import Coordinator
 from pipeline.cluster.session import Session, Task
 from pipeline.cluster.tasks import RoleAddress, RoleResult, run_role
 from pipeline.errors import PipelineError
-from pipeline.rows import Row
+from pipeline.rows import EpisodeRow, Row
 from tests.cluster.counting_role import NO_SERVERS, CountingRole, numbers
 from tests.clusters import LIMIT_SECONDS, wait_until
 
@@ -130,6 +130,17 @@ def test_roles_can_be_started_again_after_a_stop(session: Session) -> None:
         coordinator.receive(result.undelivered)
         coordinator.finish(LIMIT_SECONDS)
         assert numbers(written[before:], "counter-0") == list(range(1, result.progress.num_steps + 1))
+
+
+def test_rows_of_the_coordinator_s_own_are_written_in_turn_with_those_of_roles(threads_session: Session) -> None:
+    first, own, last = (EpisodeRow(role, 0, 1, 4, 1.0, 1, False, 0.0, 0, 0.5) for role in ("first", "own", "last"))
+    with coordinated(threads_session) as (coordinator, written, _):
+        coordinator.receive([Batch("counter-0", 1, 1, (first,), None).to_message()])
+        coordinator.write([own])
+        coordinator.write([])
+        coordinator.receive([Batch("counter-0", 1, 2, (last,), None).to_message()])
+        coordinator.finish(LIMIT_SECONDS)
+        assert written == [first, own, last]
 
 
 def test_a_disk_that_is_full_is_reported_by_the_next_check(threads_session: Session) -> None:

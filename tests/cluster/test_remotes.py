@@ -22,7 +22,9 @@ from pipeline.types import Float32Array, Receipt
 from tests.clusters import LIMIT_SECONDS, kill_host, wait_until
 from tests.param_server.configs import server_config
 
-ADAGRAD = AdaGradConfig(kind="adagrad", learning_rate=0.1, epsilon=1e-6, initial_accumulator=0.0)
+ADAGRAD = AdaGradConfig(
+    kind="adagrad", learning_rate=0.1, learning_rate_changes=(), epsilon=1e-6, initial_accumulator=0.0
+)
 SERVER = server_config(max_staleness=2, target_period_updates=3)
 GENERATION = 5
 SIZE = 40_001  # enough that Dask sends it as a buffer of its own

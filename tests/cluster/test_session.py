@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 from distributed import LocalCluster, get_worker
+from distributed.comm.core import CommClosedError
 
 from pipeline.cluster.session import Session, open_session
-from pipeline.errors import PlacementError
+from pipeline.errors import PlacementError, RemoteLostError
 from tests.clusters import LIMIT_SECONDS, cluster_config, kill_host, wait_until
 
 
@@ -111,3 +112,14 @@ def test_a_scheduler_without_hosts_is_refused_with_both_numbers() -> None:
         config = cluster_config("address", address=cluster.scheduler_address, start_timeout_seconds=0.2)
         with pytest.raises(PlacementError, match=r"0 of 1 hosts came within 0.2 s; start `dask worker`"):
             open_session(config, 1, 1).__enter__()
+
+
+def test_a_host_that_dies_while_it_is_sent_something_is_lost(
+    threads_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def scatter(*_: object, **__: object) -> None:
+        raise CommClosedError("connection reset by peer")
+
+    monkeypatch.setattr(threads_session.client, "scatter", scatter)
+    with pytest.raises(RemoteLostError, match=r"tcp://10\.0\.0\.1:1 was lost while it was sent something: .* reset"):
+        threads_session.send(b"parameters", "tcp://10.0.0.1:1")

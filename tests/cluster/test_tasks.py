@@ -1,12 +1,16 @@
-"""A role's task when the role itself fails."""
+"""A role's task when the role itself fails, and other work that is told when to stop."""
+
+import threading
+from collections.abc import Callable
 
 import pytest
 
+from pipeline.cluster.coordinator import Coordinator
 from pipeline.cluster.session import Session
-from pipeline.cluster.tasks import RoleAddress, run_role
+from pipeline.cluster.tasks import RoleAddress, run_role, run_until_stopped
 from pipeline.errors import DivergedError
 from tests.cluster.counting_role import NO_SERVERS, CountingRole
-from tests.clusters import LIMIT_SECONDS
+from tests.clusters import LIMIT_SECONDS, wait_until
 
 
 class FailingRole(CountingRole):
@@ -36,3 +40,31 @@ def test_a_role_s_own_error_is_what_its_task_ends_with(kind: str, request: pytes
     assert isinstance(error, DivergedError) and str(error) == "the loss was nan"
     if kind == "threads":
         assert FailingRole.closed == ["counter-0"]
+
+
+def work(name: str, stop: Callable[[], bool]) -> str:
+    """Goes on until it is told to stop."""
+    pause = threading.Event()
+    while not stop():
+        pause.wait(0.01)
+    return f"{name} has stopped"
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_long_work_hears_that_the_run_is_over(kind: str, request: pytest.FixtureRequest) -> None:
+    session: Session = request.getfixturevalue(f"{kind}_session")
+    with Coordinator(session.client, f"work-{kind}", lambda rows: None) as coordinator:
+        address = RoleAddress(f"work-{kind}", "worker", 1, LIMIT_SECONDS)
+        host = min(session.hosts)
+        task = session.submit(run_until_stopped, work, "it", address=address, host=host, name="work")
+        wait_until(lambda: session.client.processing()[host], "it has begun")
+        assert not task.done()
+        coordinator.stop_roles()
+        assert task.result(timeout=LIMIT_SECONDS) == "it has stopped"
+
+
+def test_long_work_whose_coordinator_is_gone_stops_by_itself(threads_session: Session) -> None:
+    address = RoleAddress("nobody-at-all", "worker", 1, lease_seconds=0.5)
+    host = min(threads_session.hosts)
+    task = threads_session.submit(run_until_stopped, work, "it", address=address, host=host, name="work")
+    assert task.result(timeout=LIMIT_SECONDS) == "it has stopped"

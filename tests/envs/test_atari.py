@@ -204,7 +204,7 @@ def test_the_full_action_set_has_18_actions_and_the_minimal_one_fewer(make_lanes
 def test_the_report_names_what_was_made(make_lanes: MakeLanes) -> None:
     report = make_lanes("Pong", grey=False, stack=2, noop_max=7, sticky_probability=0.25, max_frames=100).report()
     assert (report.game, report.grey, report.stack, report.num_actions) == ("Pong", False, 2, 6)
-    assert (report.frame_skip, report.noop_max, report.max_frames) == (4, 7, 100)
+    assert (report.frame_skip, report.min_frame_skip, report.noop_max, report.max_frames) == (4, 4, 7, 100)
     assert (report.sticky_probability, report.full_action_set) == (0.25, False)
     assert report.rom_md5 == hashlib.md5((Path(roms.__file__).parent / "pong.bin").read_bytes()).hexdigest()
     assert report.ale_version == "0.12.1"
@@ -225,6 +225,7 @@ def test_all_mistakes_are_reported_at_once() -> None:
         AtariLanes("breakout", nature_protocol(frame_skip=0), num_lanes=0, num_threads=-1)
     assert [mistake.split(" ")[0] for mistake in error.value.mistakes] == [
         "environment.frame_skip=0",
+        "environment.min_frame_skip=0",
         "game=breakout",
         "num_lanes=0",
         "num_threads=-1",

@@ -9,9 +9,10 @@ import pytest
 
 from pipeline.envs.episodes import Episode, play_episodes, replay_episode
 from pipeline.types import Int64Array, UInt8Array
-from tests.envs.conftest import MakeLanes
+from tests.envs.conftest import MakeDueLanes
 
 SHORT: dict[str, Any] = {"max_frames": 700, "frame_height": 20, "frame_width": 20}
+RANDOM_SKIP: dict[str, Any] = {"frame_skip": 4, "min_frame_skip": 2, "max_pool": False}
 
 
 def by_pixels(observations: UInt8Array, episodes: Sequence[int]) -> Int64Array:
@@ -34,11 +35,11 @@ class Recorder:
         return by_pixels(observations, episodes)
 
 
-@pytest.mark.parametrize("changes", [{}, {"sticky_probability": 0.25}])
-def test_episodes_do_not_depend_on_the_number_of_lanes(make_lanes: MakeLanes, changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize("changes", [{}, {"sticky_probability": 0.25}, RANDOM_SKIP])
+def test_episodes_do_not_depend_on_the_number_of_lanes(make_nature: MakeDueLanes, changes: dict[str, Any]) -> None:
     seeds = [8, 3, 1]
     alone, pair, crowd = (
-        play_episodes(make_lanes("Breakout", num_lanes, **SHORT, **changes), seeds, by_pixels)
+        play_episodes(make_nature("Breakout", num_lanes, **SHORT, **changes), seeds, by_pixels)
         for num_lanes in (1, 2, 4)
     )
     assert alone == pair == crowd
@@ -47,18 +48,21 @@ def test_episodes_do_not_depend_on_the_number_of_lanes(make_lanes: MakeLanes, ch
     assert len({episode.actions for episode in alone}) == 3
 
 
-def test_each_step_asks_for_each_episode_under_way_once_and_for_no_other(make_lanes: MakeLanes) -> None:
+@pytest.mark.parametrize("changes", [{}, RANDOM_SKIP])
+def test_each_step_asks_for_each_episode_under_way_once_and_for_no_other(
+    make_nature: MakeDueLanes, changes: dict[str, Any]
+) -> None:
     recorder = Recorder()
-    episodes = play_episodes(make_lanes("Breakout", 2, **SHORT), [1, 2, 3], recorder)
+    episodes = play_episodes(make_nature("Breakout", 2, **SHORT, **changes), [1, 2, 3], recorder)
     assert all(len(set(asked)) == len(asked) for asked in recorder.asked)
     assert [len(recorder.seen[i]) for i in range(3)] == [episode.num_steps for episode in episodes]
     assert len(recorder.asked[-1]) == 1
 
 
-@pytest.mark.parametrize("sticky_probability", [0.0, 0.25])
-def test_a_replayed_episode_shows_the_same_pixels_and_score(make_lanes: MakeLanes, sticky_probability: float) -> None:
+@pytest.mark.parametrize("changes", [{}, {"sticky_probability": 0.25}, RANDOM_SKIP | {"sticky_probability": 0.25}])
+def test_a_replayed_episode_shows_the_same_pixels_and_score(make_nature: MakeDueLanes, changes: dict[str, Any]) -> None:
     recorder = Recorder()
-    lanes = make_lanes("Breakout", 2, max_frames=1200, sticky_probability=sticky_probability)
+    lanes = make_nature("Breakout", 2, max_frames=1200, **changes)
     episodes = play_episodes(lanes, [1, 2, 3], recorder)
     for i, episode in enumerate(episodes):
         replayed = list(replay_episode(episode))
@@ -68,28 +72,34 @@ def test_a_replayed_episode_shows_the_same_pixels_and_score(make_lanes: MakeLane
     assert sum(episode.score for episode in episodes) > 0
 
 
-def test_a_recorded_episode_can_be_replayed_in_colour(make_lanes: MakeLanes) -> None:
-    (episode,) = play_episodes(make_lanes("Breakout", sticky_probability=0.25, **SHORT), [4], by_pixels)
+def test_a_recorded_episode_can_be_replayed_in_colour(make_nature: MakeDueLanes) -> None:
+    (episode,) = play_episodes(make_nature("Breakout", sticky_probability=0.25, **SHORT), [4], by_pixels)
     coloured = replace(episode, config=replace(episode.config, grey=False, frame_height=210, frame_width=160, stack=1))
     replayed = list(replay_episode(coloured))
     assert replayed[0].observation.shape == (1, 210, 160, 3)
     assert [step.reward for step in replayed] == [step.reward for step in replay_episode(episode)]
 
 
-def test_a_life_loss_does_not_end_an_episode(make_lanes: MakeLanes) -> None:
+def test_a_life_loss_does_not_end_an_episode(make_nature: MakeDueLanes) -> None:
     # Breakout's five lives last over 100 steps when FIRE is pressed without end.
-    (episode,) = play_episodes(make_lanes("Breakout"), [0], lambda observations, _: np.ones(len(observations), int))
+    (episode,) = play_episodes(make_nature("Breakout"), [0], lambda observations, _: np.ones(len(observations), int))
     assert not episode.truncated
     assert episode.num_steps > 100
     assert set(episode.actions) == {1}
 
 
-def test_no_seeds_give_no_episodes(make_lanes: MakeLanes) -> None:
-    assert play_episodes(make_lanes("Breakout"), [], by_pixels) == []
+def test_all_games_are_abandoned_when_stop_says_so(make_nature: MakeDueLanes) -> None:
+    recorder, answers = Recorder(), iter([False, False, True])
+    assert play_episodes(make_nature("Breakout", 2, **SHORT), [1, 2], recorder, lambda: next(answers)) == []
+    assert recorder.asked == [[0, 1], [0, 1]]
 
 
-def test_episodes_are_equal_when_all_their_fields_are(make_lanes: MakeLanes) -> None:
-    episode = Episode("Pong", make_lanes("Pong").config, 3, bytes([0, 5, 2]), -21.0, False)
+def test_no_seeds_give_no_episodes(make_nature: MakeDueLanes) -> None:
+    assert play_episodes(make_nature("Breakout"), [], by_pixels) == []
+
+
+def test_episodes_are_equal_when_all_their_fields_are(make_nature: MakeDueLanes) -> None:
+    episode = Episode("Pong", make_nature("Pong").config, 3, bytes([0, 5, 2]), -21.0, False)
     assert episode == replace(episode)
     assert episode != replace(episode, actions=bytes([0, 5, 3]))
     assert episode.num_steps == 3

@@ -1,22 +1,31 @@
 """Evaluation games: streams per game, rows that say under which protocol they were played."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pipeline.envs.atari import EnvironmentReport
+from pipeline.envs.due_lanes import DueLanes, DueStep
+from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.errors import ConfigError
-from pipeline.evaluation.play import QValues, evaluate, evaluate_random_agent
+from pipeline.evaluation import play as play_module
+from pipeline.evaluation.play import ActionPreferences, evaluate, evaluate_random_agent
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.rows import EvaluationRow
-from pipeline.types import Float32Array, UInt8Array
+from pipeline.types import Float32Array, Int64Array, UInt8Array
 from tests.protocols import nature_protocol
 
+RANDOM_SKIP: dict[str, Any] = {"frame_skip": 4, "min_frame_skip": 2, "max_pool": False}
 
-def short_games(num_episodes: int = 4, epsilon: float = 0.05, **changes: Any) -> EvaluationConfig:
+
+def short_games(
+    num_episodes: int = 4, epsilon: float = 0.05, max_equal_actions: int | None = None, **changes: Any
+) -> EvaluationConfig:
     environment = nature_protocol(**{"max_frames": 600, "frame_height": 20, "frame_width": 20, **changes})
-    return EvaluationConfig("short", num_episodes=num_episodes, epsilon=epsilon, environment=environment)
+    return EvaluationConfig("short", num_episodes, epsilon, max_equal_actions, None, environment)
 
 
 def likes_pixels(observations: UInt8Array) -> Float32Array:
@@ -32,12 +41,16 @@ def prefers_nothing(observations: UInt8Array) -> Float32Array:
 
 
 def play(
-    config: EvaluationConfig, q_values: QValues = likes_pixels, seed: int = 0, num_lanes: int = 4
+    config: EvaluationConfig,
+    preferences: ActionPreferences = likes_pixels,
+    seed: int = 0,
+    num_lanes: int = 4,
+    stop: Callable[[], bool] = lambda: False,
 ) -> list[EvaluationRow]:
-    return evaluate(
+    games = evaluate(
         "Breakout",
         config,
-        q_values,
+        preferences,
         seed,
         num_threads=1,
         agent="checkpoint",
@@ -45,15 +58,18 @@ def play(
         total_frames=4_000,
         wall_seconds=12.5,
         num_lanes=num_lanes,
+        stop=stop,
     )
+    return [game.row for game in games]
 
 
 def outcome(rows: list[EvaluationRow]) -> list[tuple[int, int, float, int]]:
     return [(row.episode, row.episode_seed, row.score, row.num_steps) for row in rows]
 
 
-def test_scores_do_not_depend_on_the_number_of_lanes() -> None:
-    config = short_games(num_episodes=3, epsilon=0.3, max_frames=900, sticky_probability=0.25)
+@pytest.mark.parametrize("changes", [{}, RANDOM_SKIP])
+def test_scores_do_not_depend_on_the_number_of_lanes(changes: dict[str, Any]) -> None:
+    config = short_games(num_episodes=3, epsilon=0.3, max_frames=900, sticky_probability=0.25, **changes)
     one, two, eight = (outcome(play(config, num_lanes=num_lanes)) for num_lanes in (1, 2, 8))
     assert one == two == eight
     assert len({num_steps for *_, num_steps in one}) > 1
@@ -91,6 +107,7 @@ def test_rows_carry_the_protocol_the_agent_and_the_numbers_of_the_checkpoint() -
     assert {(row.frame_skip, row.sticky_probability, row.noop_max, row.max_frames) for row in rows} == {
         (4, 0.25, 5, 40)
     }
+    assert {(row.min_frame_skip, row.max_equal_actions) for row in rows} == {(4, 0)}
     assert {(row.full_action_set, row.grey, row.epsilon) for row in rows} == {(True, True, 0.05)}
     assert all((row.truncated, row.num_steps) == (True, 10) for row in rows)
     assert all(row.wall_seconds == 12.5 for row in rows)
@@ -115,11 +132,97 @@ def test_epsilon_is_the_share_of_random_actions() -> None:
 
 
 def test_the_random_agent_plays_uniformly_and_says_so() -> None:
-    rows = evaluate_random_agent("Breakout", short_games(num_episodes=6, max_frames=4_000), 0, num_threads=1)
+    games = evaluate_random_agent("Breakout", short_games(num_episodes=6, max_frames=4_000), 0, num_threads=1)
+    rows = [game.row for game in games]
     assert {(row.agent, row.epsilon, row.version, row.total_frames) for row in rows} == {("random", 1.0, 0, 0)}
     assert not any(row.truncated for row in rows)
     # Published: 1.7 (Mnih et al. 2015, extended data table 2). One game's standard deviation is about 1.3.
     assert math.isclose(np.mean([row.score for row in rows]), 1.7, abs_tol=1.6)
+
+
+def test_rows_of_random_frame_skips_name_both_ends() -> None:
+    (row,) = play(short_games(num_episodes=1, max_equal_actions=30, max_frames=40, **RANDOM_SKIP))
+    assert (row.frame_skip, row.min_frame_skip, row.max_equal_actions) == (4, 2, 30)
+    assert 10 <= row.num_steps <= 20
+
+
+class ScriptedLanes(DueLanes):
+    """Two games of 8 steps each, lane 1 due at every other step only; observations are [seed, step]."""
+
+    num_lanes = 2
+    num_actions = 3
+
+    def __init__(self, game: str, config: EnvironmentConfig) -> None:
+        self.game = game
+        self.config = config
+        self.played: list[list[int]] = [[], []]
+        self._seeds = np.zeros(2, np.int64)
+        self._due = np.arange(2)
+
+    def reset(self, seeds: Int64Array) -> DueStep:
+        self._seeds = seeds - seeds[0]
+        return self._due_step()
+
+    def reset_lanes(self, lanes: Int64Array, seeds: Int64Array) -> DueStep:
+        raise NotImplementedError
+
+    def step(self, actions: Int64Array) -> DueStep:
+        for lane, action in zip(self._due.tolist(), actions.tolist(), strict=True):
+            self.played[lane].append(action)
+        self._due = np.arange(2) if self._due.size == 1 else np.array([0])
+        return self._due_step()
+
+    def report(self) -> EnvironmentReport:
+        return EnvironmentReport("Pong", 4, 2, 0.0, 0, 100, False, True, 3, 4, "", "")
+
+    def close(self) -> None:
+        pass
+
+    def _due_step(self) -> DueStep:
+        steps = np.array([len(self.played[lane]) for lane in self._due])
+        observation = np.stack([self._seeds[self._due], steps], axis=1).astype(np.uint8)
+        nothing = np.zeros(self._due.size, np.bool_)
+        return DueStep(self._due, observation, nothing.astype(np.float32), steps == 8, nothing, steps, nothing)
+
+
+def test_the_last_of_many_equal_choices_and_those_behind_it_become_action_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = {0: [0, 0, 0, 0, 2, 0, 0, 0], 1: [2, 2, 0, 2, 2, 2, 2, 2]}
+    lanes = ScriptedLanes("Pong", nature_protocol())
+    monkeypatch.setattr(play_module, "make_due_lanes", lambda *_: lanes)
+
+    def by_script(observations: UInt8Array) -> Float32Array:
+        preferences: Float32Array = np.eye(3, dtype=np.float32)[[chosen[seed][step] for seed, step in observations]]
+        return preferences
+
+    play(short_games(num_episodes=2, epsilon=0.0, max_equal_actions=3), by_script)
+    assert lanes.played[0][:8] == [0, 0, 1, 1, 2, 0, 0, 1]
+    assert lanes.played[1][:8] == [2, 2, 0, 2, 2, 1, 1, 1]
+
+
+def test_a_game_that_waits_for_fire_goes_on_where_equal_actions_are_limited() -> None:
+    # As above: without FIRE no ball is served, and only the frame cap would end the game.
+    rows = play(short_games(num_episodes=2, epsilon=0.0, max_equal_actions=30, max_frames=3_000), prefers_nothing)
+    assert not any(row.truncated for row in rows)
+
+
+def test_an_evaluation_that_is_stopped_has_no_rows() -> None:
+    answers = iter([False, False, False, True])
+    num_asked = 0
+
+    def count(observations: UInt8Array) -> Float32Array:
+        nonlocal num_asked
+        num_asked += 1
+        return prefers_nothing(observations)
+
+    assert play(short_games(), count, stop=lambda: next(answers)) == []
+    assert num_asked == 3
+
+
+@pytest.mark.parametrize("max_equal_actions", [0, 1])
+def test_a_limit_that_would_force_every_action_is_a_mistake(max_equal_actions: int) -> None:
+    assert short_games(max_equal_actions=max_equal_actions).mistakes() == [
+        f"max_equal_actions={max_equal_actions} must be at least 2, or null for never"
+    ]
 
 
 def test_an_impossible_protocol_is_refused() -> None:

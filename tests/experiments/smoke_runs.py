@@ -5,6 +5,13 @@ from pathlib import Path
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import compose
 
+SMALL_WORKERS = [
+    "network=nature_actor_critic", "network.hidden_units=16", "environment.max_frames=300",
+    *(f"{group}.{side}=52" for group in ("environment", "evaluation.environment")
+      for side in ("frame_height", "frame_width")),
+]  # fmt: skip
+"""smoke_dba3c made smaller still, with games of 300 frames."""
+
 
 def smoke_config(results_dir: Path, *overrides: str, experiment: str = "smoke_gorila") -> RunConfig:
     """A smoke experiment on Breakout, changed by `overrides`."""

@@ -17,7 +17,7 @@ from pipeline.roles.progress import RoleProgress
 from tests.param_server.configs import server_config
 from tests.param_server.conftest import push_of
 
-ADAM = AdamConfig(kind="adam", learning_rate=0.1, beta1=0.9, beta2=0.999, epsilon=1e-8)
+ADAM = AdamConfig(kind="adam", learning_rate=0.1, learning_rate_changes=(), beta1=0.9, beta2=0.999, epsilon=1e-8)
 PROGRESS = {
     "bundle-0": RoleProgress(100, 25, 7, 0.5, 90, 1.25),
     "bundle-1": RoleProgress(2**40, 30, 6, 0.25, 80, 1.5),

@@ -5,12 +5,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import yaml
 
+from pipeline.algorithms.config import ActorCriticConfig, QLearningConfig
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import compose, config_directory
+from pipeline.networks.config import QNetworkConfig
+from pipeline.replay.config import ReplayConfig
 
 CONF = config_directory()
 GROUPS = sorted(folder.name for folder in CONF.iterdir() if folder.is_dir())
@@ -21,6 +25,22 @@ NEEDED_BESIDE = {
     ("cluster", "ssh"): ["cluster.hosts=[node0,node1]"],
     ("cluster", "kubernetes"): ["cluster.image=registry/pipeline:1"],
     ("topology", "single"): ["param_server=single"],
+    ("environment", "ba3c_deterministic"): ["experiment=dba3c_quick"],
+    ("evaluation", "ba3c_50_deterministic"): ["experiment=dba3c_quick"],
+} | {
+    part: ["experiment=dba3c"]
+    for part in [
+        ("algorithm", "actor_critic"),
+        ("environment", "ba3c"),
+        ("evaluation", "ba3c_50"),
+        ("evaluation", "smoke_ba3c"),
+        ("network", "ba3c"),
+        ("network", "dba3c"),
+        ("network", "nature_actor_critic"),
+        ("param_server", "synchronous"),
+        ("replay", "none"),
+        ("topology", "workers"),
+    ]
 }
 """What must stand on the command line beside an option, since it makes no run by itself."""
 PAPERS = (
@@ -34,7 +54,14 @@ PAPERS = (
     "Fortunato et al. 2018",
     "Hessel et al. 2018",
     "Horgan et al. 2018",
+    "Mnih et al. 2016",
+    "Adamski et al. 2017",
+    "Adamski et al. 2018",
+    "Machado et al. 2018",
+    "van Hasselt et al. 2016",
 )
+THEIR_CODE = re.compile(r"authors' (best )?(code|command)|\((code|command)\b")
+"""A source of its own where the head of the file names their paper."""
 VALUE_LINE = re.compile(r"^\s*\w+: *[^\s#]")
 
 
@@ -56,48 +83,90 @@ def test_an_experiment_is_named_after_its_file(experiment: str) -> None:
     assert compose([f"experiment={experiment}", "game=Pong"]).experiment == experiment
 
 
+class QLearning(NamedTuple):
+    """The groups of a run of Q-learning that only such a run has."""
+
+    algorithm: QLearningConfig
+    network: QNetworkConfig
+    replay: ReplayConfig
+
+
+def q_learning(run: RunConfig) -> QLearning:
+    match run.algorithm, run.network, run.replay:
+        case QLearningConfig() as algorithm, QNetworkConfig() as network, ReplayConfig() as replay:
+            return QLearning(algorithm, network, replay)
+    raise AssertionError(f"{run.experiment} learns no Q-values")
+
+
 @pytest.mark.parametrize("name", ["gorila", "dqn", "rainbow", "apex"])
 def test_a_smoke_experiment_is_its_system_made_small(name: str) -> None:
     system, smoke = (compose([f"experiment={file}", "game=Pong"]) for file in (name, f"smoke_{name}"))
     assert smoke.optimizer == system.optimizer
     assert smoke.topology.kind == system.topology.kind
     assert smoke.param_server.num_shards == system.param_server.num_shards
-    assert smoke.algorithm.n_step == system.algorithm.n_step
-    assert smoke.replay.priority_exponent == system.replay.priority_exponent
+    assert q_learning(smoke).algorithm.n_step == q_learning(system).algorithm.n_step
+    assert q_learning(smoke).replay.priority_exponent == q_learning(system).replay.priority_exponent
     assert smoke.network == dataclasses.replace(system.network, hidden_units=16)
     assert smoke.evaluation.protocol == "smoke"
     assert smoke.budget.frames is not None and smoke.budget.frames <= 10_000
     assert smoke.evaluation.num_episodes == 2
 
 
+def test_dba3c_made_small_is_dba3c() -> None:
+    dba3c, smoke = (compose([f"experiment={name}", "game=Pong"]) for name in ("dba3c", "smoke_dba3c"))
+    assert (smoke.optimizer, smoke.param_server) == (dba3c.optimizer, dba3c.param_server)
+    assert smoke.topology == dataclasses.replace(dba3c.topology, num_lanes=4)
+    assert isinstance(dba3c.algorithm, ActorCriticConfig)
+    assert smoke.algorithm == dataclasses.replace(dba3c.algorithm, batch_size=20)
+    assert smoke.network == dataclasses.replace(dba3c.network, hidden_units=16)
+    assert (smoke.environment, smoke.replay) == (dba3c.environment, None)
+    assert smoke.evaluation.protocol == "smoke_ba3c" and smoke.evaluation.num_episodes == 2
+    assert smoke.budget.frames is not None and smoke.budget.frames <= 10_000
+
+
+def test_dba3c_and_its_baseline_differ_only_where_the_systems_do() -> None:
+    dba3c, ba3c = (compose([f"experiment={name}", "game=Pong"]) for name in ("dba3c", "ba3c"))
+    alike = ("algorithm", "network", "optimizer", "environment", "replay", "evaluation", "budget")
+    assert [name for name in alike if getattr(dba3c, name) != getattr(ba3c, name)] == []
+    assert ba3c.param_server == dataclasses.replace(dba3c.param_server, num_shards=1)
+    assert ba3c.topology.kind == "single" and ba3c.topology.num_lanes == dba3c.topology.num_lanes
+
+
+def test_an_update_of_dba3c_is_made_of_every_lane_s_segments() -> None:
+    run = compose(["experiment=dba3c", "game=Pong"])
+    assert isinstance(run.algorithm, ActorCriticConfig)
+    assert run.algorithm.batch_size == run.topology.num_lanes * run.algorithm.t_max
+
+
 def test_gorila_and_its_baseline_differ_only_where_the_systems_do() -> None:
     gorila, dqn = (compose([f"experiment={name}", "game=Pong"]) for name in ("gorila", "dqn"))
     assert (gorila.environment, gorila.evaluation, gorila.network) == (dqn.environment, dqn.evaluation, dqn.network)
     assert (gorila.replay, gorila.budget) == (dqn.replay, dqn.budget)
-    assert gorila.algorithm.outlier_deviations is not None
-    assert dqn.algorithm.outlier_deviations is None
+    assert q_learning(gorila).algorithm.outlier_deviations is not None
+    assert q_learning(dqn).algorithm.outlier_deviations is None
 
 
 def test_rainbow_is_dqn_with_all_its_options() -> None:
     rainbow, dqn = (compose([f"experiment={name}", "game=Pong"]) for name in ("rainbow", "dqn"))
     assert (rainbow.environment, rainbow.evaluation, rainbow.budget) == (dqn.environment, dqn.evaluation, dqn.budget)
     assert (rainbow.topology, rainbow.param_server) == (dqn.topology, dqn.param_server)
-    assert rainbow.algorithm.double and rainbow.algorithm.n_step == 3
-    assert rainbow.network.dueling and rainbow.network.noisy and rainbow.network.num_atoms == 51
-    assert rainbow.replay.priority_exponent is not None
-    assert rainbow.algorithm.exploration.final_epsilon == 0.0
-    assert not dqn.algorithm.double and dqn.algorithm.n_step == 1
-    assert not dqn.network.dueling and not dqn.network.noisy and dqn.network.num_atoms == 1
-    assert dqn.replay.priority_exponent is None
+    algorithm, network, replay = q_learning(rainbow)
+    assert algorithm.double and algorithm.n_step == 3 and algorithm.exploration.final_epsilon == 0.0
+    assert network.dueling and network.noisy and network.num_atoms == 51
+    assert replay.priority_exponent is not None
+    algorithm, network, replay = q_learning(dqn)
+    assert not algorithm.double and algorithm.n_step == 1
+    assert not network.dueling and not network.noisy and network.num_atoms == 1
+    assert replay.priority_exponent is None
 
 
 def test_apex_has_many_epsilons_and_one_prioritised_replay() -> None:
     apex = compose(["experiment=apex", "game=Pong"])
     assert apex.topology.kind == "global"
-    assert apex.algorithm.double and apex.algorithm.n_step == 3 and apex.network.dueling
-    assert apex.replay.priority_exponent is not None
-    assert apex.algorithm.exploration.lane_spread == 7.0
-    assert not apex.network.noisy
+    algorithm, network, replay = q_learning(apex)
+    assert algorithm.double and algorithm.n_step == 3 and algorithm.exploration.lane_spread == 7.0
+    assert network.dueling and not network.noisy
+    assert replay.priority_exponent is not None
 
 
 def test_evaluation_plays_like_training_except_for_the_cap() -> None:
@@ -115,11 +184,18 @@ def test_every_value_has_a_comment_on_its_line(file: Path) -> None:
 
 @pytest.mark.parametrize(("group", "option"), OPTIONS, ids=lambda word: word)
 def test_every_number_names_the_paper_or_says_that_it_is_ours(group: str, option: str) -> None:
-    lines = value_lines(CONF / group / f"{option}.yaml")
+    file = CONF / group / f"{option}.yaml"
+    head = " ".join(line for line in file.read_text().splitlines() if line.startswith("#"))
+    names_authors = "authors" in head and any(paper in head for paper in PAPERS)
+
+    def has_source(comment: str) -> bool:
+        if names_authors and THEIR_CODE.search(comment):
+            return True
+        return any(word in comment for word in (*PAPERS, "Ours", "ours"))
+
+    lines = value_lines(file)
     numbers = [line for line in lines if re.search(r": *-?[\d.][\d._e+-]* #", line)]
-    unsourced = [
-        line for line in numbers if not any(word in line.split(" # ")[1] for word in (*PAPERS, "Ours", "ours"))
-    ]
+    unsourced = [line for line in numbers if not has_source(line.split(" # ")[1])]
     assert [line for line in unsourced if "only number" not in line] == []
 
 

@@ -5,13 +5,19 @@ from collections.abc import Callable
 
 import pytest
 
-from pipeline.experiments.config import RunConfig, differences
+from pipeline.experiments.config import BudgetConfig, RunConfig, TrainingEvaluationConfig, differences
 from pipeline.experiments.config_overrides import compose
+from pipeline.roles.straggler import StragglerConfig
 
 
 @pytest.fixture(scope="module")
 def gorila() -> RunConfig:
     return compose(["experiment=gorila", "game=Pong"])
+
+
+@pytest.fixture(scope="module")
+def dba3c() -> RunConfig:
+    return compose(["experiment=dba3c", "game=Pong"])
 
 
 Change = Callable[[RunConfig], RunConfig]
@@ -27,8 +33,14 @@ def root(**values: object) -> Change:
     return lambda run: dataclasses.replace(run, **values)  # type: ignore[arg-type]  # wrong values are the point
 
 
-def test_a_sound_run_has_no_mistakes(gorila: RunConfig) -> None:
-    assert gorila.mistakes() == []
+def taken_from(experiment: str, *names: str) -> Change:
+    """A change of whole groups to those of another experiment."""
+    other = compose([f"experiment={experiment}", "game=Pong"])
+    return root(**{name: getattr(other, name) for name in names})
+
+
+def test_a_sound_run_has_no_mistakes(gorila: RunConfig, dba3c: RunConfig) -> None:
+    assert gorila.mistakes() == dba3c.mistakes() == []
 
 
 @pytest.mark.parametrize(
@@ -51,6 +63,38 @@ def test_a_sound_run_has_no_mistakes(gorila: RunConfig) -> None:
         ),
         ([group("budget", frames=0)], "budget.frames=0 must be at least 1, or null"),
         ([group("budget", minutes=0.0)], "budget.minutes=0.0 must be positive, or null"),
+        (
+            [group("budget", score=18.0)],
+            "budget.score=18.0 needs training_evaluation.every_frames: without it nobody plays before the end",
+        ),
+        (
+            [group("training_evaluation", every_frames=0)],
+            "training_evaluation.every_frames=0 must be at least 1, or null for none",
+        ),
+        ([group("training_evaluation", num_episodes=0)], "training_evaluation.num_episodes=0 must be at least 1"),
+        (
+            [group("training_evaluation", every_frames=1), group("cluster", num_hosts=2)],
+            "cluster.num_hosts=2 must be at least 3: bundle-0, bundle-1, evaluator have hosts of their own",
+        ),
+        (
+            [taken_from("dba3c", "network")],
+            "network.kind=actor_critic must be q with algorithm.kind=q_learning",
+        ),
+        ([root(replay=None)], "replay is missing: algorithm.kind=q_learning needs one, e.g. replay=uniform"),
+        (
+            [taken_from("dba3c", "topology")],
+            "topology.kind=workers cannot run algorithm.kind=q_learning: choose topology=single, bundled or global",
+        ),
+        (
+            [group("param_server", target_period_updates=None)],
+            "param_server.target_period_updates=null must be a number with algorithm.kind=q_learning, which learns "
+            "from a target network",
+        ),
+        (
+            [group("environment", min_frame_skip=2, max_pool=False)],
+            "environment.min_frame_skip=2 must equal environment.frame_skip=4 with algorithm.kind=q_learning, whose "
+            "replay takes all lanes together",
+        ),
         ([group("checkpoint", every_minutes=0.0)], "checkpoint.every_minutes=0.0 must be positive"),
         ([group("checkpoint", keep=0)], "checkpoint.keep=0 must be at least 1"),
         ([group("optimizer", learning_rate=0.0)], "optimizer.learning_rate=0.0 must be positive"),
@@ -89,6 +133,102 @@ def test_each_mistake_is_one_line_that_names_the_setting(
 
 
 @pytest.mark.parametrize(
+    ("changes", "mistake"),
+    [
+        (
+            [taken_from("gorila", "topology")],
+            "topology.kind=bundled cannot run algorithm.kind=actor_critic: choose topology=single or workers",
+        ),
+        (
+            [taken_from("apex", "topology")],
+            "topology.kind=global cannot run algorithm.kind=actor_critic: choose topology=single or workers",
+        ),
+        (
+            [taken_from("gorila", "network")],
+            "network.kind=q must be actor_critic with algorithm.kind=actor_critic",
+        ),
+        (
+            [taken_from("gorila", "replay")],
+            "replay must be null with algorithm.kind=actor_critic, which learns from each step once: replay=none",
+        ),
+        (
+            [group("param_server", actor_pull_every_steps=2)],
+            "param_server.actor_pull_every_steps=2 must be 1 with algorithm.kind=actor_critic",
+        ),
+        (
+            [group("param_server", learner_pull_every_updates=2)],
+            "param_server.learner_pull_every_updates=2 must be 1 with algorithm.kind=actor_critic",
+        ),
+        (
+            [group("param_server", push_every_updates=2)],
+            "param_server.push_every_updates=2 must be 1 with algorithm.kind=actor_critic",
+        ),
+        (
+            [group("param_server", overlap=True)],
+            "param_server.overlap=true must be false with topology.sync=true: a worker waits for its quorum",
+        ),
+        (
+            [group("topology", sync=False, num_backup_workers=1)],
+            "topology.num_backup_workers=1 needs sync=true: without it nobody waits",
+        ),
+        (
+            [group("topology", num_backup_workers=1), group("cluster", num_hosts=2)],
+            "cluster.num_hosts=2 must be at least 3: worker-0, worker-1, worker-2 have hosts of their own",
+        ),
+        (
+            [group("topology", stragglers=StragglerConfig(3, "constant", 1.0))],
+            "topology.stragglers.num_workers=3 must be at most the 2 workers that there are",
+        ),
+        (
+            [group("topology", stragglers=StragglerConfig(1, "uniform", 1.0))],
+            "topology.stragglers.distribution=uniform must be one of constant, exponential",
+        ),
+    ],
+)
+def test_each_mistake_in_a_run_of_workers_is_one_line_too(
+    dba3c: RunConfig, changes: list[Change], mistake: str
+) -> None:
+    run = dba3c
+    for change in changes:
+        run = change(run)
+    assert run.mistakes() == [mistake]
+
+
+def test_all_that_does_not_fit_an_algorithm_is_told_at_once(dba3c: RunConfig) -> None:
+    run = group("cluster", num_hosts=1)(taken_from("gorila", "algorithm")(dba3c))
+    run = group("environment", stack=3)(group("budget", score=1.0)(run))
+    assert [line.split("=")[0].split(" ")[0] for line in run.mistakes()] == [
+        "topology.kind",
+        "network.kind",
+        "replay",
+        "param_server.target_period_updates",
+        "environment.min_frame_skip",
+        "budget.score",
+        "evaluation.environment.stack",
+    ]
+    hosts_too = group("cluster", num_hosts=1)(taken_from("gorila", "network")(dba3c))
+    assert [line.split("=")[0] for line in hosts_too.mistakes()] == ["network.kind", "cluster.num_hosts"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        group("topology", num_backup_workers=1, stragglers=StragglerConfig(3, "exponential", 0.0)),
+        group("param_server", overlap=False, num_shards=5),
+        root(budget=BudgetConfig(1, None, 18.0), training_evaluation=TrainingEvaluationConfig(1, 1)),
+        taken_from("ba3c", "topology"),
+        taken_from("gorila", "environment", "evaluation"),
+    ],
+)
+def test_workers_may_have_what_is_at_the_edge(dba3c: RunConfig, change: Change) -> None:
+    assert change(dba3c).mistakes() == []
+
+
+def test_workers_that_wait_for_nobody_may_overlap(dba3c: RunConfig) -> None:
+    assert group("param_server", overlap=True)(group("topology", sync=False)(dba3c)).mistakes() == []
+
+
+@pytest.mark.parametrize(
     "change",
     [
         root(seed=0),
@@ -123,6 +263,8 @@ def test_a_run_does_not_differ_from_itself(gorila: RunConfig) -> None:
     "change",
     [
         group("budget", frames=5_000_000),
+        group("budget", score=18.0),
+        group("training_evaluation", every_frames=1_000_000),
         group("checkpoint", keep=5),
         group("cluster", kind="processes"),
         root(resume=True),

@@ -1,5 +1,6 @@
 """Command lines to runs: everything that is wrong with one is reported at once."""
 
+import dataclasses
 import os
 import shutil
 import subprocess
@@ -17,9 +18,12 @@ from pipeline.experiments.config_overrides import (
     check_command_line,
     check_overrides,
     compose,
+    compose_cluster,
+    compose_onto,
     config_directory,
     from_hydra,
 )
+from pipeline.experiments.config_tree import to_yaml, tree_from_yaml
 from pipeline.optimizers import AdamConfig, RMSPropConfig
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -72,8 +76,11 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
     ("words", "mistake"),
     [
         ("optimizer=adamw", "optimizer=adamw: no such optimizer; did you mean adam?"),
-        ("evaluation=x", "evaluation=x: no such evaluation; there is noop_starts, smoke"),
-        ("optimizer={kind:adam}", "optimizer={kind:adam}: no such optimizer; there is adagrad, adam, rmsprop"),
+        ("evaluation=x",
+         "evaluation=x: no such evaluation; there is ba3c_50, ba3c_50_deterministic, noop_starts, noop_starts_30min, "
+         "smoke, smoke_ba3c, start_states, sticky"),
+        ("optimizer={kind:adam}",
+         "optimizer={kind:adam}: no such optimizer; there is adagrad, adam, adam_dba3c, rmsprop"),
         ("optimizer.kind=adam", "optimizer.kind=adam: each kind has settings of its own; write optimizer=adam"),
         ("optimizer=adam optimizer.initial_accumulator=1",
          "optimizer.initial_accumulator=1: no such setting with optimizer=adam; it belongs to optimizer=adagrad"),
@@ -87,9 +94,10 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
         ("evaluation.environment.stak=4",
          "evaluation.environment.stak=4: no such setting; did you mean evaluation.environment.stack?"),
         ("+foo=1", "+foo=1: no such setting; a run has experiment, game, seed, device, precision, results_dir, resume, "
-                   "overwrite, plan, progress, budget, checkpoint and 9 more"),
+                   "overwrite, plan, progress, budget, checkpoint and 10 more"),
         ("+optimizer.momentum=1",
-         "+optimizer.momentum=1: no such setting; optimizer has kind, learning_rate, epsilon, initial_accumulator"),
+         "+optimizer.momentum=1: no such setting; optimizer has kind, learning_rate, learning_rate_changes, "
+         "epsilon, initial_accumulator"),
         ("+seed=1", "+seed=1: seed is there already; write seed=1"),
         ("+optimizer=adam", "+optimizer=adam: optimizer is chosen already; write optimizer=adam"),
         ("++optimizer=adam", "++optimizer=adam: optimizer is chosen already; write optimizer=adam"),
@@ -113,6 +121,17 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
         ("topology=global topology.traffic.prefetch=-1", "topology.traffic.prefetch=-1 must be at least 0"),
         ("topology.num_actors=3",
          "topology.num_actors=3: no such setting with topology=bundled; it belongs to topology=global"),
+        ("experiment=dba3c replay.batch_size=3",
+         "replay.batch_size=3: no such setting; did you mean algorithm.batch_size?"),
+        ("experiment=dba3c replay=null", "replay=null: no such replay; did you mean none?"),
+        ("experiment=dba3c topology.stragglers.num=3",
+         "topology.stragglers.num=3: no such setting; topology.stragglers has num_workers, distribution, mean_seconds"),
+        ("experiment=dba3c algorithm.entropy_weight_changes=[[1.5,0.1]]",
+         "algorithm.entropy_weight_changes=[[1.5, 0.1]]: a list of pairs, like [[1000,0.5],[2000,0.1]], is expected"),
+        ("experiment=dba3c algorithm.entropy_weight_changes=[[20,0.1],[10,0.2]]",
+         "algorithm.entropy_weight_changes: updates [20, 10] must be positive and rising"),
+        ("topology.num_workers=3",
+         "topology.num_workers=3: no such setting with topology=bundled; it belongs to topology=workers"),
         ("results_dir=${nowhere}", "Interpolation key 'nowhere' not found full_key: results_dir object_type=dict"),
     ],
 )  # fmt: skip
@@ -229,3 +248,37 @@ def test_an_installed_wheel_has_its_configuration_inside_the_package(tmp_path: P
         check=True,
     )
     assert ran.stdout.split() == [str(tmp_path / "pipeline" / "conf"), "dqn"]
+
+
+def test_a_saved_run_takes_another_protocol_and_keeps_all_else() -> None:
+    saved = compose(["experiment=dqn", "game=Pong", "seed=3", "algorithm.discount=0.9", "evaluation.num_episodes=7"])
+    tree = tree_from_yaml(to_yaml(saved))
+    changed = compose_onto(tree, ["evaluation.epsilon=0.01"], ("evaluation",))
+    assert changed == dataclasses.replace(saved, evaluation=dataclasses.replace(saved.evaluation, epsilon=0.01))
+    words = ["evaluation=sticky", "evaluation.environment.frame_skip=6"]
+    changed = compose_onto(tree, words, ("evaluation",))
+    assert (changed.seed, changed.algorithm) == (3, saved.algorithm)
+    assert (changed.evaluation.protocol, changed.evaluation.num_episodes) == ("sticky", 30)
+    assert changed.evaluation.environment.min_frame_skip == 6
+
+
+def test_all_mistakes_in_changes_of_a_saved_run_are_told_at_once() -> None:
+    tree = tree_from_yaml(to_yaml(compose(["experiment=dqn", "game=Pong"])))
+    with pytest.raises(ConfigError) as caught:
+        compose_onto(tree, ["seed=1", "evaluation=stickyy", "evaluation.epsilon=2"], ("evaluation",))
+    assert caught.value.mistakes == (
+        "seed=1: only settings of evaluation can be changed here",
+        "evaluation=stickyy: no such evaluation; did you mean sticky?",
+        "evaluation.epsilon=2.0 must lie in [0, 1]",
+    )
+
+
+def test_a_cluster_by_itself_may_be_smaller_than_a_run_would_need() -> None:
+    assert compose_cluster(["cluster=processes", "cluster.num_hosts=1"]).num_hosts == 1
+    with pytest.raises(ConfigError) as caught:
+        compose_cluster(["cluster=address", "cluster.num_hosts=0", "cluster.adress=x"])
+    assert caught.value.mistakes == (
+        "cluster.adress=x: no such setting; did you mean cluster.address?",
+        "cluster.num_hosts=0 must be at least 1, or null",
+        "cluster.address is missing: kind=address needs cluster.address=tcp://host:port",
+    )

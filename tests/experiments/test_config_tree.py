@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from pipeline.algorithms.config import QLearningConfig
 from pipeline.cluster.config import LocalConfig, SshConfig
 from pipeline.errors import ConfigError
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import compose
 from pipeline.experiments.config_tree import build, from_yaml, setting_names, to_yaml, unknown_setting, wrong_type
+from pipeline.networks.config import QNetworkConfig
 from pipeline.optimizers import AdaGradConfig
 
 Tree = dict[str, Any]
@@ -73,7 +75,8 @@ def test_an_unknown_optimizer_is_answered_with_the_nearest(tree: Tree) -> None:
 def test_an_optimizer_with_the_settings_of_another_is_refused(tree: Tree) -> None:
     tree["optimizer"]["kind"] = "rmsprop"
     assert mistakes(tree) == [
-        "optimizer.initial_accumulator: no such setting; optimizer has kind, learning_rate, decay, epsilon",
+        "optimizer.initial_accumulator: no such setting; optimizer has kind, learning_rate, "
+        "learning_rate_changes, decay, epsilon",
         "optimizer.decay is missing: a run needs it",
     ]
 
@@ -95,6 +98,37 @@ def test_a_list_of_texts_is_kept_in_its_order_and_read_back_equal() -> None:
     assert isinstance(run.cluster, SshConfig)
     assert run.cluster.hosts == ("node1", "10.0.0.2", "7")
     assert from_yaml(to_yaml(run)) == run
+
+
+def test_pairs_of_an_update_and_a_value_are_kept_in_their_order_and_read_back_equal() -> None:
+    run = compose(["game=Pong", "optimizer.learning_rate_changes=[[1000,1],[2000,0.5]]"])
+    assert run.optimizer.learning_rate_changes == ((1000, 1.0), (2000, 0.5))
+    assert from_yaml(to_yaml(run)) == run
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.5, "0.5"),
+        ([1000, 0.5], "[1000, 0.5]"),
+        ([[0.5, 1000.5]], "[[0.5, 1000.5]]"),
+        ([[1000, 0.5, 2]], "[[1000, 0.5, 2]]"),
+        ([[1000, None]], "[[1000, null]]"),
+    ],
+)
+def test_what_is_no_list_of_pairs_is_refused(tree: Tree, value: object, shown: str) -> None:
+    tree["optimizer"]["learning_rate_changes"] = value
+    assert mistakes(tree) == [
+        f"optimizer.learning_rate_changes={shown}: a list of pairs, like [[1000,0.5],[2000,0.1]], is expected"
+    ]
+
+
+def test_algorithm_and_network_are_of_the_class_of_their_kind(tree: Tree) -> None:
+    assert type(build(tree).algorithm) is QLearningConfig and type(build(tree).network) is QNetworkConfig
+    tree["network"]["kind"] = "actor_critic"
+    assert "network.activation is missing: a run needs it" in mistakes(tree)
+    tree["network"]["kind"] = "actor_critik"
+    assert mistakes(tree) == ["network.kind=actor_critik: no such kind; did you mean actor_critic?"]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -143,7 +177,7 @@ def test_the_settings_of_a_run_are_those_of_its_own_optimizer(tree: Tree) -> Non
         ("evaluation.enviroment.stack", "did you mean evaluation.environment.stack?"),
         ("topology.foo", "topology has kind, num_lanes, shards, compute_threads, num_bundles"),
         ("foo.bar", "a run has experiment, game, seed, device, precision, results_dir, resume, overwrite, plan, "
-                    "progress, budget, checkpoint and 9 more"),
+                    "progress, budget, checkpoint and 10 more"),
     ],
 )  # fmt: skip
 def test_an_unknown_setting_is_answered_with_the_nearest_or_with_what_there_is(

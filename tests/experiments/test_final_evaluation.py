@@ -19,8 +19,8 @@ from tests.clusters import cluster_config, kill_host, wait_until
 from tests.experiments.smoke_runs import smoke_config
 
 
-def test_a_host_that_dies_ends_the_evaluation_with_its_name_and_a_way_out(tmp_path: Path) -> None:
-    config = smoke_config(tmp_path, "evaluation.num_episodes=100_000")
+def test_what_a_dead_host_played_is_played_elsewhere_until_too_many_have_died(tmp_path: Path) -> None:
+    config = smoke_config(tmp_path, "evaluation.num_episodes=100_000", "cluster.max_restarts=1")
     params = network_of(config).initial_parameters(seeding.stream(0, "parameters")).astype(np.float32)
     end = Checkpoint(first_snapshot(params), {}, generation=1)
     folder = open_folder(config).path
@@ -32,5 +32,12 @@ def test_a_host_that_dies_ends_the_evaluation_with_its_name_and_a_way_out(tmp_pa
         victim = sorted(session.hosts)[0]
         wait_until(lambda: session.client.processing()[victim], "the evaluation is under way")
         kill_host(session, victim)
-        with pytest.raises(RoleFailedError, match=rf"{victim} was lost .* resume=true"):
+
+        def successors() -> list[str]:
+            return [host for host, tasks in session.client.processing().items() if tasks and host not in session.hosts]
+
+        wait_until(successors, "it is under way on the host that was started instead")
+        (victim,) = successors()
+        kill_host(session, victim)
+        with pytest.raises(RoleFailedError, match=rf"{victim} was lost .* cluster.max_restarts=1 .* resume=true"):
             evaluating.result(timeout=60)

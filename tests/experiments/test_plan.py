@@ -26,6 +26,7 @@ def printed(config: RunConfig) -> str:
 def test_a_bundle_is_planned_with_what_its_replay_and_its_vectors_really_take(tmp_path: Path) -> None:
     config = smoke_config(tmp_path)
     environment = config.environment
+    assert config.replay is not None
     replay = ReplayMemory(
         config.replay, 1, config.topology.num_lanes, environment.frame_shape, environment.stack, 0.99, 1,
         np.random.default_rng(0),
@@ -36,6 +37,22 @@ def test_a_bundle_is_planned_with_what_its_replay_and_its_vectors_really_take(tm
     wanted = {demand.role: demand.memory_bytes for demand in plan.demands}
     assert wanted["bundle-0"] == wanted["bundle-1"] == replay.nbytes + 6 * vector
     assert wanted["shard-0"] == wanted["shard-1"] == 6 * vector // 2
+
+
+def test_a_worker_is_planned_with_its_vectors_and_the_stacks_of_its_steps(tmp_path: Path) -> None:
+    config = smoke_config(tmp_path, experiment="smoke_dba3c")
+    vector = network_of(config).initial_parameters(np.random.default_rng(0)).nbytes
+    wanted = {demand.role: demand.memory_bytes for demand in make_plan(config).demands}
+    # 4 lanes of 5 steps and a batch of 20 wait, and a batch of 20 is learned from; 4 RGB frames each.
+    assert wanted["worker-0"] == wanted["worker-1"] == 6 * vector + (4 * 5 + 20 + 20) * 4 * 84 * 84 * 3
+    assert wanted["shard-0"] == wanted["shard-1"] == 6 * vector // 2
+
+
+def test_evaluations_beside_the_training_have_a_host_of_their_own(tmp_path: Path) -> None:
+    plan = make_plan(smoke_config(tmp_path, "training_evaluation.every_frames=1000", experiment="smoke_dba3c"))
+    hosts = {role: offer.address for role, offer in plan.placement.items()}
+    assert plan.num_hosts == 3
+    assert len({hosts[role] for role in ("worker-0", "worker-1", "evaluator")}) == 3
 
 
 def test_a_host_that_is_a_process_costs_what_a_process_costs(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from pipeline.errors import RunFolderError
 from pipeline.experiments import checkpoint, run
 from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.config import RunConfig
-from pipeline.experiments.run import RunResult, fleet_spec, train
+from pipeline.experiments.run import RunResult, train
+from pipeline.experiments.specs import q_role_spec
 from pipeline.results.load import load_run
 from tests.experiments.smoke_runs import smoke_config
 from tests.roles.wiring import Wired
@@ -70,7 +71,14 @@ def test_a_run_leaves_its_folder_and_nothing_else(gorila: Finished) -> None:
     names = {str(path.relative_to(gorila.results_dir)) for path in gorila.results_dir.rglob("*") if path.is_file()}
     inside = {str(Path(name).relative_to("smoke_gorila/Breakout/0")) for name in names}
     checkpoints = {name for name in inside if name.startswith("checkpoints/")}
-    assert inside - checkpoints == {"config.yaml", "run.json", "episodes.csv", "updates.csv", "evaluations.csv"}
+    recordings = {name for name in inside if name.startswith("recordings/")}
+    assert inside - checkpoints - recordings == {
+        "config.yaml", "run.json", "episodes.csv", "updates.csv", "evaluations.csv",
+    }  # fmt: skip
+    assert recordings == {
+        f"recordings/smoke_checkpoint_{gorila.newest.server.version:012d}.npz",
+        "recordings/smoke_random_000000000000.npz",
+    }
     assert 1 <= len(checkpoints) <= 2
 
 
@@ -111,7 +119,7 @@ def test_a_run_that_has_spent_its_budget_says_so_and_changes_nothing(copy_of_gor
     config = smoke_config(copy_of_gorila.results_dir, f"budget.frames={FRAMES}", "resume=true")
     again = carry_out(copy_of_gorila.results_dir, config)
     assert again.result == copy_of_gorila.result
-    assert "has spent its budget: raise budget.frames" in again.printed
+    assert "has reached its budget: raise budget.frames" in again.printed
     assert {path: path.read_bytes() for path in again.folder.rglob("*.csv")} == before
 
 
@@ -165,7 +173,7 @@ def test_dqn_equals_gorila_with_one_bundle_and_one_shard_and_both_equal_the_role
     dqn = smoke_config(tmp_path, *same, "topology.compute_threads=1", experiment="smoke_dqn")
     gorila = smoke_config(tmp_path, *same, *smallest)
     ends = [carry_out(tmp_path, config).newest for config in (dqn, gorila)]
-    bundle = fleet_spec(dqn, (), generation=1).role
+    bundle = q_role_spec(dqn, generation=1)
     bundle = replace(bundle, place=replace(bundle.place, role="bundle-0"))
     by_hand = Wired(bundle, dqn.optimizer).run(FRAMES // 4)
     assert by_hand.version > 50

@@ -1,6 +1,6 @@
 """Run folders: never overwritten silently, written as rows come, trimmed back to a checkpoint."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +13,16 @@ from pipeline.experiments.config_tree import from_yaml
 from pipeline.experiments.run_folder import RunFolder, check_folder, folder_path, open_folder
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run
-from pipeline.rows import ROW_FILES, EpisodeRow, EvaluationRow, UpdateRow
+from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, UpdateRow
 from tests.experiments.smoke_runs import smoke_config
 
 EPISODE = EpisodeRow("bundle-0", 3, 100, 800, 12.0, 50, False, 0.5, 7, 1.25)
 UPDATE = UpdateRow("bundle-0", 100, 98, 1, 1, 0, 7, 800, 0.5, 1.5, 0.1, 0.2, 0.3, 2, 0.5, 600.0, 150.0, 90, 0.0, 1.5)
 EVALUATION = EvaluationRow(
-    "smoke", "checkpoint", 7, 800, 0, 99, 2.0, 50, True, 0.05, 4, 0.0, 30, 400, False, True, 2.0
+    "smoke", "checkpoint", 7, 800, 0, 99, 2.0, 50, True, 0.05, 0, 4, 4, 0.0, 30, 400, False, True, "none", "", 2.0
 )  # fmt: skip
+
+FILES = sorted(set(ROW_FILES.values()))
 
 
 def save_checkpoint(folder: RunFolder) -> None:
@@ -32,6 +34,18 @@ def test_a_run_lives_at_experiment_game_seed_with_its_settings(tmp_path: Path) -
     folder = open_folder(config)
     assert folder.path == folder_path(config) == tmp_path / "smoke_gorila" / "Breakout" / "3"
     assert from_yaml((folder.path / "config.yaml").read_text()) == config
+
+
+@pytest.mark.parametrize("word", ["resume=true", "overwrite=true"])
+def test_a_folder_that_somebody_writes_in_is_refused(tmp_path: Path, word: str) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    again = smoke_config(tmp_path, word)
+    with (
+        folder.hold(),
+        pytest.raises(RunFolderError, match="is being trained or evaluated by another command right now"),
+    ):
+        open_folder(again)
+    assert open_folder(again).path == folder.path
 
 
 def test_a_taken_folder_is_refused_with_both_ways_out_and_left_alone(tmp_path: Path) -> None:
@@ -49,8 +63,8 @@ def test_overwrite_deletes_the_old_run(tmp_path: Path) -> None:
     folder.write([EPISODE])
     folder.close()
     folder = open_folder(smoke_config(tmp_path, "overwrite=true"))
-    assert {path.name for path in folder.path.iterdir()} == {"config.yaml", *ROW_FILES.values()}
-    assert [len((folder.path / name).read_text().splitlines()) for name in ROW_FILES.values()] == [1, 1, 1]
+    assert {path.name for path in folder.path.iterdir()} == {"config.yaml", *FILES}
+    assert [len((folder.path / name).read_text().splitlines()) for name in FILES] == [1, 1, 1]
 
 
 def test_a_resume_with_other_settings_is_refused_with_both_values(tmp_path: Path) -> None:
@@ -66,6 +80,14 @@ def test_a_resume_of_another_version_s_rows_is_refused(tmp_path: Path) -> None:
     updates.write_text(updates.read_text().replace(",waited_seconds", ""))
     with pytest.raises(RunFolderError, match=r"updates\.csv has the columns of another version"):
         check_folder(smoke_config(tmp_path, "resume=true"))
+
+
+def test_the_update_rows_of_a_run_are_its_algorithm_s(tmp_path: Path) -> None:
+    for experiment, row_type in (("smoke_gorila", UpdateRow), ("smoke_dba3c", ActorCriticUpdateRow)):
+        folder = open_folder(smoke_config(tmp_path, experiment=experiment))
+        header = (folder.path / "updates.csv").read_text().splitlines()
+        assert header == [",".join(field.name for field in fields(row_type))]
+        check_folder(smoke_config(tmp_path, "resume=true", experiment=experiment))
 
 
 def test_a_resume_may_raise_the_budget_and_the_folder_remembers_it(tmp_path: Path) -> None:
@@ -145,4 +167,4 @@ def test_run_json_is_replaced_whole(tmp_path: Path) -> None:
     folder.write_run({"end_reason": None})
     folder.write_run({"end_reason": "budget"})
     assert folder.read_run() == {"end_reason": "budget"}
-    assert {path.name for path in folder.path.iterdir()} == {"config.yaml", "run.json", *ROW_FILES.values()}
+    assert {path.name for path in folder.path.iterdir()} == {"config.yaml", "run.json", *FILES}

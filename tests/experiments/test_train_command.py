@@ -16,7 +16,7 @@ from distributed import Client
 from pipeline.experiments import checkpoint
 from pipeline.results.load import load_run
 from tests.clusters import LIMIT_SECONDS, wait_until
-from tests.experiments.smoke_runs import smoke_words
+from tests.experiments.smoke_runs import SMALL_WORKERS, smoke_words
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 FOR_EVER = "budget.frames=4_000_000_000"
@@ -93,12 +93,13 @@ def results_dir(tmp_path: Path) -> Path:
     return tmp_path / "runs"
 
 
-def train_words(results_dir: Path, *words: str) -> list[str]:
-    return ["-m", "pipeline.train", *smoke_words(results_dir), "progress=lines", *words]
+def train_words(results_dir: Path, *words: str, experiment: str = "smoke_gorila") -> list[str]:
+    smaller = SMALL_WORKERS if experiment == "smoke_dba3c" else []
+    return ["-m", "pipeline.train", *smoke_words(results_dir, experiment), *smaller, "progress=lines", *words]
 
 
-def folder_in(results_dir: Path) -> Path:
-    return results_dir / "smoke_gorila" / "Breakout" / "0"
+def folder_in(results_dir: Path, experiment: str = "smoke_gorila") -> Path:
+    return results_dir / experiment / "Breakout" / "0"
 
 
 def has_learned(folder: Path) -> bool:
@@ -127,35 +128,37 @@ def test_what_cannot_be_placed_is_a_message_and_no_traceback(start: Start, resul
     assert not results_dir.exists()
 
 
+@pytest.mark.parametrize("experiment", ["smoke_gorila", "smoke_dba3c"])
 def test_a_killed_coordinator_leaves_rows_and_a_checkpoint_from_which_the_run_is_completed(
-    start: Start, results_dir: Path
+    experiment: str, start: Start, results_dir: Path
 ) -> None:
-    folder = folder_in(results_dir)
-    command = start(*train_words(results_dir, FOR_EVER, OFTEN))
+    folder = folder_in(results_dir, experiment)
+    words = train_words(results_dir, experiment=experiment)
+    command = start(*words, FOR_EVER, OFTEN)
     command.wait_until(lambda: has_learned(folder), "rows and a checkpoint")
     command.send(signal.SIGKILL)
     assert command.ends() == -signal.SIGKILL
 
     killed = load_run(folder)
-    assert len(killed.episodes) > 0 and len(killed.updates) > 0
+    assert len(killed.episodes) > 0 and len(killed.updates) + len(killed.actor_critic_updates) > 0
     assert killed.runs["end_reason"].isna().all()
     saved = checkpoint.load_newest(folder / "checkpoints")
     assert saved.server.version > 0
 
-    command = start(*train_words(results_dir, FOR_EVER))
+    command = start(*words, FOR_EVER)
     assert command.ends() == 1
     assert re.search(r"error: .* holds a run already.*resume=true.*overwrite=true", command.printed)
     assert "Traceback" not in command.printed
 
     budget = saved.num_steps * 4 + 2_000
-    command = start(*train_words(results_dir, f"budget.frames={budget}", "resume=true"))
+    command = start(*words, f"budget.frames={budget}", "resume=true")
     assert command.ends() == 0, command.printed
     completed = load_run(folder)
     assert completed.problems == ()
     assert completed.runs["end_reason"].item() == "budget"
     assert completed.runs["total_frames"].item() >= budget
     assert set(completed.evaluations["agent"]) == {"checkpoint", "random"}
-    for rows in (completed.episodes, completed.updates):
+    for rows in (completed.episodes, completed.updates, completed.actor_critic_updates):
         for _, of_role in rows.groupby("role"):
             assert of_role["wall_seconds"].is_monotonic_increasing
             assert of_role["version"].is_monotonic_increasing
@@ -182,9 +185,7 @@ def test_a_shard_s_host_that_is_killed_takes_the_run_back_to_its_checkpoint_and_
     words = ["cluster=processes", "topology.num_bundles=1", "topology.shards=apart", "param_server.num_shards=1"]
     command = start(*train_words(results_dir, FOR_EVER, OFTEN, *words))
     command.wait_until(lambda: has_learned(folder), "rows and a checkpoint")
-    hosts = psutil.Process(command.process.pid).children(recursive=True)
-    (shard,) = [host for host in hosts if _listens_at(host, _address_of("shard-0", folder))]
-    shard.kill()
+    host_of(command, "shard-0", folder).kill()
     command.wait_until(lambda: "all roles go back to the checkpoint of update" in command.printed, "the recovery")
     generation = checkpoint.load_newest(folder / "checkpoints").generation
     command.wait_until(
@@ -193,6 +194,53 @@ def test_a_shard_s_host_that_is_killed_takes_the_run_back_to_its_checkpoint_and_
     command.send(signal.SIGINT)
     assert command.ends() == 0, command.printed
     assert load_run(folder).runs["end_reason"].item() == "interrupted"
+
+
+def test_a_lost_shard_takes_all_workers_back_to_one_version_and_a_lost_evaluator_is_replaced(
+    start: Start, results_dir: Path
+) -> None:
+    folder = folder_in(results_dir, "smoke_dba3c")
+    words = [
+        "cluster=processes", "topology.num_workers=1", "topology.shards=apart", "param_server.num_shards=1",
+        "training_evaluation.every_frames=300", "training_evaluation.num_episodes=1",
+    ]  # fmt: skip
+    command = start(*train_words(results_dir, FOR_EVER, OFTEN, *words, experiment="smoke_dba3c"))
+    command.wait_until(lambda: has_learned(folder) and num_evaluated(folder) > 0, "rows of all kinds")
+
+    host_of(command, "evaluator", folder).kill()
+    command.wait_until(lambda: re.search(r"evaluator was lost .* goes on at tcp", command.printed), "another host")
+    before = num_evaluated(folder)
+    command.wait_until(lambda: num_evaluated(folder) > before, "an evaluation there")
+    assert "go back" not in command.printed
+
+    host_of(command, "shard-0", folder).kill()
+    command.wait_until(lambda: "all roles go back to the checkpoint of update" in command.printed, "the recovery")
+    generation = checkpoint.load_newest(folder / "checkpoints").generation
+    before = num_evaluated(folder)
+    command.wait_until(
+        lambda: (
+            checkpoint.load_newest(folder / "checkpoints").generation > generation
+            and num_evaluated(folder) > before + 1
+        ),
+        "a checkpoint and evaluations after the loss",
+    )
+    command.send(signal.SIGINT)
+    assert command.ends() == 0, command.printed
+    ended = load_run(folder)
+    assert ended.runs["end_reason"].item() == "interrupted" and ended.problems == ()
+    assert set(ended.evaluations["agent"]) == {"checkpoint", "best", "random", "training"}
+
+
+def num_evaluated(folder: Path) -> int:
+    """Games of evaluations so far."""
+    return (folder / "evaluations.csv").read_text().count("\n") - 1
+
+
+def host_of(command: Command, role: str, folder: Path) -> psutil.Process:
+    """The process that holds a role, as the run was started."""
+    hosts = psutil.Process(command.process.pid).children(recursive=True)
+    (found,) = [host for host in hosts if _listens_at(host, _address_of(role, folder))]
+    return found
 
 
 def _address_of(role: str, folder: Path) -> str:

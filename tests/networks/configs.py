@@ -1,11 +1,12 @@
-"""A small network's settings for tests, everything plain unless said."""
+"""Small networks' settings for tests, everything plain unless said."""
 
 from dataclasses import replace
 from typing import Any
 
-from pipeline.networks.config import NetworkConfig
+from pipeline.networks.config import ActorCriticNetworkConfig, QNetworkConfig
 
-PLAIN = NetworkConfig(
+PLAIN = QNetworkConfig(
+    kind="q",
     torso="nature",
     hidden_units=16,
     dueling=False,
@@ -15,8 +16,14 @@ PLAIN = NetworkConfig(
     min_return=-10.0,
     max_return=10.0,
 )
+DBA3C = ActorCriticNetworkConfig(kind="actor_critic", torso="ba3c", hidden_units=16, activation="linear")
 
 
-def network_config(**changes: Any) -> NetworkConfig:
+def network_config(**changes: Any) -> QNetworkConfig:
     """The plain network with 16 hidden units, with `changes`."""
     return replace(PLAIN, **changes)
+
+
+def actor_critic_config(**changes: Any) -> ActorCriticNetworkConfig:
+    """DBA3C's network with 16 hidden units, with `changes`."""
+    return replace(DBA3C, **changes)

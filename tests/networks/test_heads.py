@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from pipeline.networks.config import NetworkConfig
+from pipeline.networks.config import QNetworkConfig
 from pipeline.networks.heads import Head, make_head
 from pipeline.networks.linear import NO_NOISE
 from tests.networks.configs import network_config
@@ -16,7 +16,7 @@ FEATURES = torch.randn(BATCH, NUM_FEATURES, generator=torch.Generator().manual_s
 FloatArray = npt.NDArray[np.float64]
 
 
-def make(config: NetworkConfig) -> tuple[Head, dict[str, torch.Tensor]]:
+def make(config: QNetworkConfig) -> tuple[Head, dict[str, torch.Tensor]]:
     """A head and parameters at random."""
     head = make_head(config, NUM_FEATURES, NUM_ACTIONS)
     generator = torch.Generator().manual_seed(1)

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from pipeline.networks.linear import NO_NOISE, LayerNoise, Linear
-from pipeline.networks.parameters import Tensors
+from pipeline.networks.parameters import Constant, Tensors, Uniform
 
 PLAIN = Linear("layer", num_inputs=3, num_outputs=2, noise_scale=None)
 NOISY = Linear("layer", num_inputs=3, num_outputs=2, noise_scale=0.5)
@@ -94,7 +94,8 @@ def test_a_noisy_layer_has_as_many_sigmas_as_means_all_alike_at_first() -> None:
         "layer.bias_sigma",
     ]
     assert [shape.shape for shape in shapes] == [(2, 3), (2,), (2, 3), (2,)]
-    assert [shape.constant for shape in shapes] == [None, None, 0.5 / math.sqrt(3), 0.5 / math.sqrt(3)]
+    mean, sigma = Uniform(1 / math.sqrt(3)), Constant(0.5 / math.sqrt(3))
+    assert [shape.initial for shape in shapes] == [mean, mean, sigma, sigma]
 
 
 def test_a_half_precision_layer_answers_in_half_precision() -> None:

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from pipeline.networks.network import make_network
-from pipeline.networks.replica import Replica
+from pipeline.networks.replica import QReplica
 from pipeline.types import Float32Array, UInt8Array
 from tests.networks.configs import network_config
 
@@ -59,7 +59,7 @@ def test_it_has_as_many_parameters_as_the_paper_s_layers() -> None:
 def test_its_values_and_gradients_equal_those_of_a_plain_module() -> None:
     network = make_network(NATURE, 4, (84, 84), 6)
     flat = network.initial_parameters(np.random.default_rng(1))
-    plain, replica = PlainNature(flat, 4, 512, 6), Replica(network, torch.float32, CPU)
+    plain, replica = PlainNature(flat, 4, 512, 6), QReplica(network, torch.float32, CPU)
     replica.load(flat)
     frames = observations((5, 4, 84, 84))
 
@@ -81,7 +81,7 @@ def test_its_values_and_gradients_equal_those_of_a_plain_module() -> None:
 def test_rgb_stacks_are_channels_frame_by_frame() -> None:
     network = make_network(SMALL, 4, (84, 84, 3), 3)
     flat = network.initial_parameters(np.random.default_rng(2))
-    replica = Replica(network, torch.float32, CPU)
+    replica = QReplica(network, torch.float32, CPU)
     replica.load(flat)
     frames = observations((2, 4, 84, 84, 3))
     channels = np.moveaxis(frames, -1, 2).reshape(2, 12, 84, 84)

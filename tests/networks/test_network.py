@@ -4,20 +4,21 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.networks.network import Network, expected_values, make_network
-from pipeline.networks.replica import Replica
-from tests.networks.configs import network_config
+from pipeline.networks.config import NetworkConfig
+from pipeline.networks.network import QNetwork, expected_values, make_network
+from pipeline.networks.replica import QReplica
+from tests.networks.configs import actor_critic_config, network_config
 
 FRAMES = np.random.default_rng(0).integers(0, 256, (4, 4, 84, 84), dtype=np.uint8)
 CPU = torch.device("cpu")
 
 
-def network(**changes: object) -> Network:
+def network(**changes: object) -> QNetwork:
     return make_network(network_config(**changes), 4, (84, 84), 3)
 
 
-def loaded(made: Network, dtype: torch.dtype = torch.float32) -> Replica:
-    replica = Replica(made, dtype, CPU)
+def loaded(made: QNetwork, dtype: torch.dtype = torch.float32) -> QReplica:
+    replica = QReplica(made, dtype, CPU)
     replica.load(made.initial_parameters(np.random.default_rng(1)))
     return replica
 
@@ -28,6 +29,27 @@ def test_the_output_layers_come_last_and_together(dueling: bool, noisy: bool) ->
     in_head = [shape.in_head for shape in network(dueling=dueling, noisy=noisy).shapes]
     assert in_head == sorted(in_head)
     assert sum(in_head) == 2 * (1 + dueling) * (1 + noisy)
+
+
+@pytest.mark.parametrize("torso", ["nature", "ba3c"])
+@pytest.mark.parametrize("activation", ["relu", "prelu", "linear"])
+def test_the_output_layers_of_a_policy_come_last_and_together(torso: str, activation: str) -> None:
+    shapes = make_network(actor_critic_config(torso=torso, activation=activation), 4, (84, 84), 3).shapes
+    assert [shape.name for shape in shapes if shape.in_head] == [shape.name for shape in shapes[-4:]]
+
+
+def test_a_network_of_no_kind_is_refused_by_name() -> None:
+    with pytest.raises(TypeError, match="no network for NetworkConfig: use QNetworkConfig or ActorCriticNetworkConfig"):
+        make_network(NetworkConfig(kind="?", torso="nature", hidden_units=16), 4, (84, 84), 3)
+
+
+def test_settings_out_of_range_are_all_named() -> None:
+    assert actor_critic_config(torso="natur", hidden_units=0, activation="tanh").mistakes() == [
+        "torso=natur must be one of nature, ba3c",
+        "hidden_units=0 must be at least 1",
+        "activation=tanh must be one of relu, prelu, linear",
+    ]
+    assert actor_critic_config().mistakes() == network_config().mistakes() == []
 
 
 def test_rainbows_network_has_as_many_parameters_as_its_layers_by_hand() -> None:
@@ -72,7 +94,7 @@ def test_without_noise_a_noisy_network_is_the_plain_one_of_its_means() -> None:
         if not shape.name.endswith("_sigma"):
             kept.append(flat[start : start + shape.size])
         start += shape.size
-    first, second = Replica(noisy, torch.float32, CPU), Replica(plain, torch.float32, CPU)
+    first, second = QReplica(noisy, torch.float32, CPU), QReplica(plain, torch.float32, CPU)
     first.load(flat)
     second.load(np.concatenate(kept))
     assert torch.equal(first.values(FRAMES), second.values(FRAMES))

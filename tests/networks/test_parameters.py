@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from pipeline.networks.network import make_network
-from tests.networks.configs import network_config
+from pipeline.networks.parameters import Constant, TruncatedNormal, Uniform
+from tests.networks.configs import actor_critic_config, network_config
 
 
 def test_first_parameters_are_uniform_within_one_over_root_fan_in_and_first_sigmas_constant() -> None:
@@ -16,7 +17,8 @@ def test_first_parameters_are_uniform_within_one_over_root_fan_in_and_first_sigm
     start, num_sigmas = 0, 0
     for shape in network.shapes:
         part = flat[start : start + shape.size]
-        bound = 1 / math.sqrt(shape.fan_in)
+        if shape.name.endswith(".weight"):
+            bound = 1 / math.sqrt(math.prod(shape.shape[1:]))
         if shape.name.endswith("_sigma"):
             np.testing.assert_array_equal(part, np.float32(0.4 * bound))
             num_sigmas += 1
@@ -37,3 +39,32 @@ def test_noise_changes_no_other_first_value() -> None:
     num_head = 16 * 3 + 3
     np.testing.assert_array_equal(noisy[: plain.size - num_head], plain[:-num_head])
     np.testing.assert_array_equal(noisy[-2 * num_head : -num_head], plain[-num_head:])
+
+
+def test_a_truncated_normal_ends_at_two_deviations_and_is_a_normal_within() -> None:
+    values = TruncatedNormal(0.03).draw(100_000, np.random.default_rng(0)).astype(np.float64)
+    assert 0.0599 < np.abs(values).max() <= 0.06 * (1 + 1e-6)
+    # Within two deviations a normal has 0.8796 of its deviation, and 0.6827 / 0.9545 of its values within one.
+    assert values.mean() == pytest.approx(0.0, abs=3e-4)
+    assert values.std() == pytest.approx(0.03 * 0.8796, rel=0.01)
+    assert (np.abs(values) < 0.03).mean() == pytest.approx(0.6827 / 0.9545, abs=0.01)
+
+
+def test_uniform_values_fill_their_bounds_and_constant_ones_are_all_alike() -> None:
+    uniform = Uniform(0.2).draw(10_000, np.random.default_rng(0))
+    assert 0.199 < np.abs(uniform).max() <= 0.2
+    assert Constant(0.5).draw(3, np.random.default_rng(0)).tolist() == [0.5, 0.5, 0.5]
+
+
+def test_dba3cs_convolutions_start_normal_whatever_their_fan_in_and_its_layers_in_unit_scaling() -> None:
+    network = make_network(actor_critic_config(hidden_units=128), 4, (84, 84, 3), 4)
+    flat, start, deviations = network.initial_parameters(np.random.default_rng(0)), 0, {}
+    for shape in network.shapes:
+        deviations[shape.name] = flat[start : start + shape.size].std()
+        start += shape.size
+    for i in (1, 2, 3, 4):
+        assert deviations[f"conv{i}.weight"] == pytest.approx(0.03 * 0.8796, rel=0.05)
+    # A uniform's deviation is its bound / sqrt(3): 1.43 / sqrt(fan-in).
+    assert deviations["hidden.weight"] == pytest.approx(1.43 / math.sqrt(1600), rel=0.02)
+    assert deviations["head.policy.weight"] == pytest.approx(1.43 / math.sqrt(128), rel=0.1)
+    assert deviations["head.policy.bias"] == deviations["head.value.bias"] == 0.0

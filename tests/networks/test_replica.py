@@ -6,16 +6,17 @@ import torch
 
 from pipeline.networks import compute
 from pipeline.networks.network import make_network
-from pipeline.networks.replica import Replica
-from tests.networks.configs import network_config
+from pipeline.networks.replica import PolicyReplica, QReplica
+from tests.networks.configs import actor_critic_config, network_config
 
 CPU = torch.device("cpu")
 NETWORK = make_network(network_config(), 4, (84, 84), 3)
+POLICY = make_network(actor_critic_config(), 4, (84, 84), 3)
 FRAMES = np.random.default_rng(0).integers(0, 256, (4, 4, 84, 84), dtype=np.uint8)
 
 
 def test_in_bfloat16_the_torso_is_rounded_and_the_head_is_not() -> None:
-    replica = Replica(NETWORK, torch.bfloat16, CPU)
+    replica = QReplica(NETWORK, torch.bfloat16, CPU)
     flat = NETWORK.initial_parameters(np.random.default_rng(1))
     replica.load(flat)
     *torso, head_weight, head_bias = replica.parameters.values()
@@ -25,7 +26,7 @@ def test_in_bfloat16_the_torso_is_rounded_and_the_head_is_not() -> None:
 
 def test_bfloat16_values_lie_near_float32_ones_and_come_as_float32() -> None:
     flat = NETWORK.initial_parameters(np.random.default_rng(1))
-    exact, rounded = Replica(NETWORK, torch.float32, CPU), Replica(NETWORK, torch.bfloat16, CPU)
+    exact, rounded = QReplica(NETWORK, torch.float32, CPU), QReplica(NETWORK, torch.bfloat16, CPU)
     exact.load(flat)
     rounded.load(flat)
     assert rounded.values(FRAMES).dtype == torch.float32
@@ -34,7 +35,7 @@ def test_bfloat16_values_lie_near_float32_ones_and_come_as_float32() -> None:
 
 def test_a_gradient_step_along_the_flat_vector_lowers_the_loss_as_predicted() -> None:
     flat = NETWORK.initial_parameters(np.random.default_rng(1))
-    replica = Replica(NETWORK, torch.float32, CPU)
+    replica = QReplica(NETWORK, torch.float32, CPU)
     replica.load(flat)
     loss = replica.outputs(FRAMES).square().mean()
     gradient = replica.gradient(loss).numpy().copy()
@@ -47,7 +48,7 @@ def test_a_gradient_step_along_the_flat_vector_lowers_the_loss_as_predicted() ->
 def test_parameters_of_another_length_are_refused_with_both_shapes() -> None:
     size = NETWORK.num_parameters
     with pytest.raises(ValueError, match=rf"\(3,\), the network has \({size},\)"):
-        Replica(NETWORK, torch.float32, CPU).load(np.zeros(3, np.float32))
+        QReplica(NETWORK, torch.float32, CPU).load(np.zeros(3, np.float32))
 
 
 def test_auto_precision_asks_the_processor() -> None:
@@ -55,3 +56,44 @@ def test_auto_precision_asks_the_processor() -> None:
     expected = torch.bfloat16 if capable.get("avx512_bf16") or capable.get("amx_bf16") else torch.float32
     assert compute.resolve_precision("auto", CPU) == expected
     assert compute.resolve_precision("float32", CPU) == torch.float32
+
+
+def loaded_policy(dtype: torch.dtype = torch.float32) -> PolicyReplica:
+    replica = PolicyReplica(POLICY, dtype, CPU)
+    replica.load(POLICY.initial_parameters(np.random.default_rng(1)))
+    return replica
+
+
+def test_a_policy_for_acting_is_the_one_for_learning_without_a_graph() -> None:
+    replica = loaded_policy()
+    acting, learning = replica.policy_and_value(FRAMES), replica.outputs(FRAMES)
+    assert torch.equal(acting.logits, learning.logits) and torch.equal(acting.value, learning.value)
+    assert not acting.logits.requires_grad and not acting.value.requires_grad
+    assert learning.logits.requires_grad and learning.value.requires_grad
+
+
+def test_in_bfloat16_policy_and_value_are_float32_and_near_the_exact_ones() -> None:
+    exact, rounded = loaded_policy().policy_and_value(FRAMES), loaded_policy(torch.bfloat16).policy_and_value(FRAMES)
+    assert rounded.logits.dtype == rounded.value.dtype == torch.float32
+    torch.testing.assert_close(rounded.logits, exact.logits, rtol=0.1, atol=0.05)
+    torch.testing.assert_close(rounded.value, exact.value, rtol=0.1, atol=0.05)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_gradient_reaches_every_tensor_of_a_policy(dtype: torch.dtype) -> None:
+    replica = loaded_policy(dtype)
+    outputs = replica.outputs(FRAMES)
+    gradient = replica.gradient(outputs.logits.square().mean() + outputs.value.square().mean())
+    assert gradient.shape == (POLICY.num_parameters,) and gradient.dtype == torch.float32
+    assert all(tensor.abs().max() > 0 for tensor in replica.gradient_tensors)
+
+
+def test_the_tensors_of_a_gradient_are_parts_of_it_in_vector_order() -> None:
+    replica = loaded_policy()
+    outputs = replica.outputs(FRAMES)
+    gradient = replica.gradient(outputs.logits.square().mean() + outputs.value.square().mean())
+    assert [tensor.numel() for tensor in replica.gradient_tensors] == [shape.size for shape in POLICY.shapes]
+    assert torch.equal(torch.cat(replica.gradient_tensors), gradient)
+    replica.gradient_tensors[-3].fill_(7.0)
+    last_but_value = slice(POLICY.num_parameters - 17 - 3, POLICY.num_parameters - 17)
+    assert gradient[last_but_value].tolist() == [7.0] * 3

@@ -19,9 +19,11 @@ from tests.param_server.configs import server_config
 
 CONFIG = server_config(target_period_updates=1000)
 OPTIMIZERS: dict[str, OptimizerConfig] = {
-    "adagrad": AdaGradConfig(kind="adagrad", learning_rate=0.1, epsilon=1e-6, initial_accumulator=0.0),
-    "rmsprop": RMSPropConfig(kind="rmsprop", learning_rate=0.1, decay=0.95, epsilon=0.01),
-    "adam": AdamConfig(kind="adam", learning_rate=0.1, beta1=0.9, beta2=0.999, epsilon=1e-8),
+    "adagrad": AdaGradConfig(
+        kind="adagrad", learning_rate=0.1, learning_rate_changes=(), epsilon=1e-6, initial_accumulator=0.0
+    ),
+    "rmsprop": RMSPropConfig(kind="rmsprop", learning_rate=0.1, learning_rate_changes=(), decay=0.95, epsilon=0.01),
+    "adam": AdamConfig(kind="adam", learning_rate=0.1, learning_rate_changes=(), beta1=0.9, beta2=0.999, epsilon=1e-8),
 }
 
 

@@ -244,3 +244,10 @@ def _client_with_journal(make_server: MakeServer, **settings: object) -> tuple[P
     handles = [_Journal(name, shard, journal) for name, shard in zip("ab", server.shards, strict=True)]
     config = replace(server.config, timeout_seconds=0.5)
     return ParamClient(handles, server.layout, "bundle-0", 1, config), handles
+
+
+def test_a_client_of_shards_that_apply_gradients_as_they_come_is_always_ready(make_server: MakeServer) -> None:
+    client = make_server([1.0, 2.0]).client()
+    assert client.ready(0.0)
+    client.push(np.ones(2, np.float32), (0,))
+    assert client.ready(0.0)

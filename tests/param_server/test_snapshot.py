@@ -84,3 +84,10 @@ def test_a_server_resumed_with_any_number_of_shards_equals_one_that_was_never_in
     np.testing.assert_array_equal(ended.params, expected.params)
     np.testing.assert_array_equal(ended.target, expected.target)
     np.testing.assert_equal(ended.slots, expected.slots)
+
+
+def test_a_snapshot_of_shards_at_different_versions_can_be_put_back_to_the_oldest() -> None:
+    apart = _snapshot((5, 3, 4), (4, 2, 4))
+    level = apart.at_one_version()
+    assert level.versions == (3, 3, 3) and level.version == apart.version
+    assert level._replace(versions=apart.versions) == apart

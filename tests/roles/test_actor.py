@@ -10,7 +10,8 @@ from pipeline import seeding
 from pipeline.algorithms.config import ExplorationConfig
 from pipeline.envs.atari import AtariLanes
 from pipeline.interfaces import TransitionSink
-from pipeline.roles.actor import Actor, ActorPlace
+from pipeline.roles.actor import Actor
+from pipeline.roles.place import RolePlace
 from pipeline.types import LaneStep
 from tests.networks.configs import network_config
 from tests.protocols import nature_protocol
@@ -33,7 +34,7 @@ def random_actor(game: str, rows: Rows, kept: Kept, num_lanes: int = 2, **protoc
     lanes = AtariLanes(game, nature_protocol(**protocol), num_lanes, num_threads=1)
     exploration = ExplorationConfig(1.0, 1.0, 1, 0.0)
     seeds = seeding.emulator_seeds(0, "test", count=num_lanes)
-    place = ActorPlace("bundle-0", 0, 3, 0, 100.0)
+    place = RolePlace("bundle-0", 0, 3, 0, 100.0)
     rng = np.random.default_rng(0)
     return Actor(place, lanes, follower, 1, exploration, kept, rows, rng, torch.Generator(), seeds)
 
@@ -109,7 +110,7 @@ def test_lanes_of_one_run_explore_differently_when_asked_to() -> None:
     means = []
     for index in range(2):
         spec = bundle_spec(
-            place=ActorPlace(f"bundle-{index}", index, 2, 0, 0.0),
+            place=RolePlace(f"bundle-{index}", index, 2, 0, 0.0),
             num_lanes=2,
             algorithm=replace(bundle_spec().algorithm, exploration=apex_exploration()),
         )

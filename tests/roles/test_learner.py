@@ -15,8 +15,8 @@ from tests.roles.wiring import ADAGRAD, Wired, bundle_spec
 
 OPTIMIZERS: list[OptimizerConfig] = [
     ADAGRAD,
-    RMSPropConfig(kind="rmsprop", learning_rate=2.5e-4, decay=0.95, epsilon=1e-5),
-    AdamConfig(kind="adam", learning_rate=1e-4, beta1=0.9, beta2=0.999, epsilon=1e-8),
+    RMSPropConfig(kind="rmsprop", learning_rate=2.5e-4, learning_rate_changes=(), decay=0.95, epsilon=1e-5),
+    AdamConfig(kind="adam", learning_rate=1e-4, learning_rate_changes=(), beta1=0.9, beta2=0.999, epsilon=1e-8),
 ]
 
 

@@ -10,9 +10,9 @@ import torch
 
 from pipeline.algorithms.config import QLearningConfig
 from pipeline.interfaces import TransitionSource
-from pipeline.networks.config import NetworkConfig
+from pipeline.networks.config import QNetworkConfig
 from pipeline.networks.network import make_network
-from pipeline.networks.replica import Replica
+from pipeline.networks.replica import QReplica
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
@@ -57,13 +57,13 @@ class Watched(TransitionSource):
 class Learning:
     """One learner and one shard in this thread."""
 
-    def __init__(self, algorithm: QLearningConfig, network_settings: NetworkConfig, replay: ReplayConfig) -> None:
+    def __init__(self, algorithm: QLearningConfig, network_settings: QNetworkConfig, replay: ReplayConfig) -> None:
         network = make_network(network_settings, 4, (84, 84), NUM_ACTIONS)
         layout = ParamLayout(network.num_parameters, num_shards=1)
         (start,) = split_snapshot(first_snapshot(network.initial_parameters(np.random.default_rng(0))), layout)
         self.shard = ParameterShard(start, ADAGRAD, SPEC.param_server, generation=1)
         client = ParamClient([DirectShard(self.shard)], layout, "learner-0/1", 1, SPEC.param_server)
-        online, target = (Follower(Replica(network, torch.float32, torch.device("cpu")), client) for _ in range(2))
+        online, target = (Follower(QReplica(network, torch.float32, torch.device("cpu")), client) for _ in range(2))
         self.transitions = Watched(played(algorithm.n_step, replay))
         self.statistics = UpdateStatistics("learner-0", 0)
         self.learner = Learner(

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from pipeline.algorithms.config import QLearningConfig
-from pipeline.networks.network import Network, make_network
-from pipeline.networks.replica import Replica
+from pipeline.networks.network import QNetwork, make_network
+from pipeline.networks.replica import QReplica
 from pipeline.roles.q_loss import QLoss
 from pipeline.types import Float32Array, TransitionBatch
 from tests.networks.configs import network_config
@@ -51,8 +51,8 @@ class Setting:
             max_return=2.0,
         )
         self.algorithm: QLearningConfig = replace(bundle_spec().algorithm, double=double, max_abs_td_error=0.5)
-        self.network: Network = make_network(config, stack=1, frame_shape=(36, 36), num_actions=NUM_ACTIONS)
-        self.online, self.target = (Replica(self.network, torch.float32, torch.device("cpu")) for _ in range(2))
+        self.network: QNetwork = make_network(config, stack=1, frame_shape=(36, 36), num_actions=NUM_ACTIONS)
+        self.online, self.target = (QReplica(self.network, torch.float32, torch.device("cpu")) for _ in range(2))
         # Large ones, so that values differ between states and the maximum is clear.
         self.flat = 2 * self.network.initial_parameters(np.random.default_rng(1))
         self.online.load(self.flat)

@@ -13,21 +13,23 @@ from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ServerSnapshot, first_snapshot, merge_snapshots, split_snapshot
 from pipeline.replay.config import ReplayConfig
-from pipeline.roles.actor import ActorPlace
 from pipeline.roles.bundle import Bundle
-from pipeline.roles.spec import RoleSpec
+from pipeline.roles.place import RolePlace
+from pipeline.roles.spec import QRoleSpec, RoleSpec
 from pipeline.rows import EpisodeRow, Row, UpdateRow
 from tests.networks.configs import network_config
 from tests.param_server.configs import server_config
 from tests.protocols import nature_protocol
 
-ADAGRAD = AdaGradConfig(kind="adagrad", learning_rate=1e-3, epsilon=1e-6, initial_accumulator=0.0)
+ADAGRAD = AdaGradConfig(
+    kind="adagrad", learning_rate=1e-3, learning_rate_changes=(), epsilon=1e-6, initial_accumulator=0.0
+)
 
 
-def bundle_spec(**changes: Any) -> RoleSpec:
+def bundle_spec(**changes: Any) -> QRoleSpec:
     """A bundle on Breakout that learns within a second: 4 lanes, 16 hidden units, float32."""
-    spec = RoleSpec(
-        place=ActorPlace("bundle-0", 0, 1, 0, 0.0),
+    spec = QRoleSpec(
+        place=RolePlace("bundle-0", 0, 1, 0, 0.0),
         attempt=1,
         seed=0,
         game="Breakout",
@@ -38,6 +40,7 @@ def bundle_spec(**changes: Any) -> RoleSpec:
         generation=1,
         max_steps=None,
         algorithm=QLearningConfig(
+            kind="q_learning",
             discount=0.99,
             n_step=1,
             double=False,
@@ -99,7 +102,7 @@ class Rows(RowSink):
 class Wired:
     """One bundle and its shards in this thread."""
 
-    def __init__(self, spec: RoleSpec, optimizer: OptimizerConfig = ADAGRAD) -> None:
+    def __init__(self, spec: QRoleSpec, optimizer: OptimizerConfig = ADAGRAD) -> None:
         self.rows = Rows()
         start = first_server(spec)
         layout = ParamLayout(start.params.size, spec.param_server.num_shards)

@@ -12,7 +12,7 @@ from pipeline.cluster.placement import Placement, place
 from pipeline.cluster.session import Session
 from pipeline.optimizers import OptimizerConfig
 from pipeline.param_server.snapshot import ServerSnapshot
-from pipeline.roles.spec import RoleSpec
+from pipeline.roles.spec import QRoleSpec, WorkerSpec
 from pipeline.rows import Row
 from pipeline.topologies.config import TopologyConfig
 from pipeline.topologies.fleet import Fleet, FleetSpec
@@ -42,6 +42,11 @@ class Run:
         progress = self.coordinator.progress().get(role)
         return 0 if progress is None else progress.num_updates
 
+    def version_of(self, role: str) -> int:
+        """Version of the parameters that a role has told of."""
+        progress = self.coordinator.progress().get(role)
+        return 0 if progress is None else progress.version
+
     def supervise_until(self, num_sentences: int) -> list[str]:
         """The first sentences that the fleet has to say."""
         said: list[str] = []
@@ -57,14 +62,16 @@ class Run:
 @contextmanager
 def fleet_on(
     session: Session,
-    role: RoleSpec,
+    role: QRoleSpec | WorkerSpec,
     topology: TopologyConfig,
     optimizer: OptimizerConfig = ADAGRAD,
     max_restarts: int = 1,
     num_gpus: int = 0,
 ) -> Iterator[Run]:
     """A started fleet; it is stopped and forgotten afterwards. Roles that learn want `num_gpus` each."""
-    wanted = demands(topology, role.param_server.num_shards, RoleNeeds(0, 0, 0, 0, 0, num_gpus=num_gpus))
+    wanted = demands(
+        topology, role.algorithm, role.param_server.num_shards, RoleNeeds(0, 0, 0, 0, 0, num_gpus=num_gpus)
+    )
     placement = place(wanted, session.offers())
     players = num_actors(topology)
     pattern = replace(role, place=replace(role.place, num_actors=players))

@@ -13,7 +13,7 @@ from pipeline.errors import RemoteLostError, RoleFailedError
 from pipeline.optimizers import AdaGradConfig, AdamConfig, OptimizerConfig, RMSPropConfig
 from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
-from pipeline.roles.spec import RoleSpec
+from pipeline.roles.spec import QRoleSpec
 from pipeline.topologies.config import BundledConfig
 from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
 from tests.param_server.configs import server_config
@@ -22,15 +22,15 @@ from tests.topologies.fleets import Run, assert_equal, fleet_on
 
 BUNDLES = ("bundle-0", "bundle-1")
 OPTIMIZERS: list[OptimizerConfig] = [
-    AdaGradConfig(kind="adagrad", learning_rate=1e-3, epsilon=1e-6, initial_accumulator=0.0),
-    RMSPropConfig(kind="rmsprop", learning_rate=2.5e-4, decay=0.95, epsilon=1e-5),
-    AdamConfig(kind="adam", learning_rate=1e-4, beta1=0.9, beta2=0.999, epsilon=1e-8),
+    AdaGradConfig(kind="adagrad", learning_rate=1e-3, learning_rate_changes=(), epsilon=1e-6, initial_accumulator=0.0),
+    RMSPropConfig(kind="rmsprop", learning_rate=2.5e-4, learning_rate_changes=(), decay=0.95, epsilon=1e-5),
+    AdamConfig(kind="adam", learning_rate=1e-4, learning_rate_changes=(), beta1=0.9, beta2=0.999, epsilon=1e-8),
 ]
 NUM_STEPS = 200
 _BATCH_OF_8 = replace(bundle_spec().replay, batch_size=8)
 
 
-def small_bundle(**changes: Any) -> RoleSpec:
+def small_bundle(**changes: Any) -> QRoleSpec:
     """A bundle whose target network is renewed every 10 updates."""
     server = server_config(target_period_updates=10)
     return bundle_spec(**{"replay": _BATCH_OF_8, "param_server": server} | changes)

@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster, Worker
 from pipeline.cluster.session import open_session
 from pipeline.errors import RemoteLostError, RoleFailedError
 from pipeline.replay.config import ReplayTrafficConfig
-from pipeline.roles.spec import RoleSpec
+from pipeline.roles.spec import QRoleSpec
 from pipeline.rows import EpisodeRow, UpdateRow
 from pipeline.topologies.config import GlobalConfig
 from pipeline.topologies.needs import RoleNeeds
@@ -26,7 +26,7 @@ TRAFFIC = ReplayTrafficConfig(chunk_steps=2, prefetch=2, slack_updates=SLACK, wa
 STEPS_PER_UPDATE = 4
 
 
-def role(**changes: Any) -> RoleSpec:
+def role(**changes: Any) -> QRoleSpec:
     """What all roles are made from: four lanes, minibatches of 8, two parameter shards."""
     server = server_config(num_shards=2, target_period_updates=10)
     return bundle_spec(**{"replay": replace(bundle_spec().replay, batch_size=8), "param_server": server} | changes)
@@ -56,7 +56,7 @@ def nothing_leaks() -> Iterator[None]:
 
 
 @contextmanager
-def learning(kind: str, num_hosts: int, spec: RoleSpec, config: GlobalConfig) -> Iterator[Run]:
+def learning(kind: str, num_hosts: int, spec: QRoleSpec, config: GlobalConfig) -> Iterator[Run]:
     """A fleet on a cluster of its own whose learners have all made 30 updates."""
     with (
         open_session(cluster_config(kind), num_hosts, threads_per_host=1) as session,

@@ -1,0 +1,83 @@
+"""`python -m pipeline.evaluate run=results/runs/gorila/Breakout/0 evaluation=noop_starts`: score runs that are over.
+
+`run`, `evaluation` and `checkpoint` may each name several, with commas between them: all are played at once, on the
+hosts of `cluster`. `run` may also be a pattern, or a folder above runs. Settings of the protocol and of the cluster may
+follow, such as `evaluation.num_episodes=10`; all else is as the run was trained.
+Not here: what is done with these words (`pipeline.experiments.later_evaluation`).
+"""
+
+import logging
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.errors import ConfigError, PipelineError
+from pipeline.experiments.arguments import parse_words
+from pipeline.experiments.later_evaluation import NEWEST, Request, evaluate_runs, find_runs
+
+
+@dataclass(frozen=True)
+class EvaluateArguments:
+    """What the command line may say, as `name=value`, besides settings of `evaluation.` and `cluster.`."""
+
+    run: str | None = None
+    """Run folders, patterns, or folders above runs."""
+    evaluation: str | None = None
+    """Protocols, files in `conf/evaluation/`; null: each run's own."""
+    checkpoint: str = NEWEST
+    """"newest", "best" (of the evaluations during training) or a version that is there."""
+    seed: int | None = None
+    """Of the games; null: as at the end of a training, another one for the best parameters."""
+    cluster: str = "threads"
+    """Where the games are played, a file in `conf/cluster/`."""
+    again: bool = False
+    """Play what is there already, in the place of its rows."""
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Evaluate; the exit status is 0 unless there was an error, which is printed."""
+    # Dask reports hosts that come and go as if they were the user's business.
+    logging.getLogger("distributed").setLevel(logging.ERROR)
+    try:
+        evaluate_runs(parse_request(sys.argv[1:] if words is None else words))
+    except PipelineError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def parse_request(words: Sequence[str]) -> Request:
+    """`name=value` words as what is to be evaluated. Raises ConfigError with every mistake in them."""
+    of_protocol = [word for word in words if word.startswith("evaluation.")]
+    of_cluster = [word for word in words if word.startswith("cluster.")]
+    mistakes: list[str] = []
+    arguments, folders = EvaluateArguments(), []
+    try:
+        arguments = parse_words(EvaluateArguments, [w for w in words if w not in (*of_protocol, *of_cluster)])
+    except ConfigError as error:
+        mistakes += error.mistakes
+    # Looked for even where another word is wrong, so that both are told at once.
+    named = [word.removeprefix("run=") for word in words if word.startswith("run=")]
+    if not named:
+        mistakes.append("run is missing: name a run folder, e.g. run=results/runs/gorila/Breakout/0")
+    try:
+        folders = find_runs([place for text in named for place in text.split(",") if place])
+    except ConfigError as error:
+        mistakes += error.mistakes
+    if arguments.seed is not None and arguments.seed < 0:
+        mistakes.append(f"seed={arguments.seed} must be at least 0")
+    if mistakes:
+        raise ConfigError(mistakes)
+    return Request(
+        folders=tuple(folders),
+        checkpoints=tuple(arguments.checkpoint.split(",")),
+        protocols=tuple(arguments.evaluation.split(",")) if arguments.evaluation else (),
+        settings=tuple(of_protocol),
+        cluster=(f"cluster={arguments.cluster}", *of_cluster),
+        seed=arguments.seed,
+        again=arguments.again,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""Recordings: the games of one evaluation in one file, written whole or not at all.
+
+    recordings/noop_starts_checkpoint_000000012000.npz     named by protocol, agent and version
+        actions      uint8: those of all games, one game after the other
+        num_steps    (N,) int64: how many of them are each game's
+        meta         UTF-8 JSON: rows of the games, with seeds and scores; the environment, every setting of it; format
+
+A game is an action per step, so 30 games of five minutes take about 100 kB at most. Loading never unpickles anything.
+Not here: playing them again (`pipeline.envs.episodes`), showing them (`pipeline.rendering`).
+"""
+
+import dataclasses
+import json
+import os
+import re
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.envs.episodes import Episode
+from pipeline.envs.protocol import EnvironmentConfig
+from pipeline.errors import RecordingError
+from pipeline.evaluation.play import PlayedGame
+from pipeline.rows import EvaluationRow
+
+FORMAT = 1
+
+
+def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
+    """Write the games of one evaluation into `folder`, in place of an older one of the same protocol and agent."""
+    row, episode = games[0]
+    meta = {
+        "format": FORMAT,
+        "game": episode.game,
+        "environment": dataclasses.asdict(episode.config),
+        "rows": [dataclasses.asdict(game.row) for game in games],
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    # Whatever a protocol is called, it makes a file name.
+    name = re.sub(r"[^\w.-]+", "-", f"{row.protocol}_{row.agent}") + "_"
+    path = folder / f"{name}{row.version:012d}.npz"
+    temporary = folder / f".{path.name}.{os.getpid()}"
+    with temporary.open("wb") as file:
+        np.savez_compressed(
+            file,
+            actions=np.frombuffer(b"".join(game.episode.actions for game in games), dtype=np.uint8),
+            num_steps=np.array([game.episode.num_steps for game in games]),
+            meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
+        )
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    for old in set(folder.glob(f"{name}[0-9]*.npz")) - {path}:
+        old.unlink()
+    return path
+
+
+def load(path: Path) -> list[PlayedGame]:
+    """The games of one evaluation, in the order of their rows. Raises RecordingError if the file cannot be read."""
+    try:
+        # Opened here: of a damaged file, NumPy would not close what it opened itself.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            meta = json.loads(arrays["meta"].tobytes())
+            if meta["format"] != FORMAT:
+                raise RecordingError(f"{path} has format {meta['format']}, this version of pipeline reads {FORMAT}")
+            environment = EnvironmentConfig(**meta["environment"])
+            rows = [EvaluationRow(**row) for row in meta["rows"]]
+            ends = np.cumsum(arrays["num_steps"])[:-1]
+            actions = [part.tobytes() for part in np.split(arrays["actions"], ends)]
+    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        raise RecordingError(f"{path} cannot be read: {error!r}") from error
+    return [
+        PlayedGame(row, _episode(meta["game"], environment, row, taken))
+        for row, taken in zip(rows, actions, strict=True)
+    ]
+
+
+def _episode(game: str, environment: EnvironmentConfig, row: EvaluationRow, actions: bytes) -> Episode:
+    opening = len(actions) - row.num_steps
+    return Episode(game, environment, row.episode_seed, actions, row.score, row.truncated, opening)
+
+
+def all_in(folder: Path) -> list[Path]:
+    """The recordings in `folder`, by name; none if there is no such folder."""
+    return sorted(folder.glob("*.npz"))

@@ -1,0 +1,83 @@
+"""`name=value` words as the fields of a dataclass, for commands that start no run; every mistake at once.
+
+The dataclass is the schema: names, types and defaults. Types are str, int, float, bool and Path, or one of them | None.
+Not here: commands that compose `conf/` (`pipeline.experiments.config_overrides`).
+"""
+
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from pipeline.errors import ConfigError
+from pipeline.experiments.config_words import no_such
+
+T = TypeVar("T")
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """A dataclass that knows what it cannot be."""
+
+    def mistakes(self) -> list[str]:
+        """What is out of range or cannot go together, one line each, beginning with the field's name."""
+        ...
+
+
+def parse_words(arguments: type[T], words: Sequence[str]) -> T:
+    """The dataclass that `words` describe; fields that no word names keep their default.
+
+    Raises ConfigError with every mistake: unknown names with the nearest known one, values of another type, names that
+    are given twice, and what a Checked dataclass says itself. Of the latter, once there are others, only what is said
+    of fields that were given rightly.
+    """
+    hints = typing.get_type_hints(arguments)
+    values: dict[str, Any] = {}
+    mistakes: list[str] = []
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals:
+            mistakes.append(f"{word!r} is not understood: settings are given as name=value")
+        elif name not in hints:
+            mistakes.append(no_such("setting", word, name, hints))
+        elif name in values:
+            mistakes.append(f"{word}: {name} is given twice")
+        else:
+            try:
+                values[name] = _value(text, hints[name])
+            except ConfigError as error:
+                mistakes.append(f"{word}: {error.mistakes[0]}")
+    parsed = arguments(**values)
+    if isinstance(parsed, Checked):
+        mistakes += [line for line in parsed.mistakes() if not mistakes or line.partition("=")[0] in values]
+    if mistakes:
+        raise ConfigError(mistakes)
+    return parsed
+
+
+def _value(text: str, declared: Any) -> Any:
+    choices = typing.get_args(declared) if isinstance(declared, types.UnionType) else (declared,)
+    if text == "null" and types.NoneType in choices:
+        return None
+    kind = next(choice for choice in choices if choice is not types.NoneType)
+    read, allowed = _READERS[kind]
+    try:
+        return read(text)
+    except (KeyError, ValueError) as error:
+        raise ConfigError([f"must be {allowed}"]) from error
+
+
+def _not_empty(text: str) -> str:
+    if not text:
+        raise ValueError
+    return text
+
+
+_READERS: Mapping[type, tuple[Callable[[str], Any], str]] = {
+    str: (_not_empty, "a word"),
+    Path: (lambda text: Path(_not_empty(text)), "a path"),
+    int: (int, "a whole number"),
+    float: (float, "a number"),
+    bool: (lambda text: {"true": True, "false": False}[text.lower()], "true or false"),
+}

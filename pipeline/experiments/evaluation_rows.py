@@ -1,0 +1,90 @@
+"""`evaluations.csv` of a run that is evaluated later: what is there, and more rows, written whole or not at all.
+
+A game is told from others by agent, version, seed and the whole protocol; played again, it takes the place of its
+older row, which goes to `discarded/`, so that no game counts twice.
+Not here: rows that a running training writes (`pipeline.experiments.run_folder`), tables (`pipeline.results`).
+"""
+
+import csv
+import dataclasses
+import io
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pipeline.errors import RunFolderError
+from pipeline.evaluation.play import NO_START_STATES, emulator_seeds
+from pipeline.experiments.run_folder import DISCARDED
+from pipeline.results.protocols import PROTOCOL_FIELDS
+from pipeline.roles.evaluator import EvaluatorSpec
+from pipeline.rows import ROW_FILES, EvaluationRow
+
+GameKey = tuple[str, ...]
+"""What tells a game from others, as text."""
+
+_KEY = ("protocol", "agent", "version", "episode_seed", *PROTOCOL_FIELDS)
+_COLUMNS = [field.name for field in dataclasses.fields(EvaluationRow)]
+
+
+def keys_of(spec: EvaluatorSpec) -> set[GameKey]:
+    """The games that an evaluation would play."""
+    config, environment = spec.evaluation, spec.evaluation.environment
+    played = {name: getattr(environment, name) for name in PROTOCOL_FIELDS if hasattr(environment, name)} | {
+        "protocol": config.protocol,
+        "agent": spec.agent,
+        "version": spec.version,
+        "epsilon": config.epsilon,
+        "max_equal_actions": config.max_equal_actions or 0,
+        "start_states": NO_START_STATES if spec.starts is None else spec.starts.name,
+    }
+    seeds = emulator_seeds(config, spec.seed, spec.starts)
+    return {_key({name: str(value) for name, value in (played | {"episode_seed": seed}).items()}) for seed in seeds}
+
+
+def keys_in(folder: Path) -> set[GameKey]:
+    """The games whose rows a run folder holds.
+
+    Raises RunFolderError if they are of another version of pipeline.
+    """
+    return {_key(row) for row in _rows(folder / ROW_FILES[EvaluationRow])}
+
+
+def add(folder: Path, rows: Sequence[EvaluationRow]) -> None:
+    """Write `rows` behind those that are there, without the older ones of the same games."""
+    path = folder / ROW_FILES[EvaluationRow]
+    added = [{name: str(value) for name, value in dataclasses.asdict(row).items()} for row in rows]
+    new = {_key(row) for row in added}
+    kept: list[Mapping[str, str]] = []
+    replaced: list[Mapping[str, str]] = []
+    for row in _rows(path):
+        (replaced if _key(row) in new else kept).append(row)
+    if replaced:
+        _write(folder / DISCARDED / path.name, [*_rows(folder / DISCARDED / path.name), *replaced])
+    _write(path, [*kept, *added])
+
+
+def _key(row: Mapping[str, str]) -> GameKey:
+    return tuple(row[name] for name in _KEY)
+
+
+def _rows(path: Path) -> Iterator[dict[str, str]]:
+    if not path.is_file():
+        return
+    text = path.read_text()
+    # What a kill cut short is no row.
+    reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
+    if reader.fieldnames is not None and list(reader.fieldnames) != _COLUMNS:
+        raise RunFolderError(f"{path} has the columns of another version of pipeline: evaluate with that version")
+    yield from reader
+
+
+def _write(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with temporary.open("w", newline="") as file:
+        writer = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

@@ -1,0 +1,77 @@
+"""What stands behind the torso of an actor-critic network: a hidden layer that policy and value share, and theirs.
+
+    features -> hidden -> activation -> logits, one per action
+                                     -> value, one
+
+As in the published code of Adamski et al. 2018 (Distributed-BA3C, BA3C-CPU), first values included:
+
+    weights   uniform in +-1.43 sqrt(3 / fan-in), TensorFlow's "uniform unit scaling" with a factor of 1.43
+    biases    0
+    slope     0.001, of "prelu"
+
+Departures: the authors cut DBA3C's hidden layer into four tensors, to spread it over four servers, and clip each;
+here it is one, since servers cut the flat vector. BA3C-CPU's first values could not be seen, DBA3C's serve both.
+The hidden layer computes in the dtype of the features, the output layers in float32, as in `pipeline.networks.heads`.
+Not here: how an action is drawn from logits (`pipeline.algorithms.actor_critic`).
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+
+from pipeline.networks.config import LINEAR, PRELU, RELU, ActorCriticNetworkConfig
+from pipeline.networks.parameters import HEAD, Constant, ParameterShape, Tensors, Uniform
+
+_UNIT_SCALING = 1.43
+_INITIAL_SLOPE = 0.001
+
+_HIDDEN, _POLICY, _VALUE = "hidden", f"{HEAD}policy", f"{HEAD}value"
+
+
+class PolicyAndValue(NamedTuple):
+    """What an actor-critic network says of B observations."""
+
+    logits: torch.Tensor
+    """(B, A) float32: the policy is their softmax."""
+    value: torch.Tensor
+    """(B,) float32: V(s)."""
+
+
+class ActorCriticHead:
+    """A hidden layer and two output layers, as a pure function of their parameters."""
+
+    def __init__(self, config: ActorCriticNetworkConfig, num_features: int, num_actions: int) -> None:
+        self._activation = config.activation
+        hidden = _scaled_layer(_HIDDEN, num_features, config.hidden_units)
+        if config.activation == LINEAR:
+            hidden = hidden[:1]
+        if config.activation == PRELU:
+            hidden.append(ParameterShape(f"{_HIDDEN}.slope", (1,), Constant(_INITIAL_SLOPE)))
+        policy, value = (
+            _scaled_layer(name, config.hidden_units, n) for name, n in ((_POLICY, num_actions), (_VALUE, 1))
+        )
+        self.shapes = (*hidden, *policy, *value)
+        """In vector order, the output layers last."""
+
+    def __call__(self, parameters: Tensors, features: torch.Tensor) -> PolicyAndValue:
+        """(B, F) in any dtype -> logits (B, A) and value (B,), float32."""
+        x = _linear(_HIDDEN, parameters, features)
+        if self._activation == RELU:
+            x = F.relu(x, inplace=True)
+        elif self._activation == PRELU:
+            x = F.prelu(x, parameters[f"{_HIDDEN}.slope"])
+        x = x.float()
+        return PolicyAndValue(_linear(_POLICY, parameters, x), _linear(_VALUE, parameters, x).squeeze(1))
+
+
+def _scaled_layer(name: str, num_inputs: int, num_outputs: int) -> list[ParameterShape]:
+    return [
+        ParameterShape(f"{name}.weight", (num_outputs, num_inputs), Uniform(_UNIT_SCALING * math.sqrt(3 / num_inputs))),
+        ParameterShape(f"{name}.bias", (num_outputs,), Constant(0.0)),
+    ]
+
+
+def _linear(name: str, parameters: Tensors, x: torch.Tensor) -> torch.Tensor:
+    return F.linear(x, parameters[f"{name}.weight"], parameters.get(f"{name}.bias"))

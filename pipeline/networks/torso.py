@@ -1,0 +1,54 @@
+"""What convolutions are to the network around them: parameters, and features computed from frames.
+
+Not here: the convolutions themselves (`pipeline.networks.nature`, `.pooled`), what stands behind them
+(`pipeline.networks.heads`, `.policy_head`).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import torch
+
+from pipeline.networks.parameters import ParameterShape, Tensors
+
+
+class Torso(ABC):
+    """Some convolutions for frames of one size, as a pure function of their parameters."""
+
+    shapes: Sequence[ParameterShape]
+    """In vector order."""
+    num_features: int
+    """F."""
+
+    @abstractmethod
+    def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
+        """uint8 (B, K, H, W[, 3]) -> (B, F) in the dtype of the parameters."""
+
+
+def num_channels(stack: int, frame_shape: tuple[int, ...]) -> int:
+    """Channels of the image that a stack of frames is seen as: K, or 3K for RGB."""
+    return stack * (frame_shape[2] if len(frame_shape) == 3 else 1)
+
+
+def as_image(observations: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """uint8 (B, K, H, W), or (B, K, H, W, 3) -> channels-last (B, K or 3K, H, W), 0 to 255 in `dtype`."""
+    # Reordering bytes first and widening to bfloat16 afterwards took half as long as one call.
+    if observations.dim() == 5:
+        observations = observations.permute(0, 1, 4, 2, 3).flatten(1, 2)
+    return observations.contiguous(memory_format=torch.channels_last).to(dtype)
+
+
+def as_features(image: torch.Tensor) -> torch.Tensor:
+    """(B, C, H, W) -> (B, H * W * C)."""
+    # Channels-last memory flattened as it lies costs no copy; which feature comes first is a convention only.
+    return image.permute(0, 2, 3, 1).flatten(1)
+
+
+def convolved_size(
+    frame_size: tuple[int, ...], size: tuple[int, int], index: int, kernel: int, stride: int
+) -> tuple[int, int]:
+    """Height and width behind convolution number `index`. Raises ValueError for a frame that is too small for it."""
+    height, width = ((pixels - kernel) // stride + 1 for pixels in size)
+    if min(height, width) < 1:
+        raise ValueError(f"a frame of {frame_size} pixels is too small for convolution {index} (kernel {kernel})")
+    return height, width

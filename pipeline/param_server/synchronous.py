@@ -1,0 +1,152 @@
+"""A shard whose gradients wait for their quorum: it keeps slices, and applies the mean of those that it is told to.
+
+What becomes of a push, decided in this order (Adamski et al. 2018, DBA3C):
+
+    of another generation, or computed at a version yet to come    "old_generation"   nothing is kept
+    computed at a version that is past                             "late"             nothing is kept
+    its sender has another gradient here for this version          "duplicate"        the first stays
+    else                                                           ""                 kept; a second copy adds nothing
+
+"Kept" is no promise: which slices are applied is for the leader to say, and it names only senders whose slices all
+shards have acknowledged. What is kept belongs to the version that the shard is at, so that one gradient of each worker
+is the most that there is. Not used: `max_staleness`, since a gradient of another version is never applied.
+
+Not here: whose gradients (`pipeline.param_server.quorum`); waiting on an event loop (`pipeline.cluster.quorum`).
+"""
+
+import contextlib
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future
+
+import numpy as np
+
+from pipeline.errors import BrokenQuorumError
+from pipeline.interfaces import ClosedUpdate, Immediate, Push, SynchronousShardHandle
+from pipeline.optimizers import OptimizerConfig
+from pipeline.param_server.config import ParamServerConfig
+from pipeline.param_server.quorum import DUPLICATE, LATE, OLD_GENERATION
+from pipeline.param_server.shard import DirectShard, ParameterShard
+from pipeline.param_server.snapshot import ShardSnapshot
+from pipeline.param_server.version_signal import VersionSignal
+from pipeline.param_server.wire import decode
+from pipeline.types import Float32Array, Receipt
+
+KEPT = ""
+
+
+class SynchronousShard(ParameterShard):
+    """A slice of the parameters that changes by one closed update at a time. Safe to call from any thread."""
+
+    def __init__(
+        self, start: ShardSnapshot, optimizer: OptimizerConfig, config: ParamServerConfig, generation: int
+    ) -> None:
+        """See ParameterShard; all shards of a server start at the same version."""
+        super().__init__(start, optimizer, config, generation)
+        self._kept: dict[str, Push] = {}
+        """By sender, of the version that the shard is at."""
+        self._mean = np.empty_like(self._params)
+        self._signal = VersionSignal(start.version)
+
+    @property
+    def version(self) -> int:
+        """Updates applied. Never waits for one that is under way."""
+        return self._signal.version
+
+    def push(self, push: Push) -> Receipt:
+        """Keep a copy of one gradient slice, or say why not. Raises ValueError for a slice of another length."""
+        self._check_shape(push)
+        with self._lock:
+            version = self._optimizer.num_updates
+            reason = reason_to_refuse(push, self._generation, version, self._kept.get(push.sender))
+            if reason == KEPT and push.sender not in self._kept:
+                # In one process the slice is the sender's own memory, which it uses again after the receipt.
+                self._kept[push.sender] = push._replace(gradient=push.gradient.copy())
+            return Receipt(reason == KEPT, reason, version, version - push.computed_at)
+
+    def apply(self, update: ClosedUpdate) -> int:
+        """Carry out one update, unless it was; the version afterwards.
+
+        The mean is a sum in float32 in the order of the senders, divided by their number: the same however the vector
+        is cut. Raises BrokenQuorumError for what a leader that agrees with this shard would never ask.
+        """
+        with self._lock:
+            version = self._optimizer.num_updates
+            self._check_agreed(update, version)
+            if update.version == version:
+                self._update(self._mean_of(update.senders))
+                self._kept.clear()
+                version += 1
+        self._signal.reach(version)
+        return version
+
+    def wait_version(self, version: int, timeout_seconds: float) -> int:
+        """Wait in this thread until `version` is reached, at most so long; the version then."""
+        with contextlib.suppress(TimeoutError):
+            self.reached(version).result(timeout_seconds)
+        return self.version
+
+    def reached(self, version: int) -> "Future[int]":
+        """Done as soon as `version` is reached, for those who must not wait in a thread; not to be cancelled."""
+        return self._signal.reached(version)
+
+    def _check_agreed(self, update: ClosedUpdate, version: int) -> None:
+        if update.generation != self._generation:
+            wrong = f"it is of generation {update.generation}"
+        elif update.version > version:
+            wrong = "the updates before it were never applied here"
+        elif update.version == version and (missing := [s for s in update.senders if s not in self._kept]):
+            wrong = f"no gradient of {', '.join(missing)} is kept here"
+        else:
+            return
+        raise BrokenQuorumError(
+            f"a shard of generation {self._generation} at version {version} was told to apply the update of version "
+            f"{update.version}, but {wrong}: all shards have to go back to one checkpoint together"
+        )
+
+    def _mean_of(self, senders: Sequence[str]) -> Float32Array:
+        np.copyto(self._mean, decode(self._kept[senders[0]].gradient))
+        for sender in senders[1:]:
+            self._mean += decode(self._kept[sender].gradient)
+        self._mean /= len(senders)
+        return self._mean
+
+
+def reason_to_refuse(push: Push, generation: int, version: int, kept: Push | None) -> str:
+    """Why a shard of this generation and version must not keep `push`, given what it keeps of its sender; else KEPT."""
+    if push.generation != generation or push.computed_at > version:
+        return OLD_GENERATION
+    if push.computed_at < version:
+        return LATE
+    # Another shard might have got only the other one of the two, and its sender would be joined with itself.
+    if kept is not None and kept.sequence != push.sequence:
+        return DUPLICATE
+    return KEPT
+
+
+class DirectSynchronousShard(DirectShard, SynchronousShardHandle):
+    """A synchronous shard in the same process: a call is answered when it returns, but for `wait_version`."""
+
+    _shard: SynchronousShard
+
+    def __init__(self, shard: SynchronousShard) -> None:
+        super().__init__(shard)
+
+    def apply(self, update: ClosedUpdate) -> Immediate[int]:
+        """See SynchronousShard.apply."""
+        return Immediate(self._shard.apply(update))
+
+    def wait_version(self, version: int, timeout_seconds: float) -> "_Wait":
+        """See SynchronousShard.wait_version; the time runs from now on, and `result` waits for what is left of it."""
+        return _Wait(self._shard, version, time.monotonic() + timeout_seconds)
+
+
+class _Wait:
+    def __init__(self, shard: SynchronousShard, version: int, end: float) -> None:
+        self._shard = shard
+        self._version = version
+        self._end = end
+
+    def result(self, timeout_seconds: float) -> int:
+        """The version, at the end of the wait; its own limit is what counts here."""
+        return self._shard.wait_version(self._version, max(self._end - time.monotonic(), 0.0))

@@ -1,0 +1,17 @@
+"""Where one role stands among its like, and where it starts to count."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class RolePlace:
+    """Which of the run's roles this is."""
+
+    role: str
+    index: int
+    num_actors: int
+    """Roles of the run that play."""
+    num_steps_before: int
+    """Agent steps that this role made before a resume."""
+    wall_seconds_before: float
+    """Wall time of the run before a resume, in seconds."""

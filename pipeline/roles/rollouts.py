@@ -1,0 +1,171 @@
+"""Rollouts: plays a worker's lanes and cuts what comes of it into returns of at most t_max steps.
+
+    lane 0   s0 a0 r1  s1 a1 r2  s2 a2 r3  s3 a3 r4  s4 a4 r5 | V(s5)   five steps and the value behind them
+    lane 1   s0 a0 r1  s1 a1 r2  end                          | 0       the game is over: fewer steps, nothing behind
+
+A return is closed with the value that was predicted when the action in its last state was chosen, so it costs no pass
+through the network of its own (Adamski et al. 2018, as in their code). The action that is chosen in the closing state
+is played after the gradient, by the parameters before it: one step in t_max is one update old.
+Steps of all lanes queue up, and the oldest `batch_size` of them make a batch. Departure: in the authors' code single
+steps are shuffled through a queue.
+Not here: the loss of a batch, and what becomes of its gradient (`pipeline.roles.worker`).
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pipeline.algorithms.actor_critic import n_step_returns, sample_actions
+from pipeline.algorithms.config import ActorCriticConfig
+from pipeline.envs.due_lanes import DueLanes, DueStep
+from pipeline.interfaces import RowSink
+from pipeline.roles.place import RolePlace
+from pipeline.rows import EpisodeRow
+from pipeline.types import Float32Array, Int64Array, RolloutBatch, UInt8Array
+
+Policy = Callable[[UInt8Array], tuple[Float32Array, Float32Array]]
+"""Observations (D, K, H, W[, 3]) to logits (D, A) and values (D,)."""
+
+
+class Rollouts:
+    """Plays on from batch to batch. `num_steps` counts agent steps of all lanes, resumes included."""
+
+    def __init__(
+        self,
+        place: RolePlace,
+        lanes: DueLanes,
+        algorithm: ActorCriticConfig,
+        rows: RowSink,
+        rng: np.random.Generator,
+        emulator_seeds: Int64Array,
+    ) -> None:
+        self.num_steps = place.num_steps_before
+        self._place = place
+        self._lanes = lanes
+        self._algorithm = algorithm
+        self._rows = rows
+        self._rng = rng
+        self._started = time.monotonic()
+        self._segments = [_Segment() for _ in range(lanes.num_lanes)]
+        self._score = np.zeros(lanes.num_lanes)
+        self._length = np.zeros(lanes.num_lanes, dtype=np.int64)
+        self._due = lanes.reset(emulator_seeds)
+        self._lives = self._due.lives.copy()
+        self._actions: Int64Array | None = None
+        """Chosen for the lanes that are due, and not yet played."""
+        self._ready = _Steps()
+
+    def collect(self, policy: Policy, version: int) -> RolloutBatch:
+        """Play until `batch_size` steps have their return. `version`, of the policy, goes into the rows of episodes."""
+        while len(self._ready.actions) < self._algorithm.batch_size:
+            if self._actions is not None:
+                self._due = self._lanes.step(self._actions)
+                self._account(self._due, version)
+            logits, values = policy(self._due.observation)
+            self._close_full(values)
+            self._actions = sample_actions(logits, self._rng)
+            self._begin_steps(self._actions)
+        return self._ready.take(self._algorithm.batch_size)
+
+    @property
+    def num_frames(self) -> int:
+        """Emulator frames of this worker; with a random frame skip, the number to be expected."""
+        return round(self.num_steps * self._lanes.config.mean_frame_skip)
+
+    @property
+    def wall_seconds(self) -> float:
+        """Since the run's first start, pauses between resumes not counted."""
+        return self._place.wall_seconds_before + time.monotonic() - self._started
+
+    def _account(self, due: DueStep, version: int) -> None:
+        config = self._lanes.config
+        rewards = np.clip(due.reward, -1.0, 1.0) if config.clip_rewards else due.reward
+        valid = ~due.is_reset
+        self.num_steps += int(valid.sum())
+        lanes = due.lanes[valid]
+        self._score[lanes] += due.reward[valid]
+        self._length[lanes] += 1
+        ends = due.terminated
+        if config.life_loss_ends_return:
+            ends = ends | (due.lives < self._lives[due.lanes])
+        self._lives[due.lanes] = due.lives
+        for i in np.flatnonzero(valid).tolist():
+            segment = self._segments[due.lanes[i]]
+            segment.rewards.append(float(rewards[i]))
+            if ends[i]:
+                self._close(segment, 0.0)
+            if due.terminated[i] or due.truncated[i]:
+                self._finish_episode(int(due.lanes[i]), bool(due.truncated[i] and not due.terminated[i]), version)
+
+    def _close_full(self, values: Float32Array) -> None:
+        # A truncated game is no end of the return: the value of the state it stopped in stands for the rest.
+        for i, lane in enumerate(self._due.lanes.tolist()):
+            segment = self._segments[lane]
+            if len(segment.rewards) >= self._algorithm.t_max or (segment.rewards and self._due.truncated[i]):
+                self._close(segment, float(values[i]))
+
+    def _begin_steps(self, actions: Int64Array) -> None:
+        # Where a game has just ended the action is ignored: it only restarts the lane.
+        plays = ~(self._due.terminated | self._due.truncated)
+        for i in np.flatnonzero(plays).tolist():
+            segment = self._segments[self._due.lanes[i]]
+            segment.observations.append(self._due.observation[i])
+            segment.actions.append(int(actions[i]))
+
+    def _close(self, segment: "_Segment", bootstrap: float) -> None:
+        rewards = np.array(segment.rewards, dtype=np.float32)
+        self._ready.observations += segment.observations
+        self._ready.actions += segment.actions
+        self._ready.returns += n_step_returns(rewards, self._algorithm.discount, bootstrap).tolist()
+        segment.clear()
+
+    def _finish_episode(self, lane: int, truncated: bool, version: int) -> None:
+        self._rows.emit(
+            EpisodeRow(
+                role=self._place.role,
+                lane=lane,
+                end_step=self.num_steps,
+                total_frames=self.num_frames * self._place.num_actors,
+                score=float(self._score[lane]),
+                num_steps=int(self._length[lane]),
+                truncated=truncated,
+                epsilon=0.0,
+                version=version,
+                wall_seconds=self.wall_seconds,
+            )
+        )
+        self._score[lane] = 0.0
+        self._length[lane] = 0
+
+
+@dataclass
+class _Segment:
+    """The steps of one lane since its last return was closed. A step has its reward once it has been played."""
+
+    observations: list[UInt8Array] = field(default_factory=list)
+    actions: list[int] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
+
+    def clear(self) -> None:
+        self.observations, self.actions, self.rewards = [], [], []
+
+
+@dataclass
+class _Steps:
+    """Steps whose return is known, oldest first."""
+
+    observations: list[UInt8Array] = field(default_factory=list)
+    actions: list[int] = field(default_factory=list)
+    returns: list[float] = field(default_factory=list)
+
+    def take(self, count: int) -> RolloutBatch:
+        """The oldest `count` of them, which are forgotten here."""
+        batch = RolloutBatch(
+            np.stack(self.observations[:count]),
+            np.array(self.actions[:count], dtype=np.int64),
+            np.array(self.returns[:count], dtype=np.float32),
+        )
+        del self.observations[:count], self.actions[:count], self.returns[:count]
+        return batch

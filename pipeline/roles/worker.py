@@ -1,0 +1,184 @@
+"""The worker of DBA3C: plays its lanes, computes one gradient of what it saw, sends it, and waits for the next version.
+
+    step():  parameters of the newest version -> rollouts -> loss -> gradient -> clipped -> pushed
+
+Adamski et al. 2018 (DBA3C's workers). With one worker whose parameters lie in the same process it is BA3C, the
+single-machine baseline. Whether a gradient is applied at once or waits for a quorum, its `GradientExchange` knows.
+Departure: in the authors' code a worker's simulators, predictors and trainer run beside each other with short queues
+between them, so that a gradient's data are some updates old. Here they take turns in one thread: no queue, no delay.
+Not here: playing (`pipeline.roles.rollouts`), the quorum (`pipeline.param_server.quorum`), who starts it
+(`pipeline.topologies.workers`).
+"""
+
+import time
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+import torch
+
+from pipeline import seeding
+from pipeline.algorithms.actor_critic import ActorCriticLoss, actor_critic_loss, clip_by_average_norm
+from pipeline.envs.due_lanes import make_due_lanes
+from pipeline.envs.rom import num_actions
+from pipeline.interfaces import GradientExchange, RowSink, Servers, SynchronousShardHandle
+from pipeline.networks import compute
+from pipeline.networks.network import make_network
+from pipeline.networks.replica import PolicyReplica
+from pipeline.param_server.client import ParamClient
+from pipeline.param_server.layout import ParamLayout
+from pipeline.param_server.synchronous_client import SynchronousClient
+from pipeline.roles.divergence import DivergenceGuard
+from pipeline.roles.follower import Follower
+from pipeline.roles.progress import RoleProgress
+from pipeline.roles.rollouts import Rollouts
+from pipeline.roles.spec import WorkerSpec
+from pipeline.roles.worker_statistics import WorkerStatistics
+from pipeline.schedules import value_at
+from pipeline.types import Float32Array, RolloutBatch, UInt8Array
+
+UPDATES_PER_ROW = 20
+"""Gradients of one worker that make one row."""
+_WAIT_SECONDS = 0.5
+"""Longest wait within one step, so that a worker hears of a stop while it waits for others."""
+
+
+class Worker:
+    """One gradient per `step()`, or a part of the wait for the others'."""
+
+    def __init__(self, spec: WorkerSpec, servers: Servers, rows: RowSink) -> None:
+        compute.set_compute_threads(spec.compute_threads)
+        self._spec = spec
+        self._rows = rows
+        environment = spec.environment
+        actions = num_actions(spec.game, environment.full_action_set)
+        network = make_network(spec.network, environment.stack, environment.frame_shape, actions)
+        device = compute.resolve_device(spec.device)
+        self._replica = PolicyReplica(network, compute.resolve_precision(spec.precision, device), device)
+        self._exchange = _exchange(spec, servers, ParamLayout(network.num_parameters, spec.param_server.num_shards))
+        self._online = Follower(self._replica, self._exchange)
+        self._lanes = make_due_lanes(spec.game, environment, spec.num_lanes, num_threads=spec.compute_threads)
+        self._rollouts = Rollouts(
+            spec.place,
+            self._lanes,
+            spec.algorithm,
+            rows,
+            self._stream("actions"),
+            seeding.emulator_seeds(spec.seed, *self._stream_name("emulator"), count=spec.num_lanes),
+        )
+        self._delays = self._stream("straggler")
+        self._divergence = DivergenceGuard()
+        self._statistics = WorkerStatistics(spec.place.role, spec.place.num_steps_before)
+        self._num_updates = 0
+        self._waited_seconds = 0.0
+        self._gradient: Float32Array | None = None
+        """Computed, and not yet sent by a straggler."""
+        self._send_at = 0.0
+
+    @property
+    def done(self) -> bool:
+        """True once `max_steps` have been made."""
+        return self._spec.max_steps is not None and self._rollouts.num_steps >= self._spec.max_steps
+
+    def step(self) -> None:
+        """Compute and send a gradient, unless there is something to wait for: then wait for half a second at most."""
+        if self._gradient is None:
+            if not self._ready():
+                return
+            self._online.refresh()
+            self._gradient = self._compute()
+            self._send_at = time.monotonic() + self._delay_seconds()
+        if self._gradient is None or not self._slept():
+            return
+        gradient, self._gradient = self._gradient, None
+        self._statistics.answered(self._exchange.push(gradient, self._online.versions))
+        if self._statistics.num_updates >= UPDATES_PER_ROW:
+            self._emit_row()
+
+    def progress(self) -> RoleProgress:
+        """What this worker has done so far."""
+        return RoleProgress(
+            num_steps=self._rollouts.num_steps,
+            num_updates=self._num_updates,
+            version=self._online.version,
+            epsilon=0.0,
+            replay_transitions=0,
+            wall_seconds=self._rollouts.wall_seconds,
+            waited_seconds=self._waited_seconds,
+        )
+
+    def close(self) -> None:
+        """Emit what is left and free the emulators."""
+        self._statistics.answered(self._exchange.flush())
+        if self._statistics.num_updates:
+            self._emit_row()
+        self._lanes.close()
+
+    def _ready(self) -> bool:
+        asked_at = time.monotonic()
+        ready = self._exchange.ready(_WAIT_SECONDS)
+        waited = time.monotonic() - asked_at
+        self._waited_seconds += waited
+        self._statistics.waited(waited)
+        return ready
+
+    def _compute(self) -> Float32Array | None:
+        loss = self._loss(self._rollouts.collect(self._policy, self._online.version))
+        gradient = self._replica.gradient(loss.objective)
+        norm = gradient.norm().item()
+        if self._spec.algorithm.max_average_norm is not None:
+            clip_by_average_norm(self._replica.gradient_tensors, self._spec.algorithm.max_average_norm)
+        self._num_updates += 1
+        self._statistics.computed(loss, norm)
+        if not self._divergence.admits(norm, self._online.version):
+            return None
+        return gradient.cpu().numpy()
+
+    def _loss(self, batch: RolloutBatch) -> ActorCriticLoss:
+        algorithm, device = self._spec.algorithm, self._replica.device
+        weight = value_at(algorithm.entropy_weight, algorithm.entropy_weight_changes, self._online.version)
+        logits, values = self._replica.outputs(batch.s_tm1)
+        a_tm1 = torch.from_numpy(batch.a_tm1).to(device)
+        return_tm1 = torch.from_numpy(batch.return_tm1).to(device)
+        return actor_critic_loss(logits, values, a_tm1, return_tm1, weight, algorithm.value_weight)
+
+    def _policy(self, observations: UInt8Array) -> tuple[Float32Array, Float32Array]:
+        with torch.no_grad():
+            logits, values = self._replica.policy_and_value(observations)
+        return logits.cpu().numpy(), values.cpu().numpy()
+
+    def _delay_seconds(self) -> float:
+        stragglers, place = self._spec.stragglers, self._spec.place
+        return 0.0 if stragglers is None else stragglers.delay_seconds(place.index, place.num_actors, self._delays)
+
+    def _slept(self) -> bool:
+        left = self._send_at - time.monotonic()
+        if left > 0:
+            slept = min(left, _WAIT_SECONDS)
+            time.sleep(slept)
+            self._statistics.delayed(slept)
+        return left <= _WAIT_SECONDS
+
+    def _emit_row(self) -> None:
+        self._rows.emit(
+            self._statistics.row(
+                version=self._online.version,
+                num_steps=self._rollouts.num_steps,
+                total_frames=self._rollouts.num_frames * self._spec.place.num_actors,
+                wall_seconds=self._rollouts.wall_seconds,
+            )
+        )
+
+    def _stream(self, purpose: str) -> np.random.Generator:
+        return seeding.stream(self._spec.seed, *self._stream_name(purpose))
+
+    def _stream_name(self, purpose: str) -> tuple[str | int, ...]:
+        return self._spec.place.role, purpose, self._spec.place.num_steps_before
+
+
+def _exchange(spec: WorkerSpec, servers: Servers, layout: ParamLayout) -> GradientExchange:
+    if servers.leader is None:
+        return ParamClient(servers.shards, layout, spec.sender, spec.generation, spec.param_server)
+    # Where there is a leader, all shards wait for it (`Servers.leader`).
+    shards = cast(Sequence[SynchronousShardHandle], servers.shards)
+    return SynchronousClient(shards, servers.leader, layout, spec.sender, spec.generation, spec.param_server)

@@ -1,0 +1,81 @@
+"""What a worker did, gathered over a group of gradients into one row of `updates.csv`.
+
+See also: the same of a learner (`pipeline.roles.statistics`).
+Not here: how rows travel to the run folder (`pipeline.cluster.channel`).
+"""
+
+import time
+from collections.abc import Sequence
+
+from pipeline.algorithms.actor_critic import ActorCriticLoss
+from pipeline.roles.statistics import ReceiptCounts
+from pipeline.rows import ActorCriticUpdateRow
+from pipeline.types import Receipt
+
+
+class WorkerStatistics:
+    """Sums over the gradients of one group; `row` closes the group and begins the next."""
+
+    def __init__(self, role: str, num_steps: int) -> None:
+        self._role = role
+        self._begin(num_steps)
+
+    def _begin(self, num_steps: int) -> None:
+        self.num_updates = 0
+        self._policy_loss = self._value_loss = self._entropy = self._explained_variance = self._value = 0.0
+        self._gradient_norm = self._waited_seconds = self._delayed_seconds = 0.0
+        self._receipts = ReceiptCounts()
+        self._first_step = num_steps
+        self._started = time.monotonic()
+
+    def computed(self, loss: ActorCriticLoss, gradient_norm: float) -> None:
+        """Count a gradient."""
+        self.num_updates += 1
+        self._policy_loss += loss.policy_loss.item()
+        self._value_loss += loss.value_loss.item()
+        self._entropy += loss.entropy.item()
+        self._explained_variance += loss.explained_variance.item()
+        self._value += loss.mean_value.item()
+        self._gradient_norm += gradient_norm
+
+    def answered(self, receipts: Sequence[Receipt]) -> None:
+        """Count what became of a gradient that was sent; nothing without receipts."""
+        self._receipts.add(receipts)
+
+    def waited(self, seconds: float) -> None:
+        """Add a wait for the quorum."""
+        self._waited_seconds += seconds
+
+    def delayed(self, seconds: float) -> None:
+        """Add a sleep of a simulated straggler."""
+        self._delayed_seconds += seconds
+
+    def row(self, *, version: int, num_steps: int, total_frames: int, wall_seconds: float) -> ActorCriticUpdateRow:
+        """The group as a row; begins a new group."""
+        seconds = max(time.monotonic() - self._started, 1e-9)
+        count = self.num_updates
+        row = ActorCriticUpdateRow(
+            role=self._role,
+            num_updates=count,
+            num_admitted=self._receipts.num_admitted,
+            num_dropped_late=self._receipts.num_late,
+            num_dropped_stale=self._receipts.num_stale,
+            num_refused=self._receipts.num_refused,
+            version=version,
+            total_frames=total_frames,
+            mean_policy_loss=self._policy_loss / count,
+            mean_value_loss=self._value_loss / count,
+            mean_entropy=self._entropy / count,
+            mean_explained_variance=self._explained_variance / count,
+            mean_gradient_norm=self._gradient_norm / count,
+            mean_value=self._value / count,
+            mean_staleness=self._receipts.mean_staleness,
+            max_staleness=self._receipts.max_staleness,
+            steps_per_second=(num_steps - self._first_step) / seconds,
+            updates_per_second=count / seconds,
+            waited_seconds=self._waited_seconds,
+            delayed_seconds=self._delayed_seconds,
+            wall_seconds=wall_seconds,
+        )
+        self._begin(num_steps)
+        return row

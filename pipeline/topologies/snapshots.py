@@ -1,0 +1,44 @@
+"""The state of a running parameter server as one value, taken from its shards while the roles go on.
+
+    asynchronous    each shard at the version that it is at
+    synchronous     one cut: the leader closes no update until all shards were asked at one version
+
+Not here: what a snapshot holds (`pipeline.param_server.snapshot`), its file (`pipeline.experiments.checkpoint`).
+"""
+
+from pipeline.cluster.quorum import RemoteLeader, RemoteSynchronousShard
+from pipeline.cluster.remotes import RemoteShard
+from pipeline.cluster.tasks import ServerAddresses
+from pipeline.errors import BrokenQuorumError
+from pipeline.param_server.snapshot import ServerSnapshot, merge_snapshots
+from pipeline.param_server.synchronous_client import reaches
+
+
+def take_snapshot(servers: ServerAddresses, timeout_seconds: float) -> ServerSnapshot:
+    """Ask all shards, `timeout_seconds` being the deadline of one call.
+
+    Raises BrokenQuorumError when a shard does not reach a version that was closed.
+    """
+    if servers.leader is None:
+        return _ask_all(servers, timeout_seconds)
+    leader = RemoteLeader(servers.leader.name, servers.leader.actor)
+    try:
+        version = leader.hold().result(timeout_seconds)
+        _wait_for_all(servers, leader, version, timeout_seconds)
+        return _ask_all(servers, timeout_seconds)
+    finally:
+        # Also when `hold` was not answered: it may have arrived.
+        leader.release().result(timeout_seconds)
+
+
+def _ask_all(servers: ServerAddresses, timeout_seconds: float) -> ServerSnapshot:
+    calls = [RemoteShard(shard.name, shard.actor).snapshot() for shard in servers.shards]
+    return merge_snapshots([call.result(timeout_seconds) for call in calls])
+
+
+def _wait_for_all(servers: ServerAddresses, leader: RemoteLeader, version: int, timeout_seconds: float) -> None:
+    shards = [RemoteSynchronousShard(shard.name, shard.actor) for shard in servers.shards]
+    if not reaches(shards, leader, version, timeout_seconds, timeout_seconds):
+        raise BrokenQuorumError(
+            f"after {timeout_seconds:g} s not all shards have reached version {version}, which their leader has closed"
+        )

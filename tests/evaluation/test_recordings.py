@@ -1,0 +1,103 @@
+"""Recordings: what is read back is what was played, and a damaged file is one clear error."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.envs.episodes import Episode
+from pipeline.errors import RecordingError
+from pipeline.evaluation import recordings
+from pipeline.evaluation.play import PlayedGame
+from tests.evaluation.recorded import random_games
+
+
+@pytest.fixture(scope="module")
+def games() -> list[PlayedGame]:
+    """Three games, of different lengths."""
+    return random_games(num_episodes=3, sticky_probability=0.25)
+
+
+def renamed(games: list[PlayedGame], **changes: object) -> list[PlayedGame]:
+    return [PlayedGame(replace(game.row, **changes), game.episode) for game in games]  # type: ignore[arg-type]
+
+
+def test_games_come_back_as_they_were_played(games: list[PlayedGame], tmp_path: Path) -> None:
+    path = recordings.save(tmp_path / "recordings", games)
+    assert path.name == "short_random_000000000000.npz"
+    assert recordings.load(path) == games
+    assert len({game.episode.num_steps for game in games}) > 1
+
+
+def test_an_episode_with_an_opening_comes_back_with_it(games: list[PlayedGame], tmp_path: Path) -> None:
+    row, episode = games[0]
+    going_on = PlayedGame(
+        replace(row, num_steps=row.num_steps - 10, score=1.0), replace(episode, start_step=10, score=1.0)
+    )
+    assert recordings.load(recordings.save(tmp_path, [going_on])) == [going_on]
+
+
+def test_a_file_is_much_smaller_than_a_byte_per_step_and_game(games: list[PlayedGame], tmp_path: Path) -> None:
+    # 30 games of 4,500 steps, in which the chosen action mostly stays the same for a while.
+    row, episode = games[0]
+    rng = np.random.default_rng(0)
+    actions = [np.repeat(rng.integers(0, 4, 900), 5).astype(np.uint8).tobytes() for _ in range(30)]
+    many = [
+        PlayedGame(replace(row, episode=i, num_steps=4_500), replace(episode, actions=taken))
+        for i, taken in enumerate(actions)
+    ]
+    assert recordings.save(tmp_path, many).stat().st_size < 45_000
+
+
+def test_a_newer_evaluation_of_the_same_protocol_and_agent_takes_the_older_one_s_place(
+    games: list[PlayedGame], tmp_path: Path
+) -> None:
+    for agent, protocol, version in [
+        ("checkpoint", "short", 1),
+        ("checkpoint", "short_30min", 1),
+        ("best", "short", 1),
+        ("checkpoint", "short", 20),
+    ]:
+        recordings.save(tmp_path, renamed(games, agent=agent, protocol=protocol, version=version))
+    assert [path.name for path in recordings.all_in(tmp_path)] == [
+        "short_30min_checkpoint_000000000001.npz",
+        "short_best_000000000001.npz",
+        "short_checkpoint_000000000020.npz",
+    ]
+    assert {path.suffix for path in tmp_path.iterdir()} == {".npz"}
+
+
+def test_any_name_of_a_protocol_makes_a_file(games: list[PlayedGame], tmp_path: Path) -> None:
+    path = recordings.save(tmp_path, renamed(games, protocol="mine/it's [new]"))
+    assert path == tmp_path / "mine-it-s-new-_random_000000000000.npz"
+    assert recordings.all_in(tmp_path) == [path]
+
+
+def test_there_are_no_recordings_where_there_is_no_folder(tmp_path: Path) -> None:
+    assert recordings.all_in(tmp_path / "nowhere") == []
+
+
+def test_a_recording_that_was_cut_short_is_refused_by_name(games: list[PlayedGame], tmp_path: Path) -> None:
+    path = recordings.save(tmp_path, games)
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(RecordingError, match=rf"{path} cannot be read"):
+        recordings.load(path)
+
+
+def test_a_recording_of_another_format_names_both(
+    games: list[PlayedGame], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recordings, "FORMAT", 7)
+    path = recordings.save(tmp_path, games)
+    monkeypatch.undo()
+    with pytest.raises(RecordingError, match="has format 7, this version of pipeline reads 1"):
+        recordings.load(path)
+
+
+def test_a_recorded_episode_needs_nothing_but_the_file(games: list[PlayedGame], tmp_path: Path) -> None:
+    (_, episode), *_ = recordings.load(recordings.save(tmp_path, games))
+    assert episode == Episode(
+        "Breakout", games[0].episode.config, episode.seed, episode.actions, episode.score, episode.truncated
+    )
+    assert episode.config.sticky_probability == 0.25 and episode.actions

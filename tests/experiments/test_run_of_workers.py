@@ -1,0 +1,131 @@
+"""Whole runs of workers in this process: what they leave behind, how they go on, and how they end at a score."""
+
+import dataclasses
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from pipeline.experiments import checkpoint
+from pipeline.experiments.checkpoint import Checkpoint
+from pipeline.experiments.run import RunResult, train
+from pipeline.results.load import LoadedRuns, load_run
+from pipeline.rows import ActorCriticUpdateRow
+from tests.experiments.smoke_runs import SMALL_WORKERS, smoke_config
+
+FRAMES = 3_000
+"""Emulator frames: 1 000 steps, 25 updates of two batches."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Finished:
+    """A run, and what it printed."""
+
+    folder: Path
+    result: RunResult
+    printed: str
+
+    @property
+    def newest(self) -> Checkpoint:
+        """Where the run ended."""
+        return checkpoint.load_newest(self.folder / "checkpoints")
+
+    @property
+    def loaded(self) -> LoadedRuns:
+        """Its rows."""
+        return load_run(self.folder)
+
+
+def carry_out(results_dir: Path, *words: str, experiment: str = "smoke_dba3c") -> Finished:
+    output = io.StringIO()
+    config = smoke_config(results_dir, *SMALL_WORKERS, *words, experiment=experiment)
+    result = train(config, Console(file=output, width=200))
+    assert result.folder is not None
+    return Finished(result.folder, result, output.getvalue())
+
+
+def test_a_run_of_two_workers_leaves_rows_of_both_and_one_version_in_all_shards_and_can_go_on(tmp_path: Path) -> None:
+    run = carry_out(tmp_path, f"budget.frames={FRAMES}")
+    assert run.result.end_reason == "budget"
+    assert "worker-1" in run.printed and "Breakout, smoke_dba3c, seed 0" in run.printed
+    header = (run.folder / "updates.csv").read_text().partition("\n")[0]
+    assert header == ",".join(field.name for field in dataclasses.fields(ActorCriticUpdateRow))
+
+    end, loaded = run.newest, run.loaded
+    assert loaded.problems == () and len(loaded.updates) == 0
+    assert len(set(end.server.versions)) == 1 and len(end.server.versions) == 2
+    updates = loaded.actor_critic_updates
+    assert set(updates["role"]) == {"worker-0", "worker-1"}
+    # The gradient of one worker may wait for the other's at the end.
+    assert updates["num_admitted"].sum() - 2 * end.server.version in (0, 1)
+    assert (updates["num_updates"] == updates["num_admitted"]).all()
+    assert set(loaded.episodes["role"]) <= {"worker-0", "worker-1"} and loaded.episodes["truncated"].any()
+    assert dict(loaded.evaluations.groupby("agent").size()) == {"checkpoint": 2, "random": 2}
+    assert json.loads((run.folder / "run.json").read_text())["total_frames"] == end.num_steps * 3
+
+    again = carry_out(tmp_path, f"budget.frames={FRAMES}", "resume=true")
+    assert again.result == run.result and "has reached its budget: raise budget.frames" in again.printed
+
+    resumed = carry_out(tmp_path, f"budget.frames={2 * FRAMES}", "resume=true")
+    later = resumed.newest
+    assert f"resumed at update {end.server.version:,}, {end.num_steps * 3:,} frames" in resumed.printed
+    assert later.num_steps * 3 >= 2 * FRAMES and later.generation > end.generation
+    assert len(set(later.server.versions)) == 1 and later.server.version > end.server.version
+    rows = resumed.loaded.actor_critic_updates
+    assert rows.iloc[: len(updates)].equals(updates)
+    assert rows.iloc[len(updates) :]["version"].min() >= end.server.version
+    assert rows.iloc[len(updates) :]["wall_seconds"].min() > end.wall_seconds
+
+
+def test_one_worker_in_one_process_is_the_same_run_by_that_word_alone(tmp_path: Path) -> None:
+    run = carry_out(tmp_path, "topology=single", f"budget.frames={FRAMES}")
+    assert set(run.loaded.actor_critic_updates["role"]) == {"worker-0"}
+    assert run.newest.server.versions == (FRAMES // 3 // 20,) * 2
+    assert run.newest.progress.keys() == {"worker-0"}
+    assert FRAMES // 3 <= run.newest.num_steps < FRAMES // 3 + 20, "the last batch may have some to spare"
+
+
+def test_without_a_quorum_each_gradient_of_a_run_is_an_update(tmp_path: Path) -> None:
+    run = carry_out(tmp_path, "topology.sync=false", f"budget.frames={FRAMES}")
+    updates = run.loaded.actor_critic_updates
+    assert set(run.newest.server.versions) == {updates["num_admitted"].sum()} == {updates["num_updates"].sum()}
+
+
+def test_a_run_ends_at_its_score_and_plays_its_best_parameters_again_in_other_games(tmp_path: Path) -> None:
+    # Of Breakout any score is at least 0.
+    words = [
+        "budget.frames=4_000_000_000",
+        "training_evaluation.every_frames=900",
+        "training_evaluation.num_episodes=3",
+    ]
+    run = carry_out(tmp_path, "budget.score=0", *words)
+    assert run.result.end_reason == "score"
+    assert json.loads((run.folder / "run.json").read_text())["end_reason"] == "score"
+    evaluations = run.loaded.evaluations
+    games = evaluations.groupby("agent")
+    assert dict(games.size()) == {"best": 2, "checkpoint": 2, "random": 2, "training": 3}
+    seeds = {agent: set(of_agent["episode_seed"]) for agent, of_agent in games}
+    assert not seeds["training"] & seeds["best"] and not seeds["training"] & seeds["checkpoint"]
+    versions = {agent: set(of_agent["version"]) for agent, of_agent in games}
+    assert versions["best"] == versions["training"] and versions["checkpoint"] == {run.newest.server.version}
+    assert games.get_group("training")["total_frames"].min() >= 900
+    best = checkpoint.load_newest(run.folder / "checkpoints" / "best")
+    assert {best.server.version} == versions["best"] and len(set(best.server.versions)) == 1
+    assert "evaluation at " in run.printed and "evaluator" in run.printed
+
+    again = carry_out(tmp_path, "budget.score=0", *words, "resume=true")
+    assert again.result == run.result and "has reached its score: raise budget.score to go on" in again.printed
+    higher = carry_out(tmp_path, "budget.score=1000", "budget.minutes=0.00001", *words, "resume=true")
+    assert higher.result.end_reason == "budget" and "resumed at update" in higher.printed
+
+
+@pytest.mark.slow
+def test_the_smoke_experiment_as_it_is_written_learns_something(tmp_path: Path) -> None:
+    config = smoke_config(tmp_path, experiment="smoke_dba3c")
+    result = train(config, Console(file=io.StringIO()))
+    assert result.folder is not None and result.end_reason == "budget"
+    newest = checkpoint.load_newest(result.folder / "checkpoints").server
+    assert newest.version > 10 and np.isfinite(newest.params).all()
