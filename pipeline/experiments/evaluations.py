@@ -10,6 +10,7 @@ Not here: the games (`pipeline.evaluation`), which parameters are played when (`
 `pipeline.experiments.later_evaluation`), evaluations beside a training (`pipeline.experiments.training_evaluation`).
 """
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,7 @@ from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.coordinator import Coordinator
 from pipeline.cluster.session import Session, Task
 from pipeline.cluster.tasks import RoleAddress, run_until_stopped
-from pipeline.errors import PipelineError, RoleFailedError
+from pipeline.errors import PipelineError, RemoteLostError, RoleFailedError
 from pipeline.evaluation import start_states
 from pipeline.evaluation.play import PlayedGame
 from pipeline.experiments import provenance
@@ -73,9 +74,11 @@ def play_all(
                         )
                 for host in _by_speed(session, present - playing.keys()):
                     if waiting:
-                        index = waiting.popleft()
-                        address = RoleAddress(name, f"evaluation-{index}", num_lost, cluster.lease_seconds)
-                        playing[host] = index, _submit(session, evaluations[index], host, address)
+                        address = RoleAddress(name, f"evaluation-{waiting[0]}", num_lost, cluster.lease_seconds)
+                        # A host that dies while parameters travel to it is missing at the next look.
+                        with contextlib.suppress(RemoteLostError):
+                            playing[host] = waiting[0], _submit(session, evaluations[waiting[0]], host, address)
+                            waiting.popleft()
                 interrupt.wait(_TICK_SECONDS)
                 for host, (index, task) in list(playing.items()):
                     if task.done() and not task.cancelled():

@@ -15,6 +15,7 @@ from pipeline.evaluation import recordings
 from pipeline.experiments import checkpoint
 from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.config import RunConfig
+from pipeline.experiments.evaluation_rows import keys_in, keys_of
 from pipeline.experiments.evaluations import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all
 from pipeline.experiments.run_folder import CHECKPOINTS, RECORDINGS
 from pipeline.results.load import load_run
@@ -32,7 +33,10 @@ def evaluate(
     """
     evaluations = [_of_params(config, end, CHECKPOINT)]
     if checkpoint.any_in(folder / CHECKPOINTS / BEST):
-        evaluations.append(_of_params(config, checkpoint.load_newest(folder / CHECKPOINTS / BEST), BEST))
+        best = _of_params(config, checkpoint.load_newest(folder / CHECKPOINTS / BEST), BEST)
+        # A resumed run may still have the best that it had: the same games again would count twice.
+        if not keys_of(best.spec) <= keys_in(folder):
+            evaluations.append(best)
     if "random" not in set(load_run(folder).evaluations["agent"]):
         evaluations.append(Evaluation(evaluations[0].spec, load=None))
     try:

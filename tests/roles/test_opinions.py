@@ -1,5 +1,7 @@
 """What networks of either kind say of an observation, beside what they would play."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -31,5 +33,5 @@ def test_a_q_network_tells_its_q_values_and_their_maximum() -> None:
 def test_an_actor_critic_network_tells_its_policy_and_the_value_of_the_state() -> None:
     opinion = opinion_of_network(actor_critic_config(), "head.policy.bias")
     assert (opinion.kind, opinion.value) == (POLICY, 0.0)
-    total = 3 + np.e
-    assert opinion.of_actions.tolist() == pytest.approx([1 / total] * 3 + [np.e / total])
+    total = 3 + math.e
+    assert opinion.of_actions.tolist() == pytest.approx([1 / total] * 3 + [math.e / total])
