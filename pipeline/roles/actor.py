@@ -17,9 +17,9 @@ from pipeline.algorithms.exploration import epsilon_greedy, lane_epsilons
 from pipeline.envs.atari import AtariLanes, LaneResults
 from pipeline.interfaces import RowSink, TransitionSink
 from pipeline.networks.replica import QReplica
+from pipeline.roles.episode_tally import EpisodeTally
 from pipeline.roles.follower import Follower
 from pipeline.roles.place import RolePlace
-from pipeline.rows import EpisodeRow
 from pipeline.types import BoolArray, Float32Array, Int64Array, LaneStep, UInt8Array
 
 
@@ -54,8 +54,7 @@ class Actor:
         self._started = time.monotonic()
         self._observation = lanes.reset(emulator_seeds)
         self._first: BoolArray = np.ones(lanes.num_lanes, dtype=np.bool_)
-        self._score = np.zeros(lanes.num_lanes, dtype=np.float64)
-        self._length = np.zeros(lanes.num_lanes, dtype=np.int64)
+        self._tally = EpisodeTally(place, lanes.num_lanes)
         self._lives: Int64Array = np.zeros(lanes.num_lanes, dtype=np.int64)
 
     def step(self) -> int:
@@ -76,8 +75,7 @@ class Actor:
         valid = ~results.is_reset
         num_steps = int(valid.sum())
         self.num_steps += num_steps
-        self._score += np.where(valid, results.reward, 0.0)
-        self._length += valid
+        self._tally.add(np.flatnonzero(valid), results.reward[valid])
         self._finish_episodes(results)
         self._observation, self._first, self._lives = results.observation, results.is_reset, results.lives
         return num_steps
@@ -106,21 +104,16 @@ class Actor:
     def _finish_episodes(self, results: LaneResults) -> None:
         for lane in np.flatnonzero(results.terminated | results.truncated).tolist():
             self._rows.emit(
-                EpisodeRow(
-                    role=self._place.role,
-                    lane=lane,
-                    end_step=self.num_steps,
-                    total_frames=self.num_frames * self._place.num_actors,
-                    score=float(self._score[lane]),
-                    num_steps=int(self._length[lane]),
+                self._tally.finish(
+                    lane,
                     truncated=bool(results.truncated[lane] and not results.terminated[lane]),
                     epsilon=float(self._epsilons[lane]),
                     version=self._follower.version,
+                    num_steps=self.num_steps,
+                    num_frames=self.num_frames,
                     wall_seconds=self.wall_seconds,
                 )
             )
-            self._score[lane] = 0.0
-            self._length[lane] = 0
 
     @property
     def epsilon(self) -> float:

@@ -21,8 +21,8 @@ from pipeline.algorithms.actor_critic import n_step_returns, sample_actions
 from pipeline.algorithms.config import ActorCriticConfig
 from pipeline.envs.due_lanes import DueLanes, DueStep
 from pipeline.interfaces import RowSink
+from pipeline.roles.episode_tally import EpisodeTally
 from pipeline.roles.place import RolePlace
-from pipeline.rows import EpisodeRow
 from pipeline.types import Float32Array, Int64Array, RolloutBatch, UInt8Array
 
 Policy = Callable[[UInt8Array], tuple[Float32Array, Float32Array]]
@@ -49,8 +49,7 @@ class Rollouts:
         self._rng = rng
         self._started = time.monotonic()
         self._segments = [_Segment() for _ in range(lanes.num_lanes)]
-        self._score = np.zeros(lanes.num_lanes)
-        self._length = np.zeros(lanes.num_lanes, dtype=np.int64)
+        self._tally = EpisodeTally(place, lanes.num_lanes)
         self._due = lanes.reset(emulator_seeds)
         self._lives = self._due.lives.copy()
         self._actions: Int64Array | None = None
@@ -84,9 +83,7 @@ class Rollouts:
         rewards = np.clip(due.reward, -1.0, 1.0) if config.clip_rewards else due.reward
         valid = ~due.is_reset
         self.num_steps += int(valid.sum())
-        lanes = due.lanes[valid]
-        self._score[lanes] += due.reward[valid]
-        self._length[lanes] += 1
+        self._tally.add(due.lanes[valid], due.reward[valid])
         ends = due.terminated
         if config.life_loss_ends_return:
             ends = ends | (due.lives < self._lives[due.lanes])
@@ -123,21 +120,16 @@ class Rollouts:
 
     def _finish_episode(self, lane: int, truncated: bool, version: int) -> None:
         self._rows.emit(
-            EpisodeRow(
-                role=self._place.role,
-                lane=lane,
-                end_step=self.num_steps,
-                total_frames=self.num_frames * self._place.num_actors,
-                score=float(self._score[lane]),
-                num_steps=int(self._length[lane]),
+            self._tally.finish(
+                lane,
                 truncated=truncated,
                 epsilon=0.0,
                 version=version,
+                num_steps=self.num_steps,
+                num_frames=self.num_frames,
                 wall_seconds=self.wall_seconds,
             )
         )
-        self._score[lane] = 0.0
-        self._length[lane] = 0
 
 
 @dataclass

@@ -17,8 +17,8 @@ class TopologyConfig:
     """What all topologies have. Sources stand beside the values in `conf/topology/`."""
 
     kind: str
-    """"single": one bundle and its parameters on one host, the baseline; "bundled": bundles around a server; "global":
-    actors and learners around a server and a global replay; "workers": DBA3C's workers around a server."""
+    """"single": one bundle or worker and its parameters on one host, the baseline; "bundled": bundles around a server;
+    "global": actors and learners around a server and a global replay; "workers": DBA3C's workers around a server."""
     num_lanes: int
     """Games that one actor plays at once."""
     shards: str
