@@ -1,11 +1,20 @@
-"""When losses or gradients are no numbers any more: such are not sent, and a run that only makes such has to end."""
+"""When a run has to end because it would go on for nothing.
+
+DivergenceGuard   losses or gradients are no numbers any more: such are not sent
+BlindnessGuard    the network answers the same whatever it sees: its rectifiers are all off, which no gradient mends
+"""
 
 import math
+
+import torch
 
 from pipeline.errors import DivergedError
 
 _MAX_NOT_FINITE = 100
-"""Measures in a row that are no numbers, after which the run ends with a reason: it would go on for nothing."""
+"""Measures in a row that are no numbers, after which the run ends with a reason."""
+
+_SAME = 1e-6
+"""Answers that differ by less, in units of the largest or of 1, are the same: a sum may depend on its row."""
 
 
 class DivergenceGuard:
@@ -27,3 +36,27 @@ class DivergenceGuard:
                 "and resume from a checkpoint"
             )
         return self._num_not_finite == 0
+
+
+class BlindnessGuard:
+    """Told, now and then, what a network answers to several states that are not all the same."""
+
+    def __init__(self, max_blind: int) -> None:
+        """`max_blind`: such measures in a row, after which the run ends with a reason."""
+        self._max_blind = max_blind
+        self._num_blind = 0
+
+    def see(self, answers: torch.Tensor, version: int) -> None:
+        """Take `answers` (B,), one per state, of parameters of `version`.
+
+        Raises DivergedError, with what to change, when too many in a row told the states apart by nothing.
+        """
+        lowest, highest = (value.item() for value in answers.detach().aminmax())
+        is_blind = highest - lowest <= _SAME * max(1.0, abs(lowest), abs(highest))
+        self._num_blind = self._num_blind + 1 if is_blind else 0
+        if self._num_blind >= self._max_blind:
+            raise DivergedError(
+                f"the network gives the same answer, {highest:g}, to every state at update {version}: steps that were "
+                "too large have switched its rectifiers off for good. Lower optimizer.learning_rate, or raise "
+                "optimizer.epsilon (Adam: 1.5e-4 instead of 1e-8), and begin anew"
+            )

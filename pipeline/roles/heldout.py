@@ -10,12 +10,15 @@ from pipeline import seeding
 from pipeline.envs.atari import AtariLanes
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.networks.replica import QReplica
+from pipeline.roles.divergence import BlindnessGuard
 from pipeline.types import UInt8Array
 
 NUM_HELDOUT_STATES = 128
 _NUM_LANES = 8
 _STEPS_BETWEEN = 10
 _UPDATES_PER_MEASUREMENT = 500
+_MAX_BLIND = 10
+"""Measurements in a row: 5,000 updates."""
 
 
 class HeldoutStates:
@@ -26,11 +29,18 @@ class HeldoutStates:
         self._replica = replica
         self._measured_at: int | None = None
         self._max_q = float("nan")
+        self._blindness = None if (self._states == self._states[0]).all() else BlindnessGuard(_MAX_BLIND)
 
     def max_q(self, num_updates: int) -> float:
-        """Mean max_a Q(s, a) after `num_updates` updates, or as last measured, at most 500 updates ago."""
+        """Mean max_a Q(s, a) after `num_updates` updates, or as last measured, at most 500 updates ago.
+
+        Raises DivergedError for a network that has not told these states apart for 5,000 updates.
+        """
         if self._measured_at is None or num_updates - self._measured_at >= _UPDATES_PER_MEASUREMENT:
-            self._max_q = self._replica.values(self._states).amax(dim=1).mean().item()
+            max_q = self._replica.values(self._states).amax(dim=1)
+            if self._blindness is not None:
+                self._blindness.see(max_q, num_updates)
+            self._max_q = max_q.mean().item()
             self._measured_at = num_updates
         return self._max_q
 

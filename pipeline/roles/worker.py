@@ -28,7 +28,7 @@ from pipeline.networks.replica import PolicyReplica
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.synchronous_client import SynchronousClient
-from pipeline.roles.divergence import DivergenceGuard
+from pipeline.roles.divergence import BlindnessGuard, DivergenceGuard
 from pipeline.roles.follower import Follower
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.rollouts import Rollouts
@@ -41,6 +41,8 @@ UPDATES_PER_ROW = 20
 """Gradients of one worker that make one row."""
 _WAIT_SECONDS = 0.5
 """Longest wait within one step, so that a worker hears of a stop while it waits for others."""
+_MAX_BLIND = 1_000
+"""Gradients in a row: what one batch has seen may be alike, as at the start of a game."""
 
 
 class Worker:
@@ -68,6 +70,7 @@ class Worker:
         )
         self._delays = self._stream("straggler")
         self._divergence = DivergenceGuard()
+        self._blindness = BlindnessGuard(_MAX_BLIND)
         self._statistics = WorkerStatistics(spec.place.role, spec.place.num_steps_before)
         self._num_updates = 0
         self._waited_seconds = 0.0
@@ -138,6 +141,8 @@ class Worker:
         algorithm, device = self._spec.algorithm, self._replica.device
         weight = value_at(algorithm.entropy_weight, algorithm.entropy_weight_changes, self._online.version)
         logits, values = self._replica.outputs(batch.s_tm1)
+        if len(values) > 1:
+            self._blindness.see(values, self._online.version)
         a_tm1 = torch.from_numpy(batch.a_tm1).to(device)
         return_tm1 = torch.from_numpy(batch.return_tm1).to(device)
         return actor_critic_loss(logits, values, a_tm1, return_tm1, weight, algorithm.value_weight)

@@ -1,11 +1,19 @@
-"""Losses that are no numbers: such gradients are held back, and too many in a row are an error."""
+"""Losses that are no numbers, and networks that see nothing: too many in a row are an error."""
 
 import math
 
+import numpy as np
 import pytest
+import torch
 
+from pipeline import seeding
 from pipeline.errors import DivergedError
-from pipeline.roles.divergence import DivergenceGuard
+from pipeline.experiments.config_overrides import compose
+from pipeline.experiments.plan import network_of
+from pipeline.networks.network import QNetwork
+from pipeline.networks.replica import QReplica
+from pipeline.roles.divergence import BlindnessGuard, DivergenceGuard
+from pipeline.roles.heldout import HeldoutStates
 
 
 def test_a_finite_loss_is_admitted_and_one_that_is_no_number_is_not() -> None:
@@ -32,3 +40,38 @@ def test_a_number_between_begins_the_count_again() -> None:
     for _ in range(3):
         assert not any(guard.admits(math.inf, version=7) for _ in range(99))
         assert guard.admits(1.0, version=7)
+
+
+def test_a_network_that_tells_states_apart_by_little_sees() -> None:
+    guard = BlindnessGuard(max_blind=1)
+    guard.see(torch.tensor([-2.0, -2.00001, -2.0]), version=7)
+
+
+def test_the_same_answer_to_all_states_too_often_in_a_row_is_an_error_that_says_what_to_do() -> None:
+    guard = BlindnessGuard(max_blind=3)
+    same, different = torch.full((5,), -2.25), torch.tensor([-2.25, -2.0])
+    for answers in (same, same, different, same, same):
+        guard.see(answers, version=7)
+    with pytest.raises(DivergedError, match=r"same answer, -2\.25, to every state at update 7.*optimizer\.epsilon"):
+        guard.see(same, version=7)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_real_network_whose_first_convolution_is_off_is_found_out_and_a_fresh_one_is_not(dtype: torch.dtype) -> None:
+    config = compose(["experiment=dqn", "game=Pong"])
+    network = network_of(config)
+    assert isinstance(network, QNetwork)
+    params = network.initial_parameters(seeding.stream(0, "parameters"))
+    replica = QReplica(network, dtype, torch.device("cpu"))
+    heldout = HeldoutStates("Pong", config.environment, seed=0, replica=replica)
+    replica.load(params)
+    for k in range(20):
+        heldout.max_q(k * 500)
+    first = network.shapes[0].size
+    blind = params.copy()
+    blind[:first] = -np.abs(params[:first])
+    blind[first : first + network.shapes[1].size] = -1.0
+    replica.load(blind)
+    with pytest.raises(DivergedError, match="same answer"):
+        for k in range(20, 30):
+            heldout.max_q(k * 500)
