@@ -1,10 +1,12 @@
 # `make` alone lists what there is. Settings: ARGS="…" is handed on to the command, PYTHONS="…" names the Pythons to try,
-# TEST_PROCESSES=… says how many run the tests side by side.
+# TEST_PROCESSES=… says how many run the tests side by side, SMOKE_THREADS=… how many threads the jobs of sweep-smoke share.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 TEST_PROCESSES ?= 2
+# Two jobs of two roles on two cores: runs this short wait for files and processes half of their time.
+SMOKE_THREADS ?= 4
 PYTHONS ?= python3.11 python3.12 python3.13 python3 python
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -18,7 +20,7 @@ PROBE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(READY) ## make .venv with everything in it
@@ -70,6 +72,12 @@ bench: setup ## run the benchmarks
 .PHONY: report
 report: setup ## make tables and figures from results/runs
 	@$(PY) -m pipeline.report $(ARGS)
+
+.PHONY: sweep-smoke
+sweep-smoke: setup ## 49 games x two small systems over one Dask cluster, ends with their table
+	@$(PY) -m pipeline.train -m +sweep=smoke hydra/launcher=dask hydra.launcher.threads_per_host=$(SMOKE_THREADS) $(ARGS)
+	@$(PY) -m pipeline.report results_dir=results/sweeps/smoke/runs output_dir=results/sweeps/smoke
+	@$(PY) -m pipeline.status sweep_dir=results/sweeps/smoke
 
 .PHONY: clean
 clean: ## remove caches and build output; keeps .venv and results

@@ -20,6 +20,7 @@ NAMES = (
     "replay_wire",
     "gorila_scaling",
     "replay_prioritised",
+    "report_time",
 )
 """Modules of this package that take minutes at most, quick ones first."""
 

@@ -1,4 +1,4 @@
-"""The pipeline from Python: compose a config, run it, get the rows as DataFrames. For notebooks and scripts.
+"""The pipeline from Python, for notebooks and scripts: compose a config, run it, score it, get rows as DataFrames.
 
     from pipeline import api
 
@@ -7,24 +7,33 @@
     runs = api.load_run(result.folder)
     runs.episodes.plot(x="total_frames", y="score")
 
+    api.evaluate_runs(api.EvaluationRequest((result.folder,), protocols=("sticky",)))
+    api.load_run(result.folder).evaluations.groupby("protocol")["score"].mean()
+
 The same functions stand behind the command line; what can be foreseen raises a `pipeline.errors.PipelineError`.
 """
 
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import compose
+from pipeline.experiments.later_evaluation import EvaluationRequest, evaluate_runs, find_runs
+from pipeline.experiments.loggers import log_run
 from pipeline.experiments.run import RunResult, train
 from pipeline.results.curves import learning_curves
 from pipeline.results.load import LoadedRuns, load_run, load_runs
 from pipeline.results.table import game_table
 
 __all__ = [
+    "EvaluationRequest",
     "LoadedRuns",
     "RunConfig",
     "RunResult",
     "compose",
+    "evaluate_runs",
+    "find_runs",
     "game_table",
     "learning_curves",
     "load_run",
     "load_runs",
+    "log_run",
     "train",
 ]

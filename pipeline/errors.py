@@ -5,6 +5,7 @@
     ├── PlacementError       the cluster that is there cannot hold what the run wants
     ├── HostMismatchError    a host runs another version of something that must be equal
     ├── RunFolderError       the run folder is taken, damaged or of another experiment
+    ├── SweepError           the folder of a sweep has no ledger, or none that can be read
     ├── CheckpointError      a checkpoint cannot be read or does not fit the network
     ├── RecordingError       a recorded game cannot be read, or is another game when it is played again
     ├── CallTimeoutError     a remote did not answer before its deadline
@@ -49,6 +50,10 @@ class HostMismatchError(PipelineError):
 
 class RunFolderError(PipelineError):
     """A run folder is already taken, or is not what the command needs."""
+
+
+class SweepError(PipelineError):
+    """The folder of a sweep has no ledger, or none that can be read."""
 
 
 class CheckpointError(PipelineError):

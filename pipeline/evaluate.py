@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pipeline.errors import ConfigError, PipelineError
 from pipeline.experiments.arguments import parse_words
-from pipeline.experiments.later_evaluation import NEWEST, Request, evaluate_runs, find_runs
+from pipeline.experiments.later_evaluation import NEWEST, EvaluationRequest, evaluate_runs, find_runs
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def main(words: Sequence[str] | None = None) -> int:
     return 0
 
 
-def parse_request(words: Sequence[str]) -> Request:
+def parse_request(words: Sequence[str]) -> EvaluationRequest:
     """`name=value` words as what is to be evaluated. Raises ConfigError with every mistake in them."""
     of_protocol = [word for word in words if word.startswith("evaluation.")]
     of_cluster = [word for word in words if word.startswith("cluster.")]
@@ -68,7 +68,7 @@ def parse_request(words: Sequence[str]) -> Request:
         mistakes.append(f"seed={arguments.seed} must be at least 0")
     if mistakes:
         raise ConfigError(mistakes)
-    return Request(
+    return EvaluationRequest(
         folders=tuple(folders),
         checkpoints=tuple(arguments.checkpoint.split(",")),
         protocols=tuple(arguments.evaluation.split(",")) if arguments.evaluation else (),

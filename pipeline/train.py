@@ -1,6 +1,8 @@
 """`python -m pipeline.train experiment=gorila game=Breakout seed=0`: one run, or many with -m.
 
-All mistakes of a command line are reported together before Hydra or anything else starts.
+All mistakes of a command line are reported together before Hydra or anything else starts. With `hydra/launcher=dask`
+the runs of a sweep share a cluster, and each is in a process of its own, which comes here too.
+Not here: what a job of such a sweep does (`pipeline.experiments.sweep_job`).
 """
 
 import logging
@@ -9,15 +11,22 @@ import sys
 import hydra
 from omegaconf import DictConfig
 
+from hydra_plugins.dask_launcher.needs import current_grant
 from pipeline.errors import ConfigError, PipelineError
 from pipeline.experiments.config_overrides import check_command_line, config_directory, from_hydra
 from pipeline.experiments.run import train
+from pipeline.experiments.sweep_job import final_score, run_granted
 
 
 @hydra.main(version_base="1.3", config_path=str(config_directory()), config_name="config")
-def _job(config: DictConfig) -> None:
+def _job(config: DictConfig) -> float | None:
+    _quiet()
+    if (grant := current_grant()) is not None:
+        # The launcher tells of errors, and needs them as they are.
+        return run_granted(from_hydra(config), grant)
     try:
-        train(from_hydra(config))
+        run = from_hydra(config)
+        return final_score(train(run), run.evaluation)
     except PipelineError as error:
         # A foreseen error is a message, not a traceback.
         sys.exit(f"error: {error}")
@@ -27,9 +36,13 @@ def main() -> None:
     """Check the whole command line, then hand it to Hydra."""
     if mistakes := check_command_line(sys.argv[1:]):
         sys.exit(f"error: {ConfigError(mistakes)}")
+    _quiet()
+    _job()
+
+
+def _quiet() -> None:
     # Dask reports hosts that come and go as if they were the user's business; the run says what matters.
     logging.getLogger("distributed").setLevel(logging.ERROR)
-    _job()
 
 
 if __name__ == "__main__":

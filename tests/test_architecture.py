@@ -22,7 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cluster"}),
     frozenset({"topologies"}),
     frozenset({"experiments"}),
-    frozenset({"api", "evaluate", "play", "report", "start_states", "train"}),
+    frozenset({"api", "evaluate", "play", "report", "start_states", "status", "train"}),
 )
 """Names directly below `pipeline`, lowest layer first.
 
@@ -55,10 +55,12 @@ WALLS: Mapping[str, tuple[str, ...]] = {
     "bokeh": ("cluster",),
     "tornado": ("cluster",),
     "hydra": ("experiments.config", "api", "evaluate", "play", "report", "train"),
-    "omegaconf": ("experiments.config", "api", "evaluate", "play", "report", "train"),
+    "hydra_plugins": ("cluster", "experiments", "status", "train"),
+    "omegaconf": ("experiments.config", "experiments.sweep_job", "api", "evaluate", "play", "report", "train"),
     "imageio_ffmpeg": ("rendering",),
     "PIL": ("rendering",),
     "pygame": ("rendering.window",),
+    "mlflow": ("experiments.logger_mlflow",),
     "jinja2": ("results",),
     "matplotlib": ("results",),
     "pandas": ("results",),
@@ -182,6 +184,14 @@ def test_every_module_keeps_to_its_layer_and_its_walls() -> None:
     sources = project_sources()
     assert "pipeline.rows" in sources
     assert violations(sources) == []
+
+
+def test_the_launcher_knows_nothing_of_the_pipeline() -> None:
+    files = sorted((CHECKOUT / "hydra_plugins").rglob("*.py"))
+    assert files
+    for file in files:
+        imported = {statement.module for statement in imports_of(ast.parse(file.read_text()), ())}
+        assert not {name for name in imported if name.partition(".")[0] == "pipeline"}, file
 
 
 @pytest.mark.parametrize("unit", ["types", "envs", "replay", "roles", "cluster", "topologies", "experiments", "train"])

@@ -21,6 +21,7 @@ from pipeline.experiments.arguments import parse_words
 from pipeline.experiments.config_overrides import check_command_line
 from pipeline.play import PlayArguments
 from pipeline.start_states import StartStateArguments
+from pipeline.status import StatusArguments
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [CHECKOUT / "README.md", CHECKOUT / "CHANGELOG.md", *sorted((CHECKOUT / "docs").rglob("*.md"))]
@@ -34,6 +35,7 @@ ARGUMENTS: dict[str, type] = {
     "pipeline.evaluate": EvaluateArguments,
     "pipeline.play": PlayArguments,
     "pipeline.start_states": StartStateArguments,
+    "pipeline.status": StatusArguments,
 }
 """Commands whose words are the fields of a dataclass."""
 OF_THE_READER = ("conf/experiment/mine.yaml",)

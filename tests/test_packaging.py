@@ -92,7 +92,14 @@ def test_the_wheel_holds_configuration_and_published_scores_and_no_tests(wheel: 
         files = [path for path in (CHECKOUT / source).rglob("*") if path.is_file()]
         assert files
         assert {f"pipeline/{target}/{path.relative_to(CHECKOUT / source)}" for path in files} <= names
-    assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"pipeline"}
+    assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"pipeline", "hydra_plugins"}
+
+
+def test_the_wheel_leaves_the_namespace_of_hydra_s_plugins_to_others_as_well(wheel: Path) -> None:
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("hydra_plugins/")}
+    sources = [path for path in (CHECKOUT / "hydra_plugins").rglob("*") if path.suffix in (".py", ".yaml")]
+    assert names == {str(path.relative_to(CHECKOUT)) for path in sources}
+    assert "hydra_plugins/__init__.py" not in names
 
 
 def test_the_installed_wheel_finds_its_own_configuration_and_scores(installed: Path) -> None:
@@ -111,6 +118,18 @@ def test_the_installed_wheel_plans_a_run_away_from_the_checkout(installed: Path,
     words = [sys.executable, "-m", "pipeline.train", "plan=true", "experiment=smoke_gorila", "game=Pong"]
     assert "bundle" in _run(words, tmp_path, PYTHONPATH=str(installed))
     assert not (tmp_path / "results").exists()
+
+
+def test_the_installed_wheel_has_the_launcher_and_the_sweeps(installed: Path, tmp_path: Path) -> None:
+    train = [sys.executable, "-m", "pipeline.train"]
+    shown = _run([*train, "hydra/launcher=dask", "--cfg", "hydra"], tmp_path, PYTHONPATH=str(installed))
+    assert "hydra_plugins.dask_launcher.launcher.DaskLauncher" in shown
+    assert "pipeline.experiments.sweep_job.job_needs" in shown
+    words = [*train, "-m", "+sweep=dba3c_games", "experiment=dqn", "seed=-1"]
+    outcome = subprocess.run(
+        words, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(installed)}, capture_output=True, text=True
+    )
+    assert "seed=-1 must be at least 0" in outcome.stderr and "sweep" not in outcome.stderr
 
 
 def _run(words: list[str], folder: Path, **environment: str) -> str:

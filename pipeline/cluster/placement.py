@@ -1,9 +1,9 @@
 """Which host runs what: a pure function from what a run wants and what hosts offer to a placement, all or nothing.
 
 Rules, in order: a role that must have a GPU gets one first, then a role that wants a host of its own gets that; the
-others go where most threads are free, the first host in order on a tie; a role that stands beside another gets that
-one's host. As long as there are others, hosts with a free GPU are left to roles that use one.
-Hosts on one machine share its memory.
+others, those with most threads first, go where most threads are free, the first host in order on a tie; a role that
+stands beside another gets that one's host. As long as there are others, hosts with a free GPU are left to roles that
+use one. Hosts on one machine share its memory.
 Not here: starting hosts (`pipeline.cluster.session`), asking them what they have (`pipeline.cluster.hosts`).
 """
 
@@ -104,9 +104,9 @@ def _gpus_used(demand: Demand) -> int:
     return demand.num_gpus or int(demand.prefers_gpu)
 
 
-def _turn(demand: Demand) -> tuple[bool, bool, bool]:
+def _turn(demand: Demand) -> tuple[bool, bool, bool, int]:
     """Sorts those first that are hardest to please."""
-    return demand.num_gpus == 0, not demand.alone, not demand.prefers_gpu
+    return demand.num_gpus == 0, not demand.alone, not demand.prefers_gpu, -demand.num_threads
 
 
 def _no_host(demand: Demand, demands: Sequence[Demand], offers: Sequence[Offer]) -> str:

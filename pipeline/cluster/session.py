@@ -11,7 +11,7 @@ Not here: how each kind of cluster is started (`pipeline.cluster.start`), which 
 
 import contextlib
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 import dask
@@ -53,12 +53,16 @@ _SETTINGS = {
 class Session:
     """Hosts of one run, reached through one client."""
 
-    def __init__(self, client: Client, config: ClusterConfig, num_hosts: int) -> None:
+    def __init__(
+        self, client: Client, config: ClusterConfig, num_hosts: int, granted: Mapping[str, int] | None = None
+    ) -> None:
+        """`granted`: addresses of the only hosts that the run may use, and its threads there; None: all."""
         self.client = client
         self.run_id = uuid.uuid4().hex[:8]
         """Names this run among all that share the cluster."""
         self._config = config
         self._num_hosts = num_hosts
+        self._granted = granted
         self._hosts = self._survey()
 
     @property
@@ -78,14 +82,19 @@ class Session:
         return dict(self._hosts)
 
     @property
+    def is_granted(self) -> bool:
+        """True if the run may use no other hosts than those that it began with."""
+        return self._granted is not None
+
+    @property
     def host_timeout_seconds(self) -> float:
-        """How long to wait for a host that is to come."""
-        return self._config.start_timeout_seconds
+        """How long to wait for a host that is to come; 0 where none will."""
+        return 0.0 if self.is_granted else self._config.start_timeout_seconds
 
     def offers(self) -> list[Offer]:
         """What each host that is still there offers to a placement. Raises HostMismatchError when versions differ."""
         check_versions(report_host(), self._hosts)
-        return present_offers(self._config, self._hosts, self.client.nthreads())
+        return present_offers(self._config, self._hosts, self._num_threads())
 
     def submit(
         self,
@@ -129,7 +138,7 @@ class Session:
 
     def present_hosts(self) -> set[str]:
         """Addresses of the hosts that are there now; a host that was started again has another one than before."""
-        return set(self.client.nthreads())
+        return set(self._num_threads())
 
     def survey_again(self) -> None:
         """Take the hosts that are there now for the hosts of this session.
@@ -141,8 +150,15 @@ class Session:
             self.client.cluster.scale(self._num_hosts)
         self._hosts = self._survey()
 
+    def _num_threads(self) -> dict[str, int]:
+        present: dict[str, int] = self.client.nthreads()
+        if self._granted is None:
+            return present
+        return {address: threads for address, threads in self._granted.items() if address in present}
+
     def _survey(self) -> dict[str, HostReport]:
-        reports = self.client.run(report_host, on_error="return")
+        asked = None if self._granted is None else list(self._num_threads())
+        reports = self.client.run(report_host, workers=asked, on_error="return")
         return {address: _report_of(address, reports[address]) for address in sorted(reports)}
 
 
@@ -158,11 +174,14 @@ def _report_of(address: str, answer: HostReport | Exception) -> HostReport:
 
 
 @contextlib.contextmanager
-def open_session(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> Iterator[Session]:
+def open_session(
+    config: ClusterConfig, num_hosts: int, threads_per_host: int, granted: Mapping[str, int] | None = None
+) -> Iterator[Session]:
     """Start or find the cluster and wait for its hosts; close what was started.
 
-    `num_hosts` and `threads_per_host` are for clusters that are started here. Raises PlacementError when the cluster
-    cannot be reached or started, or its hosts do not come within `config.start_timeout_seconds`.
+    `num_hosts` and `threads_per_host` are for clusters that are started here; `granted` is as for Session. Raises
+    PlacementError when the cluster cannot be reached or started, or its hosts do not come within
+    `config.start_timeout_seconds`.
     """
     with dask.config.set(_SETTINGS), open_client(config, num_hosts, threads_per_host) as (client, num_expected):
         try:
@@ -172,4 +191,4 @@ def open_session(config: ClusterConfig, num_hosts: int, threads_per_host: int) -
                 f"{len(client.nthreads())} of {num_expected} hosts came within {config.start_timeout_seconds:g} s; "
                 "start `dask worker` processes, or raise cluster.start_timeout_seconds"
             ) from error
-        yield Session(client, config, num_expected)
+        yield Session(client, config, num_expected, granted)

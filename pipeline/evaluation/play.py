@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline import seeding
+from pipeline.envs.atari import EnvironmentReport
 from pipeline.envs.due_lanes import make_due_lanes
 from pipeline.envs.episodes import ActionChooser, Episode, Opening, never, play_episodes
 from pipeline.envs.protocol import EnvironmentConfig
@@ -74,51 +75,36 @@ def evaluate(
     `stop` is asked before each step of the lanes; once it says True, all games are abandoned and none is returned.
     Raises ConfigError for an impossible configuration.
     """
-    states = _states(config, seed, starts)
-    exploration = [seeding.stream(seed, "evaluation", episode) for episode in range(config.num_episodes)]
-    environment = _with_room_for_openings(config.environment, states)
-    max_steps = None if starts is None else math.ceil(config.environment.max_frames / config.environment.frame_skip)
-    with closing(make_due_lanes(game, environment, min(num_lanes, config.num_episodes), num_threads)) as lanes:
-        report = lanes.report()
-        choose = _epsilon_greedy(preferences, config.epsilon, lanes.num_actions, exploration)
-        if config.max_equal_actions is not None:
-            choose = _never_stuck(choose, config.max_equal_actions, config.num_episodes)
-        episodes = play_episodes(
-            lanes,
-            [state.seed for state in states],
-            choose,
-            stop,
-            openings=[Opening(state.actions, state.score) for state in states],
-            max_steps=max_steps,
-        )
-
-    rows = [
-        EvaluationRow(
-            protocol=config.protocol,
-            agent=agent,
-            version=version,
-            total_frames=total_frames,
-            episode=index,
-            episode_seed=episode.seed,
-            score=episode.score,
-            num_steps=episode.num_steps - episode.start_step,
-            truncated=episode.truncated,
-            epsilon=config.epsilon,
-            max_equal_actions=config.max_equal_actions or 0,
-            frame_skip=report.frame_skip,
-            min_frame_skip=report.min_frame_skip,
-            sticky_probability=report.sticky_probability,
-            noop_max=report.noop_max,
-            max_frames=config.environment.max_frames,
-            full_action_set=report.full_action_set,
-            grey=report.grey,
-            start_states=NO_START_STATES if starts is None else starts.name,
-            commit=commit,
-            wall_seconds=wall_seconds,
+    report, episodes = _play(game, config, preferences, seed, starts, num_lanes, num_threads, stop)
+    return [
+        PlayedGame(
+            EvaluationRow(
+                protocol=config.protocol,
+                agent=agent,
+                version=version,
+                total_frames=total_frames,
+                episode=index,
+                episode_seed=episode.seed,
+                score=episode.score,
+                num_steps=episode.num_steps - episode.start_step,
+                truncated=episode.truncated,
+                epsilon=config.epsilon,
+                max_equal_actions=config.max_equal_actions or 0,
+                frame_skip=report.frame_skip,
+                min_frame_skip=report.min_frame_skip,
+                sticky_probability=report.sticky_probability,
+                noop_max=report.noop_max,
+                max_frames=config.environment.max_frames,
+                full_action_set=report.full_action_set,
+                grey=report.grey,
+                start_states=NO_START_STATES if starts is None else starts.name,
+                commit=commit,
+                wall_seconds=wall_seconds,
+            ),
+            episode,
         )
         for index, episode in enumerate(episodes)
     ]
-    return [PlayedGame(row, episode) for row, episode in zip(rows, episodes, strict=True)]
 
 
 def evaluate_random_agent(
@@ -158,6 +144,31 @@ def emulator_seeds(config: EvaluationConfig, seed: int, starts: StartStates | No
     return [state.seed for state in _states(config, seed, starts)]
 
 
+def _play(
+    game: str,
+    config: EvaluationConfig,
+    preferences: ActionPreferences,
+    seed: int,
+    starts: StartStates | None,
+    num_lanes: int,
+    num_threads: int,
+    stop: Callable[[], bool],
+) -> tuple[EnvironmentReport, list[Episode]]:
+    """The games, in the order of the seeds, and what the environment says that it is."""
+    states = _states(config, seed, starts)
+    environment = _with_room_for_openings(config.environment, states)
+    with closing(make_due_lanes(game, environment, min(num_lanes, config.num_episodes), num_threads)) as lanes:
+        return lanes.report(), play_episodes(
+            lanes,
+            [state.seed for state in states],
+            _chooser(config, preferences, lanes.num_actions, seed),
+            stop,
+            openings=[Opening(state.actions, state.score) for state in states],
+            # The emulator's cap leaves room for the longest opening: after a shorter one, steps are what is counted.
+            max_steps=None if starts is None else math.ceil(config.environment.max_frames / environment.frame_skip),
+        )
+
+
 def _states(config: EvaluationConfig, seed: int, starts: StartStates | None) -> list[StartState]:
     """Where each game begins: at a reset, unless there are points to go on from."""
     if starts is None:
@@ -170,6 +181,14 @@ def _with_room_for_openings(environment: EnvironmentConfig, states: Sequence[Sta
     # The emulator counts frames from the reset, the protocol from the point.
     longest = max(len(state.actions) for state in states)
     return replace(environment, max_frames=environment.max_frames + longest * environment.frame_skip)
+
+
+def _chooser(config: EvaluationConfig, preferences: ActionPreferences, num_actions: int, seed: int) -> ActionChooser:
+    exploration = [seeding.stream(seed, "evaluation", episode) for episode in range(config.num_episodes)]
+    choose = _epsilon_greedy(preferences, config.epsilon, num_actions, exploration)
+    if config.max_equal_actions is None:
+        return choose
+    return _never_stuck(choose, config.max_equal_actions, config.num_episodes)
 
 
 def _epsilon_greedy(

@@ -33,6 +33,8 @@ from pipeline.topologies.needs import RoleNeeds
 DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "float32", "bfloat16")
 PROGRESS_KINDS = ("auto", "bar", "lines", "none")
+TENSORBOARD, MLFLOW = "tensorboard", "mlflow"
+LOGGING_TOOLS = (TENSORBOARD, MLFLOW)
 
 EVALUATOR = "evaluator"
 """Name of the host that evaluations during training are played on."""
@@ -41,7 +43,18 @@ MISSING = "???"
 """What Hydra leaves where a value must be given."""
 
 MAY_CHANGE_ON_RESUME = frozenset(
-    {"budget", "checkpoint", "training_evaluation", "cluster", "results_dir", "resume", "overwrite", "plan", "progress"}
+    {
+        "budget",
+        "checkpoint",
+        "training_evaluation",
+        "cluster",
+        "results_dir",
+        "resume",
+        "overwrite",
+        "plan",
+        "progress",
+        "logging",
+    }
 )
 """Settings that say how long, where and how visibly a run goes on, not what it computes."""
 
@@ -136,6 +149,8 @@ class RunConfig:
     """Print which host would run what, and stop."""
     progress: str
     """"auto" (a bar on a terminal, else lines), "bar", "lines" or "none"."""
+    logging: tuple[str, ...] | str | None
+    """Which of LOGGING_TOOLS get the rows as well: one, several, or none."""
     budget: BudgetConfig
     checkpoint: CheckpointConfig
     training_evaluation: TrainingEvaluationConfig
@@ -149,6 +164,12 @@ class RunConfig:
     topology: TopologyConfig
     cluster: ClusterConfig
     evaluation: EvaluationConfig
+
+    @property
+    def logging_tools(self) -> tuple[str, ...]:
+        """The names in `logging`, each once."""
+        names = (self.logging,) if isinstance(self.logging, str) else self.logging or ()
+        return tuple(dict.fromkeys(names))
 
     def num_frames(self, num_steps: int) -> int:
         """Emulator frames of so many agent steps; with a random frame skip, the number to be expected."""
@@ -182,6 +203,11 @@ class RunConfig:
             value = getattr(self, name)
             if value not in allowed:
                 found.append(f"{name}={value} must be one of {', '.join(allowed)}")
+        found += [
+            no_such("tool", f"logging={name}", name, LOGGING_TOOLS)
+            for name in self.logging_tools
+            if name not in LOGGING_TOOLS
+        ]
         if not self.results_dir:
             found.append("results_dir is empty: name a folder, e.g. results/runs")
         if self.resume and self.overwrite:
@@ -261,7 +287,7 @@ class RunConfig:
 def differences(saved: RunConfig, now: RunConfig) -> list[str]:
     """What a resume would change and may not, one line per setting; empty if the run may go on.
 
-    Budget, checkpoints, cluster, results folder and progress may change: see MAY_CHANGE_ON_RESUME.
+    Budget, checkpoints, cluster, results folder, progress and logging may change: see MAY_CHANGE_ON_RESUME.
     """
     before, after = dict(_settings(saved)), dict(_settings(now))
     return [

@@ -4,7 +4,7 @@ Hydra itself stops at the first wrong word. So the overrides are parsed first, w
 held against the files of `conf/` and the schema of `config_tree`; those that are wrong are put aside, and the rest is
 composed and checked for ranges and combinations. All lines are reported together.
 
-Not here: what a run may contain (`config`), starting it (`pipeline.train`).
+Not here: what a run may contain (`config`), words about a sweep (`config_sweeps`), starting it (`pipeline.train`).
 """
 
 import contextlib
@@ -28,6 +28,7 @@ from pipeline.cluster.config import ClusterConfig
 from pipeline.errors import ConfigError
 from pipeline.experiments import config_tree
 from pipeline.experiments.config import RunConfig
+from pipeline.experiments.config_sweeps import SWEEP, wrong_launcher_words, wrong_sweep
 from pipeline.experiments.config_tree import Tree
 from pipeline.experiments.config_words import no_such
 
@@ -83,6 +84,14 @@ def from_hydra(config: DictConfig) -> RunConfig:
     return config_tree.build(_resolved(_as_tree(config)))
 
 
+def compose_job(overrides: Sequence[str]) -> RunConfig:
+    """The run of a job whose overrides are known to be right, as those in a sweep's ledger are.
+
+    Raises ConfigError if they are not, with the first mistake alone where Hydra finds it.
+    """
+    return config_tree.build(_resolved(_compose(tuple(overrides))))
+
+
 def check_command_line(arguments: Sequence[str]) -> list[str]:
     """All mistakes in the arguments of a program with `@hydra.main`, flags included; empty: let Hydra start.
 
@@ -104,9 +113,14 @@ def check_overrides(overrides: Sequence[str], *, multirun: bool = False) -> list
     sweeps. Other combinations are checked by `from_hydra` in the job that runs them.
     """
     parsed, found = _parse(overrides, multirun=multirun)
+    found += wrong_launcher_words(overrides, _launchers())
+    parsed += _parse(_words_of_sweep_file(parsed), multirun=True)[0]
     compose_once = functools.cache(_compose)
     for case in _cases(parsed):
         found += _check_case(case, compose_once)
+    if any(text.lstrip("+").startswith(f"{SWEEP}=") for text in overrides):
+        # One that is misspelt would have named the games.
+        found = [line for line in found if not line.startswith("game is missing")]
     return list(dict.fromkeys(found))
 
 
@@ -152,6 +166,11 @@ def _parse(overrides: Sequence[str], *, multirun: bool) -> tuple[list[list[Overr
             override = parser.parse_override(text)
             if override.is_hydra_override():
                 continue
+            if override.key_or_group == SWEEP:
+                mistake = wrong_sweep(override, multirun, _options(SWEEP))
+                if mistake is not None:
+                    found.append(mistake)
+                    continue
             choices = [parser.parse_override(choice) for choice in _choices(override)]
         except HydraException as error:
             found.append(f"{text}: Hydra cannot read this: {_one_line(error)}")
@@ -163,6 +182,23 @@ def _parse(overrides: Sequence[str], *, multirun: bool) -> tuple[list[list[Overr
         else:
             found.append(f"{text}: a sweep without values")
     return parsed, found
+
+
+def _words_of_sweep_file(parsed: Sequence[Sequence[Override]]) -> list[str]:
+    """What the file of a sweep, if there is one, says besides the command line, which wins."""
+    given = {choices[0].key_or_group for choices in parsed}
+    for word, *_ in parsed:
+        if word.key_or_group == SWEEP:
+            with _hydra_over_conf():
+                config = hydra.compose(CONFIG_NAME, overrides=[_text(word)], return_hydra_config=True)
+            params = cast(Mapping[str, Any], OmegaConf.to_container(config.hydra.sweeper.params))
+            return [f"{name}={values}" for name, values in params.items() if name not in given]
+    return []
+
+
+def _launchers() -> list[str]:
+    with _hydra_over_conf():
+        return GlobalHydra.instance().config_loader().get_group_options("hydra/launcher")
 
 
 def _choices(override: Override) -> list[str]:

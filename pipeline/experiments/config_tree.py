@@ -56,6 +56,9 @@ VARIANTS: Mapping[type, Mapping[str, type]] = {
 }
 """Groups whose class depends on their `kind`."""
 
+TRUE_BEFORE: Mapping[str, Any] = {"logging": None}
+"""Settings that were added since the first run folders -> what every run folder of before would have held."""
+
 
 def build(tree: Tree) -> RunConfig:
     """The run that `tree` describes.
@@ -93,14 +96,14 @@ def from_yaml(text: str) -> RunConfig:
 
 
 def tree_from_yaml(text: str) -> Tree:
-    """The settings that `to_yaml` wrote, whatever they are. Raises ConfigError if the text holds none."""
+    """The settings that `to_yaml` wrote, here or in an earlier version. Raises ConfigError if the text holds none."""
     try:
         tree = OmegaConf.to_container(OmegaConf.create(text))
     except Exception as error:  # OmegaConf lets every error of its YAML reader through
         raise ConfigError([f"the file cannot be read: {' '.join(str(error).split())}"]) from error
     if not isinstance(tree, dict):
         raise ConfigError(["the file holds no settings"])
-    return typing.cast(Tree, tree)
+    return {**TRUE_BEFORE, **typing.cast(Tree, tree)}
 
 
 def setting_names(tree: Tree) -> list[str]:

@@ -39,22 +39,22 @@ from pipeline.results.table import as_rich, game_table
 NEWEST = "newest"
 
 
-class Request(NamedTuple):
+class EvaluationRequest(NamedTuple):
     """What is to be evaluated, and how."""
 
     folders: tuple[Path, ...]
     """Of runs."""
-    checkpoints: tuple[str, ...]
+    checkpoints: tuple[str, ...] = (NEWEST,)
     """"newest", "best" or versions."""
-    protocols: tuple[str, ...]
+    protocols: tuple[str, ...] = ()
     """Names of files in `conf/evaluation/`; none: each run's own."""
-    settings: tuple[str, ...]
+    settings: tuple[str, ...] = ()
     """Of `evaluation`, in all of these protocols."""
-    cluster: tuple[str, ...]
+    cluster: tuple[str, ...] = ("cluster=threads",)
     """Name of a file in `conf/cluster/`, and settings of it."""
-    seed: int | None
+    seed: int | None = None
     """None: those that the end of a training takes."""
-    again: bool
+    again: bool = False
     """Play what is there already, too."""
 
 
@@ -92,7 +92,7 @@ def find_runs(words: Sequence[str]) -> list[Path]:
     return list(found)
 
 
-def evaluate_runs(request: Request, console: Console | None = None) -> Result:
+def evaluate_runs(request: EvaluationRequest, console: Console | None = None) -> Result:
     """Play all that is asked for and not there yet. Ctrl-C ends it and keeps what is finished.
 
     Raises ConfigError with all mistakes before anything starts; RoleFailedError when hosts are lost.
@@ -113,7 +113,7 @@ def evaluate_runs(request: Request, console: Console | None = None) -> Result:
     return Result(num_played, len(planned) - len(wanted), interrupt.is_set())
 
 
-def _plan(request: Request) -> tuple[ClusterConfig, list[_Planned]]:
+def _plan(request: EvaluationRequest) -> tuple[ClusterConfig, list[_Planned]]:
     planned: list[_Planned] = []
     mistakes: dict[str, list[Path]] = {}
     of_cluster: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ Not here: the placement rules (`pipeline.cluster.placement`).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -91,17 +91,17 @@ def network_of(config: RunConfig) -> Network:
     return make_network(config.network, environment.stack, environment.frame_shape, actions)
 
 
-def make_plan(config: RunConfig, offers: list[Offer] | None = None) -> Plan:
+def make_plan(config: RunConfig, offers: list[Offer] | None = None, *, granted: bool = False) -> Plan:
     """Place the run's roles on `offers`; None: on the hosts that the run would start on this machine.
 
-    Raises PlacementError when they do not fit.
+    `granted`: the offers are just what the run asked for in parts, and several parts may be on one host, so that no
+    role can have one of its own. Raises PlacementError when they do not fit.
     """
-    topology, server = config.topology, config.param_server
+    topology = config.topology
     size = network_of(config).num_parameters
-    needs = _needs(config, size)
-    wanted = demands(topology, config.algorithm, server.num_shards, needs)
-    if config.training_evaluation.every_frames is not None:
-        wanted.append(Demand(EVALUATOR, topology.compute_threads, needs.actor_bytes + needs.host_bytes))
+    wanted = _demands(config, _needs(config, size, 0 if config.cluster.kind == THREADS else _PROCESS_BYTES))
+    if granted:
+        wanted = [replace(demand, alone=False) for demand in wanted]
     num_hosts = config.cluster.num_hosts or sum(demand.beside is None for demand in wanted)
     if offers is None:
         offers = future_offers(config.cluster, num_hosts, topology.compute_threads)
@@ -110,14 +110,37 @@ def make_plan(config: RunConfig, offers: list[Offer] | None = None) -> Plan:
     return Plan(tuple(wanted), place(wanted, offers), size, num_hosts, topology.compute_threads)
 
 
-def _needs(config: RunConfig, num_parameters: int) -> RoleNeeds:
+def host_demands(config: RunConfig) -> list[Demand]:
+    """What each host of the run has to hold for all of its roles, if each host is a process; none stands beside."""
+    wanted = _demands(config, _needs(config, network_of(config).num_parameters, _PROCESS_BYTES))
+    hosts: dict[str, Demand] = {}
+    host_of: dict[str, str] = {}
+    for demand in wanted:
+        if demand.beside is None:
+            host_of[demand.role] = demand.role
+            hosts[demand.role] = demand
+        else:
+            name = host_of[demand.role] = host_of[demand.beside]
+            hosts[name] = replace(hosts[name], memory_bytes=hosts[name].memory_bytes + demand.memory_bytes)
+    return list(hosts.values())
+
+
+def _demands(config: RunConfig, needs: RoleNeeds) -> list[Demand]:
+    topology = config.topology
+    wanted = demands(topology, config.algorithm, config.param_server.num_shards, needs)
+    if config.training_evaluation.every_frames is not None:
+        wanted.append(Demand(EVALUATOR, topology.compute_threads, needs.actor_bytes + needs.host_bytes))
+    return wanted
+
+
+def _needs(config: RunConfig, num_parameters: int, host_bytes: int) -> RoleNeeds:
     vector_bytes = num_parameters * _BYTES_PER_FLOAT
     return RoleNeeds(
         replay_bytes=_replay_bytes(config),
         learner_bytes=_LEARNER_VECTORS * vector_bytes + _rollout_bytes(config),
         actor_bytes=_ACTOR_VECTORS * vector_bytes,
         shard_bytes=_SHARD_VECTORS * vector_bytes // config.param_server.num_shards,
-        host_bytes=0 if config.cluster.kind == THREADS else _PROCESS_BYTES,
+        host_bytes=host_bytes,
         num_gpus=1 if config.device == "cuda" else 0,
         prefers_gpu=config.device == "auto",
     )

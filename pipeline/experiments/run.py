@@ -6,18 +6,23 @@
 Not here: who is started (`pipeline.topologies`), how the command line becomes a config (`pipeline.train`).
 """
 
+import math
 import statistics
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urljoin
 
 from rich.console import Console
 
 from pipeline import seeding
+from pipeline.cluster import glance
 from pipeline.cluster.config import ASKED
 from pipeline.cluster.coordinator import Coordinator
+from pipeline.cluster.dashboard.plugin import PAGE, register
 from pipeline.cluster.session import Session, open_session
 from pipeline.cluster.start import submission
 from pipeline.errors import PipelineError, PlacementError, RemoteLostError, RoleFailedError
@@ -26,6 +31,9 @@ from pipeline.experiments import checkpoint, final_evaluation, provenance
 from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.config import EVALUATOR, RunConfig
 from pipeline.experiments.interrupts import interruptible
+from pipeline.experiments.logger import LoggedRun
+from pipeline.experiments.loggers import Loggers, check_installed, seconds_since_1970
+from pipeline.experiments.meter import RunMeter, fraction_spent
 from pipeline.experiments.plan import Plan, make_plan, network_of
 from pipeline.experiments.progress import RunProgress
 from pipeline.experiments.run_folder import RunFolder, check_folder, open_folder
@@ -41,6 +49,8 @@ from pipeline.topologies.fleet import Fleet
 BUDGET, SCORE, INTERRUPTED = "budget", "score", "interrupted"
 _LIMITS = {BUDGET: "budget.frames or budget.minutes", SCORE: "budget.score"}
 _TICK_SECONDS = 0.25
+_PUBLISH_SECONDS = 2.0
+"""How often others see how far the run is."""
 _LEAVE_SECONDS = 60.0
 """How long roles may take to finish their step and leave."""
 
@@ -54,9 +64,21 @@ class RunResult(NamedTuple):
     """"budget", "score", "interrupted" or "plan"."""
 
 
-def train(config: RunConfig, console: Console | None = None) -> RunResult:
-    """Carry out one run. Raises a PipelineError with one clear message for everything that can be foreseen."""
+def train(
+    config: RunConfig,
+    console: Console | None = None,
+    *,
+    granted: Mapping[str, int] | None = None,
+    evaluates_when_interrupted: bool = True,
+) -> RunResult:
+    """Carry out one run. Raises a PipelineError with one clear message for everything that can be foreseen.
+
+    `granted`: the only hosts of `config.cluster` that the run may use, and its threads there; None: all.
+    `evaluates_when_interrupted=False`: an interrupted run ends with its checkpoint, to be resumed, and one that is
+    interrupted in its final evaluation counts as interrupted.
+    """
     console = console or Console()
+    check_installed(config.logging_tools)
     start_states.load_for(config.evaluation, config.game)  # raises if they are missing or do not fit
     if config.cluster.kind not in ASKED:
         plan = make_plan(config)
@@ -69,26 +91,38 @@ def train(config: RunConfig, console: Console | None = None) -> RunResult:
         check_folder(config)
     asked = config.cluster.kind in ASKED
     hosts = (1, config.topology.compute_threads) if asked else (plan.num_hosts, plan.threads_per_host)
-    with open_session(config.cluster, *hosts) as session:
-        plan = make_plan(config, session.offers())
+    with open_session(config.cluster, *hosts, granted) as session:
+        plan = make_plan(config, session.offers(), granted=session.is_granted)
         console.print(plan.render(config))
         if config.plan:
             return RunResult(None, "plan")
         folder = open_folder(config)
         with folder.hold():
-            return _Run(config, session, plan, folder, console).carry_out()
+            return _Run(config, session, plan, folder, console, evaluates_when_interrupted).carry_out()
 
 
 class _Run:
     """The state of one run in its coordinator."""
 
-    def __init__(self, config: RunConfig, session: Session, plan: Plan, folder: RunFolder, console: Console) -> None:
+    def __init__(
+        self,
+        config: RunConfig,
+        session: Session,
+        plan: Plan,
+        folder: RunFolder,
+        console: Console,
+        evaluates_when_interrupted: bool,
+    ) -> None:
         self._config = config
         self._session = session
         self._plan = plan
         self._folder = folder
         self._console = console
-        self._progress = RunProgress(console, config.progress, config.budget, config.environment.mean_frame_skip)
+        self._evaluates_when_interrupted = evaluates_when_interrupted
+        self._meter = RunMeter(config, str(folder.path.absolute()))
+        self._progress = RunProgress(console, config.progress)
+        self._loggers = Loggers(config.logging_tools, self._progress.say)
+        self._published_at = -math.inf
         self._interrupt = threading.Event()
         self._saved_at = time.monotonic()
         every_frames = config.training_evaluation.every_frames
@@ -106,7 +140,9 @@ class _Run:
             return RunResult(self._folder.path, reason)
         run = provenance.begin(run, self._config, self._session.hosts, self._plan.placement)
         self._folder.write_run(run)
-        self._console.print(f"dashboard {self._session.dashboard_url}", highlight=False)
+        self._print_dashboard()
+        started_at = seconds_since_1970(run["started_at"])
+        self._loggers.open(LoggedRun(self._config, self._folder.path, started_at, goes_on=self._config.resume))
         try:
             end, reason = self._train_and_evaluate(start)
         except PipelineError as error:
@@ -119,11 +155,17 @@ class _Run:
     def _train_and_evaluate(self, start: Checkpoint) -> tuple[Checkpoint, str]:
         with interruptible(self._interrupt), ExitStack() as stack:
             stack.callback(self._folder.close)
+            stack.callback(self._loggers.close)
             coordinator = stack.enter_context(Coordinator(self._session.client, self._session.run_id, self._write))
             with self._progress:
                 end, reason = self._train(coordinator, start)
-            self._folder.write(self._evaluate(end))
-        return end, reason
+                glance.publish(self._session.client, self._meter.glance(end.progress))
+            if reason == INTERRUPTED and not self._evaluates_when_interrupted:
+                return end, reason
+            rows = self._evaluate(end)
+            self._folder.write(rows)
+            self._loggers.see(rows)
+        return end, reason if rows or self._evaluates_when_interrupted else INTERRUPTED
 
     def _start(self) -> Checkpoint:
         if self._config.resume and checkpoint.any_in(self._folder.checkpoints):
@@ -169,10 +211,11 @@ class _Run:
     def _watch(self, fleet: Fleet, coordinator: Coordinator, generation: int) -> str:
         while not self._interrupt.wait(_TICK_SECONDS):
             for sentence in fleet.supervise():
+                self._meter.restarted()
                 self._progress.say(sentence)
             coordinator.check()
             roles = coordinator.progress()
-            self._progress.show(roles)
+            self._show(roles)
             if self._budget_spent(roles) or fleet.finished():
                 return BUDGET
             if self._evaluation is not None and self._score_reached(self._evaluation, fleet, coordinator, generation):
@@ -180,6 +223,13 @@ class _Run:
             if time.monotonic() - self._saved_at > self._config.checkpoint.every_minutes * 60:
                 self._save(fleet, roles, generation)
         return INTERRUPTED
+
+    def _show(self, roles: dict[str, RoleProgress]) -> None:
+        seen = self._meter.glance(roles)
+        self._progress.show(seen)
+        if time.monotonic() - self._published_at >= _PUBLISH_SECONDS:
+            self._published_at = time.monotonic()
+            glance.publish(self._session.client, seen)
 
     def _recover(self, fleet: Fleet, coordinator: Coordinator, why: str) -> Checkpoint:
         # Bundles of the old generation leave first, so that none of their rows comes after the rows are trimmed.
@@ -189,7 +239,9 @@ class _Run:
         fleet.abandon(_LEAVE_SECONDS)
         coordinator.finish(_LEAVE_SECONDS)
         start = checkpoint.load_newest(self._folder.checkpoints)
+        self._meter.restarted()
         self._folder.close()
+        self._loggers.close()
         discarded = self._folder.discard_rows_after(start.wall_seconds)
         self._plan = self._plan_again()
         if self._evaluation is not None:
@@ -202,11 +254,11 @@ class _Run:
 
     def _plan_again(self) -> Plan:
         # Waits for the host that may be on its way in place of the lost one.
-        end = time.monotonic() + self._config.cluster.start_timeout_seconds
+        end = time.monotonic() + self._session.host_timeout_seconds
         while True:
             try:
                 self._session.survey_again()
-                return make_plan(self._config, self._session.offers())
+                return make_plan(self._config, self._session.offers(), granted=self._session.is_granted)
             except (OSError, PlacementError):
                 if time.monotonic() > end or self._interrupt.wait(_TICK_SECONDS):
                     raise
@@ -234,12 +286,9 @@ class _Run:
         return goal is not None and bool(rows) and statistics.fmean(row.score for row in rows) >= goal
 
     def _budget_spent(self, roles: dict[str, RoleProgress]) -> bool:
-        budget = self._config.budget
         frames = self._config.num_frames(sum(role.num_steps for role in roles.values()))
-        minutes = max((role.wall_seconds for role in roles.values()), default=0.0) / 60
-        return (budget.frames is not None and frames >= budget.frames) or (
-            budget.minutes is not None and minutes >= budget.minutes
-        )
+        wall_seconds = max((role.wall_seconds for role in roles.values()), default=0.0)
+        return fraction_spent(self._config.budget, frames, wall_seconds) >= 1
 
     def _save(self, fleet: Fleet, roles: dict[str, RoleProgress], generation: int) -> Checkpoint:
         saved = Checkpoint(fleet.snapshot(), roles, generation)
@@ -258,7 +307,13 @@ class _Run:
 
     def _write(self, rows: list[Row]) -> None:
         self._folder.write(rows)
-        self._progress.see(rows)
+        self._meter.see(rows)
+        self._loggers.see(rows)
+
+    def _print_dashboard(self) -> None:
+        url = self._session.dashboard_url
+        pages = [url, urljoin(url, PAGE)] if register(self._session.client, self._progress.say) else [url]
+        self._console.print(f"dashboard {' and '.join(pages)}", highlight=False, soft_wrap=True)
 
     def _print_table(self) -> None:
         loaded = load_run(self._folder.path)

@@ -5,6 +5,8 @@ Training scores are played with the exploration of training: compare them with e
 Not here: loading (`pipeline.results.load`), the table of scores (`pipeline.results.table`).
 """
 
+import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -15,8 +17,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipeline.results.load import LoadedRuns
-from pipeline.results.scores import seed_interval
-from pipeline.results.style import COLOURS, LINES, PAPER, STYLE, save_figure
+from pipeline.results.scores import FloatArray, seed_interval
+from pipeline.results.style import COLOURS, FAINT, LINES, PAPER, STYLE, save_figure
 
 ROLLING_EPISODES = 100
 """Window of the rolling mean; the first episodes are averaged over as many as there are."""
@@ -47,6 +49,16 @@ _AXES: dict[HorizontalAxis, _Axis] = {
 }
 
 
+class Curve(NamedTuple):
+    """Something to compare with, that is none of ours."""
+
+    label: str
+    frames: FloatArray
+    """(N,) emulator frames."""
+    scores: FloatArray
+    """(N,) points."""
+
+
 class _Run(NamedTuple):
     episodes: pd.DataFrame
     evaluations: pd.DataFrame
@@ -73,12 +85,15 @@ def learning_curves(loaded: LoadedRuns, game: str, *, x: HorizontalAxis = "frame
 
 
 @matplotlib.rc_context(STYLE)
-def learning_panels(loaded: LoadedRuns, game: str) -> Figure:
-    """The same three times side by side, against frames, updates and hours; rolling means without dots."""
+def learning_panels(loaded: LoadedRuns, game: str, beside: Sequence[Curve] = ()) -> Figure:
+    """The same three times side by side, against frames, updates and hours; rolling means without dots.
+
+    Curves `beside` ours are grey, against frames only, and as far as ours go.
+    """
     runs = _runs(loaded, game)
     # Room for a legend of two entries a run, in inches. Worked out here: a layout engine takes as long as the drawing,
     # and a report has one such figure for each of 49 games.
-    legend = 0.3 + 0.2 * -(-2 * len(runs) // _LEGEND_COLUMNS) if runs else 0.0
+    legend = 0.3 + 0.2 * -(-(2 * len(runs) + len(beside)) // _LEGEND_COLUMNS) if runs else 0.0
     height = 3.8 + legend
     figure = Figure(figsize=(11.0, height))
     panels = list(figure.subplots(1, 3, sharey=True))
@@ -87,6 +102,7 @@ def learning_panels(loaded: LoadedRuns, game: str) -> Figure:
         for axes, axis in zip(panels, _AXES.values(), strict=True):
             _draw_mean(axes, run, axis, max_points=_MAX_POINTS)
             _draw_evaluations(axes, run, axis)
+    _draw_beside(panels[0], runs, beside)
     figure.suptitle(_title(loaded, game), y=1 - 0.1 / height, va="top")
     _finish(figure, panels, list(_AXES.values()), loc="lower center", ncols=_LEGEND_COLUMNS)
     return figure
@@ -169,6 +185,23 @@ def _draw_evaluations(axes: Axes, run: _Run, axis: _Axis) -> None:
             zorder=3,
             label=f"{run.label}: {protocol}",
         )
+
+
+def _draw_beside(axes: Axes, runs: Sequence[_Run], beside: Sequence[Curve]) -> None:
+    # Theirs may be a hundred times as long, and would leave a corner for ours.
+    ours = [rows["total_frames"].max() for run in runs for rows in (run.episodes, run.evaluations) if len(rows)]
+    last = max(ours, default=0)
+    for line, curve in zip(itertools.cycle(LINES), beside, strict=False):
+        shown = curve.frames <= last
+        if shown.any():
+            axes.plot(
+                curve.frames[shown] / _AXES["frames"].per_unit,
+                curve.scores[shown],
+                line,
+                color=FAINT,
+                zorder=1,
+                label=curve.label,
+            )
 
 
 def _keys_of(rows: pd.DataFrame) -> list[tuple[str, int]]:

@@ -63,15 +63,25 @@ def load_run(folder: Path) -> LoadedRuns:
 
 
 def load_runs(runs_directory: Path) -> LoadedRuns:
-    """The rows of every run below `runs_directory`; a folder that cannot be read is named in `problems` and skipped."""
-    loaded: list[LoadedRuns] = []
+    """The rows of every run below `runs_directory`; a folder that cannot be read is named in `problems` and skipped.
+
+    So is a second folder of the same run, a copy for instance: its games would count twice.
+    """
+    loaded: dict[tuple[Any, ...], LoadedRuns] = {}
     problems: list[str] = []
     for folder in sorted(path for path in runs_directory.glob("*/*/*") if path.is_dir()):
         try:
-            loaded.append(load_run(folder))
+            run = load_run(folder)
         except (RunFolderError, OSError) as error:
             problems.append(f"{folder}: skipped: {error}")
-    return join_runs(loaded, problems)
+            continue
+        key = tuple(run.runs.iloc[0][list(RUN_KEYS)])
+        if key in loaded:
+            same = "/".join(map(str, key))
+            problems.append(f"{folder}: skipped: it is run {same} like {loaded[key].runs['folder'].iloc[0]}")
+            continue
+        loaded[key] = run
+    return join_runs(loaded.values(), problems)
 
 
 def join_runs(loaded: Iterable[LoadedRuns], problems: Iterable[str] = ()) -> LoadedRuns:
@@ -140,10 +150,11 @@ def _loaded(
 
 
 def _with_keys(frame: pd.DataFrame, keys: dict[str, Any]) -> pd.DataFrame:
-    columns = {
-        name: pd.Series(keys[name], index=frame.index, dtype="int64" if name == "seed" else "str") for name in RUN_KEYS
-    }
-    return pd.concat([pd.DataFrame(columns), frame], axis="columns")
+    """`frame` itself, with the run in front of each row."""
+    for position, name in enumerate(RUN_KEYS):
+        dtype = "int64" if name == "seed" else "str"
+        frame.insert(position, name, pd.Series(keys[name], index=frame.index, dtype=dtype))
+    return frame
 
 
 def _concat(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:

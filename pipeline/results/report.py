@@ -12,9 +12,11 @@ from matplotlib.figure import Figure
 from pipeline.games import ATARI49
 from pipeline.results.atari49 import atari49_table, entry_by_game, normalised
 from pipeline.results.cautions import missing_scores, protocol_warnings, unlike_runs
-from pipeline.results.curves import learning_panels
+from pipeline.results.curves import Curve, learning_panels
 from pipeline.results.formats import ReportTable
-from pipeline.results.load import LoadedRuns
+from pipeline.results.import_section import imported_cautions, imported_curves, imported_table
+from pipeline.results.imports import NOTHING, Imported
+from pipeline.results.load import LoadedRuns, join_runs
 from pipeline.results.other_protocols import other_protocols_table
 from pipeline.results.profiles import profile_figure
 from pipeline.results.protocols import HUMAN_STARTS, NOOP_STARTS
@@ -63,28 +65,61 @@ class Report(NamedTuple):
     """`run_scores`: one row per run, protocol and agent."""
 
 
-def make_report(loaded: LoadedRuns) -> Report:
-    """Everything but the sections of single games (`game_sections`), of runs as `load_runs` gives them."""
+class GameRuns(NamedTuple):
+    """All that the section of one game is made of, little enough to be sent to another process."""
+
+    game: str
+    loaded: LoadedRuns
+    """Its training and evaluation games, without its updates."""
+    scores: pd.DataFrame
+    """Its `run_scores`."""
+    beside: tuple[Curve, ...]
+    """Of other tools."""
+
+
+def make_report(loaded: LoadedRuns, imported: Imported = NOTHING) -> Report:
+    """Everything but the sections of single games (`game_section`), of runs as `load_runs` gives them."""
     scores = run_scores(loaded)
     return Report(
         facts=_facts(loaded, scores),
-        warnings=(*protocol_warnings(scores), *unlike_runs(scores)),
-        sections=tuple(_sections(loaded, scores)),
+        warnings=(*protocol_warnings(scores), *unlike_runs(scores), *imported_cautions(imported)),
+        sections=tuple(_sections(loaded, scores, imported)),
         missing=tuple(missing_scores(loaded, scores)),
-        problems=loaded.problems,
+        problems=(*loaded.problems, *imported.problems),
         scores=scores,
     )
 
 
-def game_sections(loaded: LoadedRuns, scores: pd.DataFrame) -> Iterator[Section]:
-    """A table and learning curves of each game that was played, one after the other: figures take memory."""
-    for game in sorted(set(loaded.runs["game"])):
-        table = as_report_table(table_of_scores(scores, game), game)
-        caption = f"{game}: training scores and evaluations against frames, updates and wall time."
-        yield Section(game, game, "", (table,), (ReportFigure(game, caption, learning_panels(loaded, game)),))
+def game_runs(loaded: LoadedRuns, scores: pd.DataFrame, imported: Imported = NOTHING) -> list[GameRuns]:
+    """What each section of a single game is made of, games in order of their names; `scores` as in a Report."""
+    nothing = join_runs([])
+    episodes, evaluations, scored = (_by_game(rows) for rows in (loaded.episodes, loaded.evaluations, scores))
+    return [
+        GameRuns(
+            str(game),
+            nothing._replace(
+                runs=runs,
+                episodes=episodes.get(str(game), nothing.episodes),
+                evaluations=evaluations.get(str(game), nothing.evaluations),
+            ),
+            scored.get(str(game), scores.iloc[:0]),
+            imported_curves(imported, str(game)),
+        )
+        for game, runs in loaded.runs.groupby("game", sort=True)
+    ]
 
 
-def _sections(loaded: LoadedRuns, scores: pd.DataFrame) -> Iterator[Section]:
+def game_section(runs: GameRuns) -> Section:
+    """The table and the learning curves of one game."""
+    game = runs.game
+    table = as_report_table(table_of_scores(runs.scores, game), game)
+    caption = f"{game}: training scores and evaluations against frames, updates and wall time."
+    return Section(
+        game, game, "", (table,), (ReportFigure(game, caption, learning_panels(runs.loaded, game, runs.beside)),)
+    )
+
+
+def _sections(loaded: LoadedRuns, scores: pd.DataFrame, imported: Imported) -> Iterator[Section]:
     ours = entries(scores)
     yield Section(
         "summary",
@@ -115,6 +150,10 @@ def _sections(loaded: LoadedRuns, scores: pd.DataFrame) -> Iterator[Section]:
         yield Section(
             "other", other.title, "Played otherwise than the published scores, and so apart from them.", (other,), ()
         )
+    if len(imported.points):
+        theirs = imported_table(imported, ours)
+        text = "As their files have them. Their curves stand in grey beside ours, game by game."
+        yield Section("imported", theirs.title, text, (theirs,), ())
     if (scores["agent"] == RANDOM).any():
         random = random_play_table(loaded)
         yield Section("random", random.title, "The test of a protocol before anything is trained.", (random,), ())
@@ -125,6 +164,11 @@ def _sections(loaded: LoadedRuns, scores: pd.DataFrame) -> Iterator[Section]:
         (summary_table(HUMAN_STARTS, {}), atari49_table(HUMAN_STARTS, {})),
         (),
     )
+
+
+def _by_game(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    # Once for all games: to look for each of 49 among the rows of all takes longer than to draw it.
+    return {str(game): of_game for game, of_game in rows.groupby("game", sort=False)}
 
 
 def _profiles(ours: Mapping[str, pd.DataFrame]) -> ReportFigure:

@@ -6,19 +6,27 @@ The page holds its figures and its style, and asks for nothing from outside.
 Not here: what stands in a report (`pipeline.results.report`).
 """
 
-from collections.abc import Sequence
+import functools
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 import jinja2
 
 from pipeline.results.formats import MISSING, ReportTable, write_table
+from pipeline.results.imports import NOTHING, Imported
 from pipeline.results.load import LoadedRuns
-from pipeline.results.report import Report, ReportFigure, Section, game_sections, make_report
+from pipeline.results.report import GameRuns, Report, Section, game_runs, game_section, make_report
 from pipeline.results.style import as_svg, inline_svg, save_figure, settle
 
 _OPEN_GAMES = 6
 """With more games than this, their sections are closed until one opens them."""
+
+_GAMES_PER_PROCESS = 8
+"""Fewer are drawn sooner than another process has started."""
 
 
 class PageFigure(NamedTuple):
@@ -38,18 +46,36 @@ class PageSection(NamedTuple):
     figures: tuple[PageFigure, ...]
 
 
-def write_report(loaded: LoadedRuns, output_dir: Path, source: str = "") -> list[Path]:
+class WrittenSection(NamedTuple):
+    """A section for the page, and the files that were written for it."""
+
+    page: PageSection
+    paths: tuple[Path, ...]
+
+
+def write_report(
+    loaded: LoadedRuns, output_dir: Path, source: str = "", *, imported: Imported = NOTHING, num_processes: int = 1
+) -> list[Path]:
     """Write everything below `output_dir`; files of a former report are written anew. Returns the paths.
 
-    `source` names the runs in the page's head.
+    `source` names the runs in the page's head. With more than one process, sections of single games are written in as
+    many others, to the same files; they are started by `spawn`, so that a script needs its `__main__` guard.
     """
-    report = make_report(loaded)
-    written = _write_rows(report, loaded, output_dir / "tables")
-    sections = [_write_section(section, output_dir, written) for section in report.sections]
-    games = [_write_section(section, output_dir, written) for section in game_sections(loaded, report.scores)]
+    report = make_report(loaded, imported)
+    rows = _write_rows(report, loaded, output_dir / "tables")
+    runs = game_runs(loaded, report.scores, imported)
+    num_processes = min(num_processes, len(runs) // _GAMES_PER_PROCESS)
+    with ExitStack() as stack:
+        apply: Callable[..., Iterator[WrittenSection]] = map
+        if num_processes > 1:
+            apply = stack.enter_context(ProcessPoolExecutor(num_processes, multiprocessing.get_context("spawn"))).map
+        # Other processes begin at once, beside what comes next.
+        drawn = apply(functools.partial(_write_game, output_dir), runs)
+        sections = [_write_section(section, output_dir) for section in report.sections]
+        games = list(drawn)
     page = output_dir / "report.html"
-    page.write_text(as_html(report, sections, games, source))
-    return [*written, page]
+    page.write_text(as_html(report, [section.page for section in sections], [game.page for game in games], source))
+    return [*rows, *(path for section in (*sections, *games) for path in section.paths), page]
 
 
 def as_html(report: Report, sections: Sequence[PageSection], games: Sequence[PageSection], source: str) -> str:
@@ -76,19 +102,20 @@ def _write_rows(report: Report, loaded: LoadedRuns, directory: Path) -> list[Pat
     return [directory / f"{name}.csv" for name in rows]
 
 
-def _write_section(section: Section, output_dir: Path, written: list[Path]) -> PageSection:
-    """Write a section's files, and add their paths to `written`."""
-    for table in section.tables:
-        written += write_table(table, output_dir / "tables")
-    figures = tuple(_write_figure(drawn, output_dir / "figures", written) for drawn in section.figures)
-    return PageSection(section.anchor, section.title, section.text, section.tables, figures)
+def _write_game(output_dir: Path, runs: GameRuns) -> WrittenSection:
+    return _write_section(game_section(runs), output_dir)
 
 
-def _write_figure(drawn: ReportFigure, directory: Path, written: list[Path]) -> PageFigure:
-    png, svg = directory / f"{drawn.name}.png", directory / f"{drawn.name}.svg"
-    settle(drawn.figure)
-    save_figure(drawn.figure, png)
-    text = as_svg(drawn.figure)
-    svg.write_text(text)
-    written += [png, svg]
-    return PageFigure(drawn.caption, inline_svg(text, drawn.name, drawn.caption))
+def _write_section(section: Section, output_dir: Path) -> WrittenSection:
+    paths = [path for table in section.tables for path in write_table(table, output_dir / "tables")]
+    figures = []
+    for drawn in section.figures:
+        png, svg = (output_dir / "figures" / f"{drawn.name}.{kind}" for kind in ("png", "svg"))
+        settle(drawn.figure)
+        save_figure(drawn.figure, png)
+        text = as_svg(drawn.figure)
+        svg.write_text(text)
+        paths += [png, svg]
+        figures.append(PageFigure(drawn.caption, inline_svg(text, drawn.name, drawn.caption)))
+    page = PageSection(section.anchor, section.title, section.text, section.tables, tuple(figures))
+    return WrittenSection(page, tuple(paths))

@@ -5,6 +5,7 @@ Not here: the folder around the file (`pipeline.results.load`), the columns them
 """
 
 import dataclasses
+import functools
 import io
 import warnings
 from collections.abc import Mapping, Sequence
@@ -49,7 +50,7 @@ def read_rows(path: Path, row_types: Sequence[type[Row]]) -> FileRows:
     problems = (f"{path}: the last line is cut off and was skipped: {text[len(whole) :]!r}",) if whole != text else ()
     if not whole:
         return FileRows(row_types[0], no_rows(row_types[0]), problems or (f"{path}: empty",))
-    header = whole.splitlines()[0].split(",")
+    header = whole.partition("\n")[0].split(",")
     row_type = next((row_type for row_type in row_types if _fits(header, row_type)), None)
     if row_type is None:
         needed = " or ".join(", ".join(_columns(row_type)) for row_type in row_types)
@@ -59,7 +60,13 @@ def read_rows(path: Path, row_types: Sequence[type[Row]]) -> FileRows:
 
 def no_rows(row_type: type[Row]) -> pd.DataFrame:
     """An empty frame with the columns and dtypes of a row type."""
-    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in _columns(row_type).items()})
+    return _no_rows(tuple(_columns(row_type).items())).copy()
+
+
+@functools.cache
+def _no_rows(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
+    # Every run folder wants several, and pandas takes longer to make one than to read a file of games.
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns})
 
 
 def _fits(header: list[str], row_type: type[Row]) -> bool:
@@ -91,12 +98,14 @@ def _parse(path: Path, text: str, row_type: type[Row], num_columns: int) -> pd.D
 
 
 def _with_added_columns(frame: pd.DataFrame, row_type: type[Row]) -> pd.DataFrame:
+    columns = _columns(row_type)
+    if list(frame.columns) == list(columns):
+        return frame
     before = {
         name: frame[value] if value in frame.columns else value
         for name, value in TRUE_BEFORE.get(row_type, {}).items()
         if name not in frame
     }
-    columns = _columns(row_type)
     filled = frame.assign(**before).reindex(columns=list(columns))
     return filled.astype({name: dtype for name, dtype in columns.items() if name not in frame})
 

@@ -58,7 +58,7 @@ def seed_interval(scores: npt.ArrayLike, *, confidence: float = 0.95) -> tuple[f
     """Student's t interval of the mean of one score per run (num_runs,); NaN for a single run.
 
     With three runs a bootstrap cannot leave their range, which holds the mean in three of four cases; t is wide, and
-    right for scores that spread like a normal distribution. Colas et al. 2018, "How many random seeds?", section 3.
+    right for scores that spread like a normal distribution. Colas et al. 2018, "How many random seeds?".
     """
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 1 or values.size == 0:

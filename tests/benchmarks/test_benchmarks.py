@@ -20,9 +20,12 @@ from benchmarks import (
     replay_sampling,
     replay_share,
     replay_wire,
+    report_time,
     server_wire,
 )
 from pipeline.experiments.config_overrides import compose
+from pipeline.results.load import load_run
+from pipeline.results.run_scores import run_scores
 
 PROVENANCE = {"commit", "cpu", "num_cores", "python", "torch", "numpy"}
 TINY_RUN = (
@@ -178,6 +181,21 @@ def test_replay_wire_counts_the_bytes_of_a_transition(capsys: pytest.CaptureFixt
     # A frame and its scalars are 7,074 bytes; a sampled transition has five frames.
     assert line["add_bytes_per_transition"] > 7_074
     assert line["sample_bytes_per_transition"] > 5 * 7_056
+
+
+def test_a_report_is_timed_over_folders_that_it_reads_without_a_remark(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    size = report_time.Size(num_episodes=20, num_updates=10, num_evaluation_games=4)
+    report_time.main(games=("Pong",), num_seeds=2, size=size)
+    out, err = capfd.readouterr()
+    (line,) = (json.loads(text) for text in out.splitlines())
+    assert err == "" and line["num_folders"] == 2
+    assert positive(line, "report_seconds", "cpu_seconds", "input_bytes", "output_bytes")
+    loaded = load_run(report_time.write_run(tmp_path, "Pong", 0, size))
+    assert loaded.problems == ()
+    assert [len(rows) for rows in (loaded.episodes, loaded.updates, loaded.evaluations)] == [20, 10, 8]
+    assert run_scores(loaded)["differs"].tolist() == ["", ""]
 
 
 def test_guards_meet_the_same_faults_on_and_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,3 +121,8 @@ def test_a_role_that_stays_keeps_its_gpu() -> None:
 def test_no_hosts_at_all_is_refused_in_words() -> None:
     with pytest.raises(PlacementError, match="offered are 0 hosts"):
         place([bundle(0)], [])
+
+
+def test_a_role_with_many_threads_gets_its_host_before_small_ones_take_it() -> None:
+    demands = [Demand("actor-0", 1, 0), Demand("learner-0", 2, 0), Demand("evaluator", 2, 0)]
+    assert where(demands, [host("a", 2), host("b", 3)]) == {"actor-0": "b", "learner-0": "b", "evaluator": "a"}

@@ -123,3 +123,19 @@ def test_a_host_that_dies_while_it_is_sent_something_is_lost(
     monkeypatch.setattr(threads_session.client, "scatter", scatter)
     with pytest.raises(RemoteLostError, match=r"tcp://10\.0\.0\.1:1 was lost while it was sent something: .* reset"):
         threads_session.send(b"parameters", "tcp://10.0.0.1:1")
+
+
+def test_a_run_sees_the_hosts_that_it_was_granted_with_its_threads_there_and_no_others(
+    mortal_session: Session,
+) -> None:
+    first, second = sorted(mortal_session.hosts)
+    config = cluster_config("address", address=mortal_session.client.scheduler_info()["address"])
+    with open_session(config, 1, 1, {first: 1}) as session:
+        assert session.is_granted and session.host_timeout_seconds == 0
+        assert session.present_hosts() == set(session.hosts) == {first}
+        assert [offer.num_threads for offer in session.offers()] == [1]
+        kill_host(mortal_session, first)
+        wait_until(lambda: not session.present_hosts(), "the loss is known")
+        session.survey_again()
+        assert session.hosts == {} and session.offers() == []
+    assert second in mortal_session.present_hosts()

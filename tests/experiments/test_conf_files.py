@@ -17,7 +17,9 @@ from pipeline.networks.config import QNetworkConfig
 from pipeline.replay.config import ReplayConfig
 
 CONF = config_directory()
-GROUPS = sorted(folder.name for folder in CONF.iterdir() if folder.is_dir())
+OF_SWEEPS = ("hydra", "sweep")
+"""Folders whose files say nothing of a run."""
+GROUPS = sorted(folder.name for folder in CONF.iterdir() if folder.is_dir() and folder.name not in OF_SWEEPS)
 EXPERIMENTS = sorted(file.stem for file in (CONF / "experiment").glob("*.yaml"))
 OPTIONS = [(group, file.stem) for group in GROUPS for file in sorted((CONF / group).glob("*.yaml"))]
 NEEDED_BESIDE = {

@@ -156,7 +156,7 @@ def test_what_only_hydra_can_tell_is_told_in_its_words_on_one_line() -> None:
         "results_dir='elsewhere/${game}' device=cpu",
         "evaluation.environment.noop_max=0",
         "environment@evaluation.environment=nature",
-        "hydra/launcher=anything hydra.job.name=x",
+        "hydra/launcher=basic hydra.job.name=x",
     ],
 )
 def test_what_hydra_allows_and_a_run_can_use_is_no_mistake(words: str) -> None:
@@ -184,7 +184,7 @@ def test_composing_inside_of_a_running_hydra_leaves_it_as_it_was() -> None:
 
 
 def test_each_choice_of_a_sweep_is_checked() -> None:
-    line = "-m game=Pong,Brakout,Boxing seed=range(-1,2) experiment=gorila,dqn optimizer=adam,adamax hydra/launcher=x"
+    line = "-m game=Pong,Brakout,Boxing seed=range(-1,2) experiment=gorila,dqn optimizer=adam,adamax hydra.verbose=true"
     assert sorted(check_command_line(line.split())) == [
         "game=Brakout: no such game; did you mean Breakout?",
         "optimizer=adamax: no such optimizer; did you mean adam?",
@@ -229,7 +229,8 @@ def test_the_checkout_has_its_configuration_beside_the_package() -> None:
 
 def test_an_installed_wheel_has_its_configuration_inside_the_package(tmp_path: Path) -> None:
     ignore = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(CHECKOUT / "pipeline", tmp_path / "pipeline", ignore=ignore)
+    for package in ("pipeline", "hydra_plugins"):
+        shutil.copytree(CHECKOUT / package, tmp_path / package, ignore=ignore)
     shutil.copytree(CHECKOUT / "conf", tmp_path / "pipeline" / "conf", ignore=ignore)
     (tmp_path / "conf").mkdir()  # another project's, beside ours in site-packages
     (tmp_path / "conf" / "config.yaml").write_text("not: ours\n")

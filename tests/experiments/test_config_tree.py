@@ -177,7 +177,7 @@ def test_the_settings_of_a_run_are_those_of_its_own_optimizer(tree: Tree) -> Non
         ("evaluation.enviroment.stack", "did you mean evaluation.environment.stack?"),
         ("topology.foo", "topology has kind, num_lanes, shards, compute_threads, num_bundles"),
         ("foo.bar", "a run has experiment, game, seed, device, precision, results_dir, resume, overwrite, plan, "
-                    "progress, budget, checkpoint and 10 more"),
+                    "progress, logging, budget and 11 more"),
     ],
 )  # fmt: skip
 def test_an_unknown_setting_is_answered_with_the_nearest_or_with_what_there_is(
@@ -201,3 +201,11 @@ def test_a_single_value_is_checked_against_the_type_of_its_setting(tree: Tree) -
     assert wrong_type("cluster.directives", [["--exclusive"]], tree) == (
         "cluster.directives=[[--exclusive]]: a list of texts, like [a,b], is expected"
     )
+
+
+def test_a_setting_that_was_added_later_is_what_was_true_before_and_no_other_may_be_missing(run: RunConfig) -> None:
+    lines = to_yaml(run).splitlines(keepends=True)
+    assert "logging: null\n" in lines and "seed: 0\n" in lines
+    assert from_yaml("".join(line for line in lines if not line.startswith("logging:"))) == run
+    with pytest.raises(ConfigError, match="seed is missing"):
+        from_yaml("".join(line for line in lines if not line.startswith("seed:")))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from pipeline import seeding
+from pipeline import api, seeding
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.session import Session
 from pipeline.errors import ConfigError
@@ -108,6 +108,14 @@ def test_checkpoints_are_called_newest_best_or_by_their_version(copies: Path) ->
         ("best", 0, 1200),
         ("checkpoint", 7, 1200),
     ]
+
+
+def test_from_python_a_request_is_of_the_newest_checkpoint_on_this_machine_unless_it_says_more(copies: Path) -> None:
+    folders = tuple(api.find_runs([str(copies)]))
+    request = api.EvaluationRequest(folders, protocols=("sticky",), settings=("evaluation.num_episodes=1", SHORT))
+    assert api.evaluate_runs(request, Console(file=io.StringIO())) == Result(2, 0, False)
+    played = [api.load_run(folder).evaluations.query("protocol == 'sticky'")["version"].tolist() for folder in folders]
+    assert played == [[newest(copies / "0")], [7]]
 
 
 def test_a_line_that_a_kill_cut_short_does_not_spoil_new_rows(copies: Path) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from pipeline.cluster.placement import Offer
 from pipeline.errors import PlacementError
 from pipeline.experiments.config import RunConfig
-from pipeline.experiments.plan import make_plan, network_of
+from pipeline.experiments.plan import host_demands, make_plan, network_of
 from pipeline.replay.memory import ReplayMemory
 from tests.experiments.smoke_runs import smoke_config
 
@@ -102,3 +102,21 @@ def test_the_plan_names_each_role_its_host_threads_and_memory(tmp_path: Path) ->
 def test_more_compute_threads_than_cores_are_a_warning(tmp_path: Path) -> None:
     assert "compute threads: roles will wait" in printed(smoke_config(tmp_path, "topology.compute_threads=500"))
     assert "warning" not in printed(smoke_config(tmp_path, "topology.num_bundles=1"))
+
+
+def test_each_host_of_a_run_is_asked_for_with_all_that_stands_on_it(tmp_path: Path) -> None:
+    config = smoke_config(tmp_path)
+    hosts = {host.role: host for host in host_demands(config)}
+    planned = {demand.role: demand.memory_bytes for demand in make_plan(config).demands}
+    assert set(hosts) == {"bundle-0", "bundle-1"}
+    assert hosts["bundle-1"].num_threads == 1
+    assert hosts["bundle-1"].memory_bytes == planned["bundle-1"] + planned["shard-1"] + 300 * MIB
+
+
+def test_on_granted_hosts_a_shard_apart_may_share_one(tmp_path: Path) -> None:
+    words = ["cluster=address", "cluster.address=tcp://a:1", "topology.shards=apart", "param_server.num_shards=1"]
+    config = smoke_config(tmp_path, *words)
+    offers = [Offer("tcp://a:2", "a", 2, 2**40, 8), Offer("tcp://a:3", "a", 1, 2**40, 8)]
+    with pytest.raises(PlacementError):
+        make_plan(config, offers)
+    assert set(make_plan(config, offers, granted=True).placement) == {"bundle-0", "bundle-1", "shard-0"}

@@ -5,21 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
+from pipeline.cluster.glance import RunGlance
 from pipeline.experiments import progress
-from pipeline.experiments.config import BudgetConfig
-from pipeline.experiments.progress import RunProgress
-from pipeline.roles.progress import RoleProgress
-from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, Row, UpdateRow
-
-EPISODE = EpisodeRow("bundle-0", 0, 1, 4, 3.0, 1, False, 0.25, 0, 0.0)
-UPDATE = UpdateRow("bundle-0", 9, 9, 0, 0, 0, 9, 4, 0.5, 1.5, 0.1, 0.2, 0.3, 2, 0.25, 600.0, 150.0, 90, 0.0, 1.5)
-GRADIENTS = ActorCriticUpdateRow(
-    "worker-0", 20, 15, 5, 0, 0, 9, 4, 0.1, 0.2, 1.75, 0.5, 1.5, 0.3, 0.25, 1, 600.0, 4.0, 0.5, 0.0, 1.5
-)
-
-
-def role(num_steps: int, version: int = 0, wall_seconds: float = 0.0) -> RoleProgress:
-    return RoleProgress(num_steps, version, version, 0.25, 0, wall_seconds)
+from pipeline.experiments.progress import RunProgress, line
+from tests.cluster.glances import glance
 
 
 class Clock:
@@ -39,60 +28,43 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def lines(shown: RunProgress, console: Console, clock: Clock, *states: dict[str, RoleProgress]) -> list[str]:
-    for roles in states:
-        clock.now += 10.0
-        shown.show(roles)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue().splitlines()
-
-
-def make(budget: BudgetConfig) -> tuple[RunProgress, Console]:
-    console = Console(file=io.StringIO(), width=200)
-    return RunProgress(console, "auto", budget, frame_skip=4), console
-
-
-def test_a_line_holds_frames_speeds_score_and_the_time_that_is_left(clock: Clock) -> None:
-    shown, console = make(BudgetConfig(frames=16_000, minutes=None, score=None))
-    shown.see([EPISODE, UPDATE])
-    last = lines(shown, console, clock, {"bundle-0": role(1000, 0)}, {"bundle-0": role(2000, 250)})[-1]
-    assert last == (
-        "8,000 frames \u00b7 100 steps/s \u00b7 25 updates/s \u00b7 staleness 0.3 \u00b7 epsilon 0.25 \u00b7 score 3.0 "
+def test_a_line_holds_frames_speeds_learning_score_and_the_time_that_is_left() -> None:
+    assert line(glance(num_frames=8_000)) == (
+        "8,000 frames \u00b7 100 steps/s \u00b7 25 updates/s \u00b7 staleness 0.5 \u00b7 epsilon 0.10 \u00b7 score 3.0 "
         "\u00b7 ETA 0:00:20"
     )
 
 
 @pytest.mark.parametrize(
-    ("rows", "words"),
+    ("seen", "words"),
     [
-        ([], "staleness -"),
-        ([UPDATE], "staleness 0.3 \u00b7 epsilon 0.25"),
-        ([GRADIENTS], "entropy 1.75 \u00b7 late 25%"),
+        (glance(mean_staleness=None, epsilon=None), "staleness -"),
+        (glance(), "staleness 0.5 \u00b7 epsilon 0.10"),
+        (glance(mean_staleness=None, epsilon=None, entropy=1.75, late_share=0.25), "entropy 1.75 \u00b7 late 25%"),
+        (glance(epsilon=None, entropy=1.75), "staleness 0.5 \u00b7 entropy 1.75"),
     ],
-    ids=["no updates yet", "Q-learning", "actor-critic"],
+    ids=["no updates yet", "Q-learning", "synchronous actor-critic", "asynchronous actor-critic"],
 )
-def test_what_is_told_of_the_learning_is_its_algorithm_s(clock: Clock, rows: list[Row], words: str) -> None:
-    shown, console = make(BudgetConfig(frames=16_000, minutes=None, score=None))
-    shown.see(rows)
-    (line,) = lines(shown, console, clock, {"worker-0": role(1000)})
-    assert f" updates/s \u00b7 {words} \u00b7 score - " in line
+def test_what_is_told_of_the_learning_is_its_algorithm_s(seen: RunGlance, words: str) -> None:
+    assert f" updates/s \u00b7 {words} \u00b7 score 3.0 " in line(seen)
 
 
-def test_steps_of_a_role_that_is_heard_of_for_the_first_time_are_no_speed(clock: Clock) -> None:
-    shown, console = make(BudgetConfig(frames=10_000_000, minutes=None, score=None))
-    one, both = {"bundle-0": role(100_000)}, {"bundle-0": role(101_000), "bundle-1": role(100_000)}
-    later = {"bundle-0": role(102_000), "bundle-1": role(101_000)}
-    speeds = [line.split(" \u00b7 ")[1] for line in lines(shown, console, clock, {}, one, both, later)]
-    assert speeds == ["0 steps/s", "0 steps/s", "0 steps/s", "200 steps/s"]
+def test_what_is_not_known_yet_is_a_dash() -> None:
+    assert line(glance(mean_score=None, eta_seconds=None)).endswith("score - \u00b7 ETA -")
 
 
-def test_the_nearer_of_two_budgets_decides_what_is_left(clock: Clock) -> None:
-    shown, console = make(BudgetConfig(frames=1_000_000_000, minutes=1.0, score=None))
-    states = [{"bundle-0": role(100, wall_seconds=seconds)} for seconds in (20.0, 30.0)]
-    assert lines(shown, console, clock, *states)[-1].endswith("ETA 0:00:30")
+def test_elsewhere_than_on_a_terminal_there_is_a_line_every_ten_seconds(clock: Clock) -> None:
+    console = Console(file=io.StringIO(), width=200)
+    with RunProgress(console, "auto") as shown:
+        for clock.now in (0.0, 9.9, 10.0, 19.9, 20.0):
+            shown.show(glance(num_frames=int(clock.now)))
+    assert isinstance(console.file, io.StringIO)
+    assert [printed.split()[0] for printed in console.file.getvalue().splitlines()] == ["10", "20"]
 
 
 def test_nothing_is_printed_when_nothing_was_asked_for(clock: Clock) -> None:
     console = Console(file=io.StringIO())
-    shown = RunProgress(console, "none", BudgetConfig(frames=100, minutes=None, score=None), frame_skip=4)
-    assert lines(shown, console, clock, {"bundle-0": role(1)}, {"bundle-0": role(2)}) == []
+    shown = RunProgress(console, "none")
+    clock.now = 60.0
+    shown.show(glance())
+    assert isinstance(console.file, io.StringIO) and console.file.getvalue() == ""

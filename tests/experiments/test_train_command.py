@@ -1,12 +1,10 @@
 """`python -m pipeline.train` as users start it, stop it and have it killed."""
 
-import os
 import re
 import signal
-import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -15,77 +13,12 @@ from distributed import Client
 
 from pipeline.experiments import checkpoint
 from pipeline.results.load import load_run
-from tests.clusters import LIMIT_SECONDS, wait_until
+from tests.clusters import wait_until
+from tests.experiments.commands import Command, Start
 from tests.experiments.smoke_runs import SMALL_WORKERS, smoke_words
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 FOR_EVER = "budget.frames=4_000_000_000"
 OFTEN = "checkpoint.every_minutes=0.01"
-
-
-class Command:
-    """A process of this Python; what it prints goes to a file."""
-
-    def __init__(self, output: Path, *words: str) -> None:
-        self.output = output
-        with output.open("w") as file:
-            environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "PYTHONUNBUFFERED": "1"}
-            self.process = subprocess.Popen(
-                [sys.executable, *words], cwd=output.parent, env=environment, stdout=file, stderr=subprocess.STDOUT
-            )
-
-    @property
-    def printed(self) -> str:
-        """What it has printed so far."""
-        return self.output.read_text()
-
-    def send(self, which: signal.Signals) -> None:
-        """Send a signal to it alone, as it is."""
-        assert self.process.poll() is None, self.printed
-        self.process.send_signal(which)
-
-    def ends(self, limit_seconds: float = LIMIT_SECONDS) -> int:
-        """Its exit code, waited for."""
-        return self.process.wait(timeout=limit_seconds)
-
-    def wait_until(self, condition: Callable[[], object], what: str) -> None:
-        """Wait, but not longer than the process lives."""
-        wait_until(lambda: self.process.poll() is not None or condition(), what)
-        assert self.process.poll() is None, self.printed
-
-
-Start = Callable[..., Command]
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """`start("-m", "module", ...)`; whatever still runs at the end, children included, is killed and fails the test."""
-    started: list[Command] = []
-
-    def begin(*words: str) -> Command:
-        started.append(Command(tmp_path / f"output-{len(started)}.txt", *words))
-        return started[-1]
-
-    yield begin
-    left = [command for command in started if command.process.poll() is None]
-    for command in left:
-        command.process.kill()
-        command.process.wait()
-    orphans = _processes_in(tmp_path)
-    for orphan in orphans:
-        orphan.kill()
-    assert [command.process.args for command in left] == [] and orphans == []
-
-
-def _processes_in(folder: Path) -> list[psutil.Process]:
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.cwd() == str(folder) and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
 import dataclasses
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -146,6 +147,14 @@ def test_bad_folders_are_named_and_the_others_loaded(tmp_path: Path) -> None:
     assert loaded.episodes[["seed", "score"]].to_numpy().tolist() == [[0, 1.0], [1, 5.0]]
     assert loaded.problems[-1].startswith(f"{bad}: skipped: ")
     assert f"{good / 'updates.csv'}: missing" in loaded.problems
+
+
+def test_a_copy_of_a_run_is_named_and_does_not_count_twice(tmp_path: Path) -> None:
+    run = write_run(tmp_path, [evaluation(2.0)], seed=0)
+    copy = Path(shutil.copytree(run, run.with_name("0_before")))
+    loaded = load_runs(run.parents[2])
+    assert len(loaded.evaluations) == 1
+    assert loaded.problems[-1] == f"{copy}: skipped: it is run gorila/Pong/0 like {run}"
 
 
 def test_no_runs_at_all_are_empty_frames_with_all_columns(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 from pathlib import Path
 
 from pipeline.results.load import load_runs
-from pipeline.results.report import Report, game_sections, make_report
-from tests.results.run_folders import episode, evaluation, write_run
+from pipeline.results.report import Report, game_runs, game_section, make_report
+from tests.results.run_folders import episode, evaluation, update, write_run
 
 
 def report(tmp_path: Path) -> Report:
@@ -44,5 +44,16 @@ def test_each_game_of_a_run_has_a_section_even_without_any_score(tmp_path: Path)
     for game in ("Pong", "Breakout"):
         write_run(tmp_path, [], game=game)
     loaded = load_runs(tmp_path / "runs")
-    sections = list(game_sections(loaded, make_report(loaded).scores))
+    sections = [game_section(runs) for runs in game_runs(loaded, make_report(loaded).scores)]
     assert [section.title for section in sections] == ["Breakout", "Pong"]
+
+
+def test_the_section_of_a_game_is_made_of_the_rows_of_that_game_alone(tmp_path: Path) -> None:
+    for game, score in (("Pong", 3.0), ("Hero", 5.0)):
+        write_run(tmp_path, [episode(score), update(), evaluation(score)], game=game)
+    loaded = load_runs(tmp_path / "runs")
+    hero, pong = game_runs(loaded, make_report(loaded).scores)
+    assert (hero.game, pong.game) == ("Hero", "Pong")
+    for part in (hero.loaded.runs, hero.loaded.episodes, hero.loaded.evaluations, hero.scores):
+        assert part["game"].tolist() == ["Hero"]
+    assert hero.scores["score"].tolist() == [5.0]

@@ -1,12 +1,15 @@
 """The written report: what files there are, and a page that stands alone."""
 
 import re
+from concurrent.futures import ProcessPoolExecutor
 from html.parser import HTMLParser
+from multiprocessing.context import BaseContext
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from pipeline.results import report_files
 from pipeline.results.load import load_runs
 from pipeline.results.report_files import write_report
 from tests.results.run_folders import actor_critic_update, episode, evaluation, update, write_run
@@ -64,6 +67,26 @@ def test_every_table_is_there_three_times_and_every_figure_twice(output: Path) -
     for name in ("profiles", "scores_gorila", "time_to_score", "Pong"):
         assert {f"{name}.png", f"{name}.svg"} <= figures
     assert pd.read_csv(output / "tables" / "scores.csv")["score"].tolist() == [9.0, 3.5]
+
+
+def test_several_processes_write_the_same_files_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for game in ("Pong", "Hero"):
+        write_run(tmp_path, [episode(1.0), evaluation(3.0), evaluation(4.0, 1)], game=game)
+    loaded = load_runs(tmp_path / "runs")
+    one = write_report(loaded, tmp_path / "one")
+    pools: list[int] = []
+
+    class Counted(ProcessPoolExecutor):
+        def __init__(self, num_processes: int, context: BaseContext) -> None:
+            pools.append(num_processes)
+            super().__init__(num_processes, context)
+
+    monkeypatch.setattr(report_files, "ProcessPoolExecutor", Counted)
+    monkeypatch.setattr(report_files, "_GAMES_PER_PROCESS", 1)
+    two = write_report(loaded, tmp_path / "two", num_processes=8)
+    assert pools == [2]
+    assert [path.relative_to(tmp_path / "two") for path in two] == [path.relative_to(tmp_path / "one") for path in one]
+    assert [path.read_bytes() for path in two] == [path.read_bytes() for path in one]
 
 
 def test_the_page_is_well_formed_and_asks_for_nothing_from_outside(page: str) -> None:

@@ -1,0 +1,229 @@
+"""A host's side of a sweep, as Dask tasks: one that runs a job in a process of its own, one that keeps a spare process.
+
+A task secedes, so that it takes no thread from the roles of other jobs, and watches. It stops its job when it is told
+to (`stop_jobs`), when the job holds too much memory, and when nobody waits for its result any more: Dask forgets the
+tasks of a client that is gone, but does not end what already runs.
+Not here: the process (`_process`), who runs where (`_sweep`).
+"""
+
+import contextlib
+import os
+import queue
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import psutil
+from distributed import Worker, WorkerPlugin, get_worker, secede
+
+from hydra_plugins.dask_launcher._ledger import DONE, FAILED, INTERRUPTED
+from hydra_plugins.dask_launcher._outcome import HostSetup, Order, Outcome
+from hydra_plugins.dask_launcher._process import JobProcess
+from hydra_plugins.dask_launcher.progress import TOPIC
+
+_LISTEN_SECONDS = 0.25
+_MEASURE_SECONDS = 1.0
+_GPU_VARIABLE = "CUDA_VISIBLE_DEVICES"
+_WANTED_STATES = ("executing", "long-running")
+
+
+class HostReport(NamedTuple):
+    """A host as it sees itself."""
+
+    server_id: str
+    machine: str
+    """The same for all hosts on one machine."""
+    free_memory_bytes: int
+    sees_folder: bool
+
+
+class _Stop(NamedTuple):
+    """Why a job is stopped."""
+
+    status: str
+    reason: str
+    patience_seconds: float
+    """0: killed at once."""
+
+
+_stops: dict[tuple[str, int, int], "queue.SimpleQueue[_Stop]"] = {}
+"""(sweep, job, attempt) -> where the task of this attempt looks."""
+
+_spares: dict[str, "queue.SimpleQueue[JobProcess]"] = {}
+"""Sweep -> its spare process, if it is ready to be taken."""
+
+_gpus_in_use: set[str] = set()
+_gpus_lock = threading.Lock()
+
+
+def report_host(folder: str, dask_worker: Worker) -> HostReport:
+    """The report of the host that runs this; `Client.run` fills in the worker."""
+    free = psutil.virtual_memory().available
+    return HostReport(dask_worker.id, socket.gethostname(), free, os.path.isdir(folder))
+
+
+def stop_jobs(sweep: str, reason: str, patience_seconds: float) -> None:
+    """Stop all jobs of this sweep that run here; returns at once. A shorter patience replaces a longer one."""
+    for (owner, _, _), stops in list(_stops.items()):
+        if owner == sweep:
+            stops.put(_Stop(INTERRUPTED, reason, patience_seconds))
+
+
+def run_job_here(order: Order, setup: HostSetup) -> Outcome:
+    """Run one attempt in a process of its own and watch it to its end. A Dask task."""
+    worker, key = get_worker(), _own_key()
+    if worker.id != order.server_id:
+        return Outcome(FAILED, "its host was lost")
+    secede()
+    job = order.grant.job
+    attempt = (setup.sweep, job, order.grant.attempt)
+
+    def forward(report: dict[str, Any]) -> None:
+        worker.log_event(TOPIC, {"sweep": setup.sweep, "kind": "progress", "job": job, **report})
+
+    stops: queue.SimpleQueue[_Stop] = queue.SimpleQueue()
+    _stops[attempt] = stops
+    try:
+        with _gpus(order.num_gpus, setup, worker) as variables, _process(setup) as process:
+            process.hand_over(order, variables)
+            watch = _Watch(process, order, setup, stops)
+            while not process.has_ended:
+                process.listen(_LISTEN_SECONDS, forward)
+                watch.look(is_wanted=_is_wanted(worker, key))
+            return watch.outcome()
+    finally:
+        del _stops[attempt]
+
+
+def keep_spare(setup: HostSetup) -> None:
+    """Keep one process ready that has imported what jobs need, for as long as anybody wants that. A Dask task."""
+    worker, key = get_worker(), _own_key()
+    secede()
+    ready: queue.SimpleQueue[JobProcess] = queue.SimpleQueue()
+    _spares[setup.sweep] = ready
+    pause = threading.Event()
+    try:
+        while _is_wanted(worker, key):
+            if ready.empty():
+                ready.put(JobProcess(setup))
+            pause.wait(_LISTEN_SECONDS)
+    finally:
+        # Another task may keep spare ones here already.
+        if _spares.get(setup.sweep) is ready:
+            del _spares[setup.sweep]
+        with contextlib.suppress(queue.Empty):
+            ready.get_nowait().close()
+
+
+class IgnoreInterrupts(WorkerPlugin):
+    """Ctrl-C in a terminal reaches all processes there; hosts have to live on, to end their jobs in order."""
+
+    name = "dask-launcher-ignore-interrupts"
+
+    def setup(self, worker: Worker) -> None:
+        """Runs in the main thread of a host, where signals are handled."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+class _Watch:
+    """Looks after one process, and ends it once there is a reason."""
+
+    def __init__(self, process: JobProcess, order: Order, setup: HostSetup, stops: "queue.SimpleQueue[_Stop]") -> None:
+        self._process = process
+        self._stops = stops
+        self._stop: _Stop | None = None
+        self._kill_at = self._measure_at = 0.0
+        self._stop_seconds = setup.stop_seconds
+        self._granted_bytes = order.memory_bytes
+        self._memory_factor = setup.memory_factor
+
+    def look(self, is_wanted: bool) -> None:
+        """Once in a while: stop the process if there is a reason, kill it when its time is up."""
+        with contextlib.suppress(queue.Empty):
+            self._begin(self._stops.get_nowait())
+        if self._stop is None:
+            if not is_wanted:
+                self._begin(_Stop(INTERRUPTED, "the launcher is gone", self._stop_seconds))
+            elif (excess := self._excess()) is not None:
+                # At once: memory that its neighbours were granted is being taken.
+                self._begin(_Stop(FAILED, excess, 0.0))
+        if self._stop is not None and time.monotonic() >= self._kill_at:
+            self._process.kill()
+
+    def outcome(self) -> Outcome:
+        """How the process ended, and why."""
+        left = self._process.outcome()
+        if self._stop is None:
+            return left or Outcome(FAILED, self._process.last_words())
+        # One that was told to stop may have come to its end all the same.
+        if left is not None and left.status == DONE:
+            return left
+        return Outcome(self._stop.status, self._stop.reason, None if left is None else left.job_return)
+
+    def _begin(self, stop: _Stop) -> None:
+        if self._stop is None:
+            self._stop = stop
+            if stop.patience_seconds > 0:
+                self._process.interrupt()
+        self._kill_at = time.monotonic() + stop.patience_seconds
+
+    def _excess(self) -> str | None:
+        if not self._granted_bytes or self._memory_factor is None or time.monotonic() < self._measure_at:
+            return None
+        self._measure_at = time.monotonic() + _MEASURE_SECONDS
+        used = self._process.memory_bytes()
+        if used <= self._granted_bytes * self._memory_factor:
+            return None
+        return (
+            f"it held {used / 2**30:.2f} GiB, and was granted {self._granted_bytes / 2**30:.2f} GiB (killed above "
+            f"{self._memory_factor:g} x that, hydra.launcher.memory_factor)"
+        )
+
+
+@contextlib.contextmanager
+def _process(setup: HostSetup) -> Iterator[JobProcess]:
+    try:
+        process = _spares[setup.sweep].get_nowait()
+    except (KeyError, queue.Empty):
+        process = JobProcess(setup)
+    try:
+        yield process
+    finally:
+        process.close()
+
+
+@contextlib.contextmanager
+def _gpus(num_gpus: int, setup: HostSetup, worker: Worker) -> Iterator[Mapping[str, str]]:
+    """The variable that shows a job those GPUs that are its own; none on a host that declares no GPU."""
+    if not worker.state.total_resources.get("GPU"):
+        yield {}
+        return
+    with _gpus_lock:
+        taken = [gpu for gpu in _host_gpus(setup, worker) if gpu not in _gpus_in_use][:num_gpus]
+        _gpus_in_use.update(taken)
+    try:
+        yield {_GPU_VARIABLE: ",".join(taken)}
+    finally:
+        with _gpus_lock:
+            _gpus_in_use.difference_update(taken)
+
+
+def _host_gpus(setup: HostSetup, worker: Worker) -> list[str]:
+    visible = os.environ.get(_GPU_VARIABLE)
+    num_gpus = int(worker.state.total_resources["GPU"])
+    # Hosts that the launcher started are numbered, and share the GPUs of one machine.
+    first = int(worker.name) * num_gpus if setup.gpus_per_host else 0
+    gpus = visible.split(",") if visible else [str(gpu) for gpu in range(first + num_gpus)]
+    return gpus[first : first + num_gpus]
+
+
+def _own_key() -> str:
+    return str(get_worker().get_current_task())
+
+
+def _is_wanted(worker: Worker, key: str) -> bool:
+    task = worker.state.tasks.get(key)
+    return task is not None and task.state in _WANTED_STATES

@@ -1,0 +1,64 @@
+"""Resources as values: what one job needs, what it was granted. Explained for its users in `needs`.
+
+Here and not there, because Hydra executes modules without a leading underscore more than once: an exception that was
+raised by the first copy would not be caught by the name of the second.
+Not here: who gets what (`_allocation`).
+"""
+
+import json
+import os
+from typing import NamedTuple
+
+GRANT_VARIABLE = "DASK_LAUNCHER_GRANT"
+"""Environment variable of a job's process."""
+
+
+class Part(NamedTuple):
+    """A piece of a job that stays on one host."""
+
+    num_threads: int
+    memory_bytes: int = 0
+    num_gpus: int = 0
+
+
+class JobNeeds(NamedTuple):
+    """What a job needs before it can start, all or nothing."""
+
+    parts: tuple[Part, ...]
+    """Each fits one host as a whole; several may share a host."""
+
+
+class Grant(NamedTuple):
+    """What a job was given, for one attempt to run it."""
+
+    job: int
+    """Its number in the sweep."""
+    attempt: int
+    """1 at the first time that this job was started in this sweep's folder, whichever command started it."""
+    scheduler: str | None
+    """Address of the Dask scheduler that the hosts belong to; None: the job may not use it."""
+    hosts: dict[str, int]
+    """Address of each host -> threads of the job there. The job's own process runs on the first."""
+
+    @property
+    def fits_one_host(self) -> bool:
+        """True: all that was granted is where the job's process runs, which needs no cluster then."""
+        return len(self.hosts) == 1
+
+
+class JobInterrupted(Exception):
+    """Raised by a job that was told to stop (SIGINT) and ended in order before its work was done.
+
+    It counts as interrupted, not as failed; the same command runs it again.
+    """
+
+
+def current_grant() -> Grant | None:
+    """What this process was granted; None outside of a job of this launcher."""
+    text = os.environ.get(GRANT_VARIABLE)
+    return None if text is None else Grant(**json.loads(text))
+
+
+def to_variable(grant: Grant) -> str:
+    """The value of GRANT_VARIABLE that `current_grant` reads."""
+    return json.dumps(grant._asdict())

@@ -1,0 +1,278 @@
+"""One launch of a sweep from its first job to its last: grants hosts, starts jobs, hears of them, keeps the ledger.
+
+Everything happens in one thread, in the order in which it is heard of; what other threads and signals have to tell
+waits in a queue. Who is next is decided in `_queue`, who gets what in `_grants`.
+Not here: what a host does with a job (`_host`), Hydra's side (`launcher`).
+"""
+
+import contextlib
+import datetime
+import queue
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from distributed import Future, KilledWorker
+
+from hydra_plugins.dask_launcher._allocation import Allocation, allocate, refusal
+from hydra_plugins.dask_launcher._board import Board
+from hydra_plugins.dask_launcher._cluster import Cluster
+from hydra_plugins.dask_launcher._display import Display
+from hydra_plugins.dask_launcher._grants import give_back, take
+from hydra_plugins.dask_launcher._host import keep_spare, run_job_here, stop_jobs
+from hydra_plugins.dask_launcher._interrupts import interrupts
+from hydra_plugins.dask_launcher._job import in_one_line
+from hydra_plugins.dask_launcher._jobs import Job, as_json
+from hydra_plugins.dask_launcher._ledger import DONE, FAILED, RUNNING, WAITING, Ledger, LedgerRow
+from hydra_plugins.dask_launcher._needs import Grant
+from hydra_plugins.dask_launcher._outcome import HostSetup, Order, Outcome
+from hydra_plugins.dask_launcher._queue import JobQueue
+from hydra_plugins.dask_launcher.config import DaskLauncherConf
+from hydra_plugins.dask_launcher.progress import TOPIC
+
+_TICK_SECONDS = 0.5
+_GATHER_SECONDS = 10.0
+_LOST = "its host was lost"
+
+
+class _Running(NamedTuple):
+    """A job that was started."""
+
+    future: Future[Any]
+    allocation: Allocation
+    started_at: float
+
+    @property
+    def host(self) -> str:
+        return next(iter(self.allocation))
+
+
+class Sweep:
+    """Runs jobs on a cluster that is there. Made for one launch, used once."""
+
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        cluster: Cluster,
+        ledger: Ledger,
+        board: Board,
+        display: Display,
+        settings: DaskLauncherConf,
+        setup: HostSetup,
+    ) -> None:
+        self._jobs = {job.number: job for job in jobs}
+        self._cluster = cluster
+        self._ledger = ledger
+        self._board = board
+        self._display = display
+        self._settings = settings
+        self._setup = setup
+        self._queue = JobQueue(self._jobs, settings.retries, settings.backoff_seconds)
+        self._running: dict[int, _Running] = {}
+        self._spares: dict[str, Future[Any]] = {}
+        self._heard: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._num_interrupts = 0
+        self._stop_seconds: float | None = None
+        self._stop_reason = ""
+        self.outcomes: dict[int, Outcome] = {}
+        """How each job ended that has ended for good."""
+
+    @property
+    def was_interrupted(self) -> bool:
+        """True if the user stopped it."""
+        return self._num_interrupts > 0
+
+    def run(self) -> None:
+        """Run all jobs; returns when all have ended for good, or it was stopped and those that ran have ended."""
+        self._cluster.client.subscribe_topic(TOPIC, self._on_message)
+        with interrupts(partial(self._heard.put, self._interrupted)), self._display:
+            while self._queue.waiting or self._queue.running:
+                self._look_for_hosts()
+                self._start_what_fits()
+                self._keep_spares()
+                self._stop_again()
+                self._display.refresh()
+                self._hear()
+        self._spares.clear()
+
+    def _hear(self) -> None:
+        """Wait a moment for something to happen, and deal with all that has."""
+        try:
+            tell = self._heard.get(timeout=_TICK_SECONDS)
+        except queue.Empty:
+            return
+        tell()
+        while not self._heard.empty():
+            self._heard.get_nowait()()
+
+    def _look_for_hosts(self) -> None:
+        for complaint in self._cluster.survey():
+            self._display.say(f"{complaint}; it is left out")
+        present = {host.address for host in self._cluster.hosts}
+        for number, running in list(self._running.items()):
+            if running.host not in present:
+                self._ended(number, running.future, Outcome(FAILED, _LOST))
+        self._spares = {address: spare for address, spare in self._spares.items() if address in present}
+
+    def _start_what_fits(self) -> None:
+        while (number := self._queue.next(time.monotonic())) is not None:
+            job, hosts = self._jobs[number], self._cluster.hosts
+            try:
+                needs = job.needs
+            except Exception as error:  # a config that cannot be composed, or whatever the user's function raises
+                self._refuse(number, in_one_line(error))
+                continue
+            if allocate(needs, hosts) is None and len(hosts) >= self._cluster.num_hosts_seen:
+                self._refuse(number, refusal(needs, hosts))
+                continue
+            allocation = take(self._cluster.client, number, needs, hosts)
+            if allocation is None:
+                return
+            self._start(job, allocation)
+
+    def _start(self, job: Job, allocation: Allocation) -> None:
+        address, part = next(iter(allocation.items()))
+        attempt = self._row(job.number).attempts + 1
+        hosts = {host: granted.num_threads for host, granted in allocation.items()}
+        grant = Grant(job.number, attempt, self._cluster.scheduler_address, hosts)
+        try:
+            work = job.work()
+        except Exception as error:  # cloudpickle passes on whatever the user's objects raise
+            give_back(self._cluster.client, job.number)
+            self._refuse(job.number, f"the job function cannot be sent to a host: {in_one_line(error)}")
+            return
+        order = Order(grant, self._cluster.server_id(address), part.memory_bytes, part.num_gpus, work)
+        self._queue.start(job.number)
+        future = self._submit(run_job_here, order, self._setup, host=address, name=f"job-{job.number}-{attempt}")
+        self._running[job.number] = _Running(future, allocation, time.monotonic())
+        self._change(job.number, status=RUNNING, attempts=attempt, host=address, started=_now(), ended="", seconds=None)
+        future.add_done_callback(partial(self._on_done, job.number))
+
+    def _keep_spares(self) -> None:
+        """One spare process on each host for as long as jobs wait."""
+        if not self._setup.preload or not self._queue.waiting:
+            self._spares.clear()
+            return
+        for host in self._cluster.hosts:
+            if host.address not in self._spares:
+                name = f"spare-{uuid.uuid4().hex[:8]}"
+                self._spares[host.address] = self._submit(keep_spare, self._setup, host=host.address, name=name)
+
+    def _submit(self, function: Callable[..., Any], *args: Any, host: str, name: str) -> Future[Any]:
+        return self._cluster.client.submit(
+            function,
+            *args,
+            key=f"{name}-{self._setup.sweep}",
+            workers=[host],
+            allow_other_workers=False,
+            pure=False,
+            retries=0,
+        )
+
+    def _on_done(self, number: int, future: Future[Any]) -> None:
+        self._heard.put(lambda: self._ended(number, future, _outcome_of(future)))
+
+    def _on_message(self, event: tuple[float, Mapping[str, Any]]) -> None:
+        message = event[1]
+        if message.get("sweep") == self._setup.sweep and message.get("kind") == "progress":
+            self._heard.put(partial(self._board.progress, message))
+
+    def _ended(self, number: int, future: Future[Any], outcome: Outcome) -> None:
+        running = self._running.get(number)
+        if running is None or running.future is not future:
+            return
+        del self._running[number]
+        give_back(self._cluster.client, number)
+        least_pause = 0.0
+        if outcome.reason == _LOST:
+            # Whatever Dask still does with the task is of no use any more.
+            future.cancel(force=True)
+            self._cluster.forget(running.host)
+            # Its process may outlive its host for so long, and may be writing what the next attempt goes on with.
+            least_pause = self._settings.stop_seconds
+        seconds = round(time.monotonic() - running.started_at, 3)
+        pause = None
+        if outcome.status == FAILED and self._stop_seconds is None:
+            pause = self._queue.fail(number, time.monotonic(), least_pause)
+        else:
+            self._queue.end(number)
+        if pause is not None:
+            reason = f"{outcome.reason}; again in {pause:g} s"
+            self._change(number, status=WAITING, ended=_now(), seconds=seconds, reason=reason)
+            return
+        self.outcomes[number] = outcome
+        value = as_json(outcome.job_return) if outcome.status == DONE else ""
+        self._change(
+            number,
+            status=outcome.status,
+            ended=_now(),
+            seconds=seconds,
+            return_value=value,
+            reason=outcome.reason,
+        )
+        if outcome.status == FAILED and self._settings.fail_fast:
+            self._stop(f"job {number} failed, and fail_fast=true", self._settings.stop_seconds)
+
+    def _refuse(self, number: int, reason: str) -> None:
+        """A job that cannot be started at all."""
+        self._queue.drop(number)
+        self.outcomes[number] = Outcome(FAILED, reason)
+        self._change(number, status=FAILED, reason=reason)
+        if self._settings.fail_fast:
+            self._stop(f"job {number} failed, and fail_fast=true", self._settings.stop_seconds)
+
+    def _interrupted(self) -> None:
+        self._num_interrupts += 1
+        if self._num_interrupts == 1:
+            self._stop("stopped by Ctrl-C", self._settings.stop_seconds)
+            self._display.say(
+                f"stopping {len(self._running)} running jobs, for at most {self._settings.stop_seconds:g} s; "
+                "Ctrl-C again kills them"
+            )
+        else:
+            self._stop("killed by Ctrl-C", 0.0)
+
+    def _stop(self, reason: str, patience_seconds: float) -> None:
+        """Start nothing more, and stop what runs."""
+        self._queue.drop_waiting()
+        self._stop_reason, self._stop_seconds = reason, patience_seconds
+        self._stop_again()
+
+    def _stop_again(self) -> None:
+        """Said again until all have ended: a job that was just being started has not heard it."""
+        hosts = sorted({running.host for running in self._running.values()})
+        if self._stop_seconds is not None and hosts:
+            args = (self._setup.sweep, self._stop_reason, self._stop_seconds)
+            self._cluster.client.run(stop_jobs, *args, workers=hosts, on_error="ignore")
+
+    def _row(self, number: int) -> LedgerRow:
+        return self._board.jobs[number].row
+
+    def _change(self, number: int, **changes: Any) -> None:
+        """Tell everybody of a job's new state: the ledger, the terminal, the dashboard."""
+        row = self._row(number)._replace(reason="")._replace(**changes)
+        self._ledger.write(row)
+        self._board.change(row, time.monotonic())
+        self._display.changed(row)
+        message = {"job": number, "status": row.status, "attempt": row.attempts, "host": row.host, "reason": row.reason}
+        self._cluster.client.log_event(TOPIC, {"sweep": self._setup.sweep, "kind": "status", **message})
+
+
+def _outcome_of(future: Future[Any]) -> Outcome:
+    """How an attempt ended, from its Dask task, which has."""
+    if future.status == "error":
+        error = future.exception(timeout=_GATHER_SECONDS)
+        if error is not None and not isinstance(error, KilledWorker):
+            return Outcome(FAILED, in_one_line(error))
+    if future.status == "finished":
+        # A host that dies before it has handed over the result is lost like any other.
+        with contextlib.suppress(OSError, TimeoutError):
+            outcome: Outcome = future.result(timeout=_GATHER_SECONDS)
+            return outcome
+    return Outcome(FAILED, _LOST)
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -1,0 +1,52 @@
+"""`hydra/launcher=dask`: what Hydra calls to run the jobs of a multirun.
+
+A job that failed raises where its value is read, as with Hydra's own launcher: a sweeper that reads it ends the program
+with a status other than 0, here after all other jobs have ended (see `_command` for what `fail_fast` and Ctrl-C do).
+Not here: the settings (`config`), and the work, which is imported when there is some: Hydra imports this module for
+every program that it finds it beside, multirun or not.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from hydra.core.utils import JobReturn, configure_log, setup_globals
+from hydra.errors import CompactHydraException
+from hydra.plugins.launcher import Launcher
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig
+
+from hydra_plugins.dask_launcher.config import DaskLauncherConf
+
+if TYPE_CHECKING:
+    from hydra_plugins.dask_launcher._command import Command
+
+
+class DaskLauncher(Launcher):
+    """Runs each job in a process of its own on a host of one Dask cluster, which stays open between launches."""
+
+    def __init__(self, **settings: Any) -> None:
+        """`settings`: fields of DaskLauncherConf."""
+        self._settings = DaskLauncherConf(**settings)
+        self._command: Command | None = None
+
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        """Hydra's first call. Raises CompactHydraException with all mistakes in the settings."""
+        if mistakes := self._settings.mistakes():
+            lines = [f"  hydra.launcher.{mistake}" for mistake in mistakes]
+            head = f"{len(lines)} mistake{'s' * (len(lines) != 1)} in the settings of the Dask launcher:"
+            raise CompactHydraException("\n".join([head, *lines]))
+        self._hydra_context = hydra_context
+        self._task_function = task_function
+        self._config = config
+
+    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
+        """Run these jobs; returns in their order. Raises CompactHydraException for what keeps them from being run."""
+        from hydra_plugins.dask_launcher._command import Command
+        from hydra_plugins.dask_launcher._jobs import Program
+
+        setup_globals()
+        configure_log(self._config.hydra.hydra_logging, self._config.hydra.verbose)
+        if self._command is None:
+            program = Program(self._task_function, self._config, self._hydra_context, self._settings)
+            self._command = Command(program)
+        return self._command.launch(job_overrides, initial_job_idx)

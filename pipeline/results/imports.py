@@ -1,0 +1,95 @@
+"""Results of other tools, read from the files that they write or publish, as one tidy DataFrame.
+
+    sb3:<folder>        Stable-Baselines3: every folder with files *monitor.csv, at or below it, is one run
+    dopamine:<path>     Dopamine's published curves: <game>.json, or a folder of them
+    dqn_zoo:<path>      DQN Zoo's published tables: <agent>.csv, or a folder of them
+
+None of these files says how its games were played, so that none of their scores may stand among ours.
+Not here: what the files look like (`pipeline.results.import_readers`), what the report shows of them
+(`pipeline.results.import_section`).
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from pipeline.errors import PipelineError
+from pipeline.results.import_readers import COLUMNS, Reader, read_dopamine, read_dqn_zoo, read_sb3
+
+
+class _Tool(NamedTuple):
+    read: Reader
+    name: str
+    """As in a caption."""
+    played: str
+    """How its games are played as far as the tool's own settings say, in words."""
+
+
+TOOLS: Mapping[str, _Tool] = {
+    # stable_baselines3/common/monitor.py: whatever environment it is put around.
+    "sb3": _Tool(read_sb3, "Stable-Baselines3", "training games, protocol unknown"),
+    # baselines/atari/README.md and dopamine/agents/dqn/configs/dqn.gin.
+    "dopamine": _Tool(
+        read_dopamine, "Dopamine", "training games; protocol not in the file, by default sticky actions 0.25"
+    ),
+    # README.md and dqn_zoo/dqn/run_atari.py.
+    "dqn_zoo": _Tool(
+        read_dqn_zoo,
+        "DQN Zoo",
+        "evaluation games; protocol not in the file, by default up to 30 no-ops and 30 minutes",
+    ),
+}
+"""Word of the command line -> the tool."""
+
+
+class Import(NamedTuple):
+    """One wish to import."""
+
+    tool: str
+    """Of TOOLS."""
+    path: Path
+
+
+class Imported(NamedTuple):
+    """What was read."""
+
+    points: pd.DataFrame
+    """`tool` (of TOOLS) and COLUMNS; one row per game played, or per mean that a file holds, in order of frames."""
+    problems: tuple[str, ...]
+    """What was missing or unreadable; one line each, beginning with the path."""
+
+
+NOTHING = Imported(pd.DataFrame(columns=["tool", *COLUMNS]), ())
+
+
+def parse_import(word: str) -> Import:
+    """`sb3:logs/a2c` as an Import. Raises ValueError with what is wrong, in a sentence."""
+    tool, colon, path = word.partition(":")
+    if not colon or tool not in TOOLS or not path:
+        raise ValueError(f"{word!r} is no import; write {' or '.join(f'{known}:<path>' for known in TOOLS)}")
+    if not Path(path).exists():
+        raise ValueError(f"{word}: there is no {path}")
+    return Import(tool, Path(path))
+
+
+def load_imports(wanted: Iterable[Import]) -> Imported:
+    """Everything that can be read; a file that cannot is named in `problems` and skipped."""
+    frames, problems = [], []
+    for tool, path in dict.fromkeys(wanted):
+        found = 0
+        for file, read in TOOLS[tool].read(path):
+            found += 1
+            try:
+                points = read()
+            except (PipelineError, OSError) as error:
+                problems.append(f"{file}: skipped: {error}")
+                continue
+            frames.append(points.assign(tool=tool))
+        if not found:
+            problems.append(f"{path}: no files of {TOOLS[tool].name} are there")
+    kept = [frame for frame in frames if len(frame)]
+    if not kept:
+        return NOTHING._replace(problems=tuple(problems))
+    return Imported(pd.concat(kept, ignore_index=True)[["tool", *COLUMNS]], tuple(problems))

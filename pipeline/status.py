@@ -1,0 +1,147 @@
+"""`python -m pipeline.status [sweep_dir=results/sweeps/atari49] [watch=true]`: how far a sweep is, from its files.
+
+Counts, speed and time left; the runs under way; the games x experiments with their scores; what failed and why. Works
+wherever the files are seen, while the sweep runs and afterwards.
+Not here: what is read (`pipeline.experiments.sweep_status`).
+"""
+
+import datetime
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from hydra_plugins.dask_launcher.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING
+from pipeline.errors import PipelineError
+from pipeline.experiments.arguments import parse_words
+from pipeline.experiments.sweep_status import JobStatus, SweepStatus, newest_sweep, read_sweep
+
+_SWEEPS = Path("results/sweeps")
+_WATCH_SECONDS = 2.0
+_COLOURS = {DONE: "green", RUNNING: "cyan", WAITING: "dim", FAILED: "red", INTERRUPTED: "yellow"}
+
+
+@dataclass(frozen=True)
+class StatusArguments:
+    """What the command line may say, as `name=value`."""
+
+    sweep_dir: Path | None = None
+    """Folder with a ledger; null: below results/sweeps the one that was written last."""
+    watch: bool = False
+    """Show it again every two seconds, for as long as anything waits or runs."""
+
+
+def main(words: Sequence[str] | None = None, console: Console | None = None) -> int:
+    """Show the sweep; the exit status is 0 unless there was an error, which is printed."""
+    console = console or Console()
+    try:
+        arguments = parse_words(StatusArguments, sys.argv[1:] if words is None else words)
+        folder = arguments.sweep_dir or newest_sweep(_SWEEPS)
+        sweep = read_sweep(folder)
+        if arguments.watch:
+            sweep = _watch(sweep, console)
+    except PipelineError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    console.print(render(sweep))
+    return 0
+
+
+def render(sweep: SweepStatus) -> RenderableType:
+    """All that is known of a sweep."""
+    parts: list[RenderableType] = [Text(_summary(sweep), style="bold")]
+    if running := sweep.with_status(RUNNING):
+        parts += [Text(), _running_table(running)]
+    if known := [job for job in sweep.jobs if job.game]:
+        parts += [Text(), _grid(known), Text(_legend(known), style="dim")]
+    for job in sweep.jobs:
+        if job.row.status in (FAILED, INTERRUPTED):
+            parts.append(Text(f"job {job.row.job} {job.row.overrides}: {job.row.status}: {job.row.reason}"))
+    return Group(*parts)
+
+
+def _watch(sweep: SweepStatus, console: Console) -> SweepStatus:
+    """Show it until nothing waits or runs any more, or Ctrl-C."""
+    try:
+        with Live(render(sweep), console=console, auto_refresh=False, transient=True) as live:
+            while sweep.with_status(RUNNING) or sweep.with_status(WAITING):
+                time.sleep(_WATCH_SECONDS)
+                sweep = read_sweep(sweep.folder)
+                live.update(render(sweep), refresh=True)
+    except KeyboardInterrupt:
+        pass
+    return sweep
+
+
+def _summary(sweep: SweepStatus) -> str:
+    counts = [f"{count} {status}" for status in _COLOURS if (count := len(sweep.with_status(status)))]
+    words = [f"{sweep.folder}: {' · '.join(counts) or 'no jobs'}"]
+    if sweep.with_status(RUNNING):
+        words.append(f"{sweep.steps_per_second:,.0f} steps/s")
+    if (seconds := sweep.eta_seconds) is not None:
+        words.append(f"ETA {_clock(seconds)}")
+    return " · ".join(words)
+
+
+def _running_table(jobs: Sequence[JobStatus]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("job", "run"):
+        table.add_column(heading)
+    for heading in ("done", "steps/s", "score", "newest row"):
+        table.add_column(heading, justify="right")
+    for job in jobs:
+        name = " ".join((job.experiment, job.game, str(job.seed))) if job.game else job.row.overrides
+        if job.run is None:
+            table.add_row(str(job.row.job), name, "starting", "-", "-", "-")
+            continue
+        score = "-" if job.run.mean_score is None else f"{job.run.mean_score:,.1f}"
+        news = f"{_clock(job.run.silent_seconds)} ago"
+        table.add_row(
+            str(job.row.job), name, f"{job.run.fraction:.0%}", f"{job.run.steps_per_second:,.0f}", score, news
+        )
+    return table
+
+
+def _grid(jobs: Sequence[JobStatus]) -> Table:
+    """A row for each game, a column for each experiment; of several seeds one cell after the other."""
+    experiments = list(dict.fromkeys(job.experiment for job in jobs))
+    table = Table(box=None, pad_edge=False)
+    table.add_column("game")
+    for experiment in experiments:
+        table.add_column(experiment, justify="right")
+    for game in sorted({job.game for job in jobs}):
+        of_game = sorted((job for job in jobs if job.game == game), key=lambda job: job.seed)
+        cells = [[_cell(job) for job in of_game if job.experiment == experiment] for experiment in experiments]
+        table.add_row(game, *(Text(" ").join(cell) for cell in cells))
+    return table
+
+
+def _cell(job: JobStatus) -> Text:
+    status = job.row.status
+    text = {WAITING: "·", FAILED: "failed", INTERRUPTED: "stopped"}.get(status, "-")
+    if status == DONE and job.row.return_value not in ("", "null"):
+        text = f"{json.loads(job.row.return_value):,.1f}"
+    if status == RUNNING:
+        text = "0%" if job.run is None else f"{job.run.fraction:.0%}"
+    return Text(text, style=_COLOURS[status])
+
+
+def _legend(jobs: Sequence[JobStatus]) -> str:
+    seeds = sorted({job.seed for job in jobs})
+    text = "mean score of the final evaluation, each under its run's own protocol; %: of the budget; ·: waits"
+    return f"{text}; seeds {', '.join(map(str, seeds))} side by side" if len(seeds) > 1 else text
+
+
+def _clock(seconds: float) -> str:
+    return str(datetime.timedelta(seconds=round(seconds)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

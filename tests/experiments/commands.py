@@ -1,0 +1,60 @@
+"""Commands of this project as processes: started, watched, signalled and waited for."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+from tests.clusters import LIMIT_SECONDS, wait_until
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+class Command:
+    """A process of this Python; what it prints goes to a file."""
+
+    def __init__(self, output: Path, *words: str) -> None:
+        self.output = output
+        with output.open("w") as file:
+            environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "PYTHONUNBUFFERED": "1"}
+            self.process = subprocess.Popen(
+                [sys.executable, *words], cwd=output.parent, env=environment, stdout=file, stderr=subprocess.STDOUT
+            )
+
+    @property
+    def printed(self) -> str:
+        """What it has printed so far."""
+        return self.output.read_text()
+
+    def send(self, which: signal.Signals) -> None:
+        """Send a signal to it alone, as it is."""
+        assert self.process.poll() is None, self.printed
+        self.process.send_signal(which)
+
+    def ends(self, limit_seconds: float = LIMIT_SECONDS) -> int:
+        """Its exit code, waited for."""
+        return self.process.wait(timeout=limit_seconds)
+
+    def wait_until(self, condition: Callable[[], object], what: str) -> None:
+        """Wait, but not longer than the process lives."""
+        wait_until(lambda: self.process.poll() is not None or condition(), what)
+        assert self.process.poll() is None, self.printed
+
+
+Start = Callable[..., Command]
+
+
+def processes_in(folder: Path) -> list[psutil.Process]:
+    """Live processes whose working folder it is."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.cwd() == str(folder) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found

@@ -1,0 +1,28 @@
+"""Fixtures of tests that start commands."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.experiments.commands import Command, Start, processes_in
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """`start("-m", "module", ...)`; whatever still runs at the end, children included, is killed and fails the test."""
+    started: list[Command] = []
+
+    def begin(*words: str) -> Command:
+        started.append(Command(tmp_path / f"output-{len(started)}.txt", *words))
+        return started[-1]
+
+    yield begin
+    left = [command for command in started if command.process.poll() is None]
+    for command in left:
+        command.process.kill()
+        command.process.wait()
+    orphans = processes_in(tmp_path)
+    for orphan in orphans:
+        orphan.kill()
+    assert [command.process.args for command in left] == [] and orphans == []

@@ -1,0 +1,23 @@
+"""TensorBoard's event files, read back with TensorBoard's own reader."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from tensorboard.backend.event_processing.event_accumulator import SCALARS, EventAccumulator
+
+
+class Point(NamedTuple):
+    step: int
+    value: float
+    wall_time: float
+
+
+def read_events(folder: Path) -> dict[tuple[str, str], list[Point]]:
+    """(source, tag) -> points as TensorBoard would draw them, of every folder of event files below `folder`."""
+    found = {}
+    for source in sorted(path for path in folder.iterdir() if path.is_dir()):
+        events = EventAccumulator(str(source), size_guidance={SCALARS: 0}).Reload()
+        for tag in events.Tags()[SCALARS]:
+            points = events.Scalars(tag)
+            found[source.name, tag] = [Point(point.step, point.value, point.wall_time) for point in points]
+    return found

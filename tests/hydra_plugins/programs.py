@@ -1,0 +1,132 @@
+"""A small Hydra program in a folder of its own, run as a user runs one; what it leaves behind."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from hydra_plugins.dask_launcher.ledger import LedgerRow, read_ledger
+from tests.clusters import wait_until
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+SCRIPT = """
+import os, signal, sys, time
+from pathlib import Path
+
+import hydra
+
+from hydra_plugins.dask_launcher.needs import JobInterrupted, current_grant
+from hydra_plugins.dask_launcher.progress import report
+
+
+def note(text):
+    with open("events.txt", "a") as file:
+        file.write(text + "\\n")
+
+
+class OwnError(Exception):
+    def __init__(self, number, colour):
+        super().__init__(f"{number} {colour}")
+
+
+@hydra.main(version_base="1.3", config_path=None)
+def main(config):
+    grant, kind = current_grant(), config.kind
+    note(f"{kind} {grant.attempt} {os.getpid()}")
+    match kind:
+        case "raises":
+            raise ValueError("no such\\nluck")
+        case "raises_own_error":
+            raise OwnError(1, "red")
+        case "raises_once":
+            if grant.attempt == 1:
+                raise ValueError("once")
+        case "exits":
+            sys.exit("gone")
+        case "is_killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "kills_its_host_once":
+            if grant.attempt == 1:
+                os.kill(os.getppid(), signal.SIGKILL)
+                time.sleep(60)
+        case "takes_memory":
+            held = bytearray(4 * 10**8)
+            time.sleep(60)
+        case "returns_an_object":
+            return note
+        case "waits":
+            try:
+                while not Path("go").exists():
+                    time.sleep(0.02)
+            except KeyboardInterrupt:
+                note("waits was interrupted")
+                raise
+        case "reports":
+            report(0.5, 3.0, "things/s", {"colour": "red"})
+        case "tells":
+            names = ("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "MALLOC_TRIM_THRESHOLD_")
+            return ["preloaded" in sys.modules, *map(os.environ.get, names)]
+        case "uses_all_hosts":
+            from distributed import Client
+
+            with Client(grant.scheduler, set_as_default=False) as client:
+                return sorted(client.run(os.getpid, workers=list(grant.hosts))) == sorted(grant.hosts)
+    note(f"{kind} ended")
+    return kind
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+class Ended(NamedTuple):
+    """A program that was run to its end."""
+
+    status: int
+    output: str
+    """What it printed, standard error included."""
+
+
+class Program:
+    """The script in its folder, which is also where it is run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "program.py").write_text(SCRIPT)
+
+    def start(self, *words: str) -> "subprocess.Popen[str]":
+        """Start a multirun, in a session of its own: signals reach it and nothing else."""
+        command = [sys.executable, "program.py", "-m", "hydra/launcher=dask", "hydra.sweep.dir=sweep", *words]
+        environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "COLUMNS": "200"}
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *words: str) -> Ended:
+        """Run a multirun to its end."""
+        with self.start(*words) as process:
+            output, _ = process.communicate()
+        return Ended(process.returncode, output)
+
+    def events(self) -> list[str]:
+        """What its jobs noted: "kind attempt pid" at a start, "kind ended" at an end."""
+        file = self.folder / "events.txt"
+        return file.read_text().splitlines() if file.exists() else []
+
+    def rows(self) -> dict[str, LedgerRow]:
+        """The ledger: kind of job -> row."""
+        return {row.overrides.partition("+kind=")[2]: row for row in read_ledger(self.folder / "sweep")}
+
+    def wait_for(self, condition: Callable[[list[str]], bool], what: str) -> None:
+        """Until the events are so."""
+        wait_until(lambda: condition(self.events()), what)

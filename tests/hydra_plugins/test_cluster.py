@@ -1,0 +1,156 @@
+"""Clusters that a launcher opens or joins, who holds what of them, and what it says of those that it cannot use."""
+
+import os
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+from distributed import Client, LocalCluster
+from distributed.security import Security
+from hydra.errors import CompactHydraException
+
+from hydra_plugins.dask_launcher._allocation import HostSize
+from hydra_plugins.dask_launcher._cluster import open_cluster
+from hydra_plugins.dask_launcher._grants import give_back, take
+from hydra_plugins.dask_launcher._outcome import HostSetup
+from hydra_plugins.dask_launcher.config import DaskLauncherConf
+from hydra_plugins.dask_launcher.needs import JobNeeds, Part
+from tests.cluster.certificates import make_certificates
+from tests.clusters import wait_until
+
+
+def setup(folder: Path) -> HostSetup:
+    return HostSetup("s1", str(folder), str(folder), (), (), None, 1.0, 0)
+
+
+def test_an_own_cluster_has_the_hosts_that_were_asked_for_and_is_closed_with_them(tmp_path: Path) -> None:
+    settings = DaskLauncherConf(num_hosts=2, threads_per_host=3, memory_per_host_bytes=1000, gpus_per_host=1)
+    before = set(psutil.Process().children(recursive=True))
+    with open_cluster(settings, setup(tmp_path)) as cluster:
+        assert [host[1:] for host in cluster.hosts] == [(3, 1000, 1)] * 2
+        assert cluster.scheduler_address.startswith("tcp://127.0.0.1:")
+        listening = {
+            connection.laddr.ip
+            for process in [psutil.Process(), *psutil.Process().children(recursive=True)]
+            for connection in process.net_connections("inet")
+            if connection.status == psutil.CONN_LISTEN
+        }
+        assert listening == {"127.0.0.1"}
+        hosts = [child for child in psutil.Process().children(recursive=True) if child not in before]
+    wait_until(
+        lambda: not any(host.is_running() and "spawn_main" in " ".join(host.cmdline()) for host in hosts),
+        "the hosts are gone",
+    )
+
+
+marks: list[str] = []
+
+
+def mark(client: Client) -> None:
+    """What on_cluster names."""
+    marks.append(client.status)
+
+
+def test_the_function_of_the_program_is_called_once_the_hosts_are_there(scheduler_address: str, tmp_path: Path) -> None:
+    settings = DaskLauncherConf(address=scheduler_address, on_cluster=f"{__name__}.mark")
+    with open_cluster(settings, setup(tmp_path)) as cluster:
+        assert marks == ["running"]
+        assert [host.num_threads for host in cluster.hosts] == [2, 2]
+        assert all(host.memory_bytes > 0 for host in cluster.hosts)
+
+
+def test_hosts_on_one_machine_share_what_is_free_there(scheduler_address: str, tmp_path: Path) -> None:
+    with open_cluster(DaskLauncherConf(address=scheduler_address), setup(tmp_path)) as cluster:
+        assert sum(host.memory_bytes for host in cluster.hosts) <= psutil.virtual_memory().total
+
+
+def test_hosts_that_do_not_see_the_folder_are_refused(scheduler_address: str, tmp_path: Path) -> None:
+    with pytest.raises(CompactHydraException, match=r"does not see the folder .*/nowhere, where the command was typed"):
+        open_cluster(DaskLauncherConf(address=scheduler_address), setup(tmp_path / "nowhere")).__enter__()
+
+
+def test_hosts_that_do_not_come_are_told_with_both_numbers(scheduler_address: str, tmp_path: Path) -> None:
+    settings = DaskLauncherConf(address=scheduler_address, num_hosts=3, start_timeout_seconds=0.2)
+    with pytest.raises(CompactHydraException, match=r"2 of 3 hosts came within 0.2 s: start `dask worker`"):
+        open_cluster(settings, setup(tmp_path)).__enter__()
+
+
+def test_a_scheduler_that_does_not_answer_is_told_with_its_address(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: nobody answers there
+        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        settings = DaskLauncherConf(address=address, start_timeout_seconds=0.3)
+        with pytest.raises(
+            CompactHydraException, match=rf"no scheduler answers at {address} within 0.3 s without certif"
+        ):
+            open_cluster(settings, setup(tmp_path)).__enter__()
+
+
+def test_a_cluster_with_certificates_is_joined_with_ours(tmp_path: Path) -> None:
+    ca, cert, key = map(str, make_certificates(tmp_path / "tls"))
+    ours = DaskLauncherConf(tls_ca_file=ca, tls_cert_file=cert, tls_key_file=key)
+    security = Security(
+        tls_ca_file=ca,
+        tls_scheduler_cert=cert,
+        tls_scheduler_key=key,
+        tls_worker_cert=cert,
+        tls_worker_key=key,
+        tls_client_cert=cert,
+        tls_client_key=key,
+        require_encryption=True,
+    )
+    with LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tls://",
+        host="127.0.0.1",
+        security=security,
+        dashboard_address="127.0.0.1:0",
+        worker_dashboard_address="127.0.0.1:0",
+        memory_limit=0,
+    ) as running:
+        address = running.scheduler_address
+        with open_cluster(replace(ours, address=address), setup(tmp_path)) as cluster:
+            assert [host.num_threads for host in cluster.hosts] == [1]
+        with pytest.raises(CompactHydraException, match="without certificates"):
+            open_cluster(DaskLauncherConf(address=address), setup(tmp_path)).__enter__()
+
+
+@pytest.fixture
+def two_clients(scheduler_address: str) -> Iterator[tuple[Client, Client]]:
+    with (
+        Client(scheduler_address, set_as_default=False) as first,
+        Client(scheduler_address, set_as_default=False) as second,
+    ):
+        yield first, second
+
+
+def test_commands_that_share_a_cluster_share_its_threads_and_who_goes_leaves_them(
+    two_clients: tuple[Client, Client],
+) -> None:
+    first, second = two_clients
+    hosts, needs = [HostSize("a", 3, 100)], JobNeeds((Part(2),))
+    assert take(first, 0, needs, hosts) == {"a": Part(2)}
+    assert take(second, 0, needs, hosts) is None
+    give_back(first, 0)
+    assert take(second, 0, needs, hosts) == {"a": Part(2)}
+    assert take(first, 1, needs, hosts) is None
+    second.close()
+    wait_until(lambda: take(first, 1, needs, hosts) is not None, "what a command held is free when it is gone")
+
+
+def test_a_host_that_was_killed_is_missed_and_its_successor_is_found(tmp_path: Path) -> None:
+    with open_cluster(DaskLauncherConf(threads_per_host=1), setup(tmp_path)) as cluster:
+        (host,) = cluster.hosts
+        (pid,) = cluster.client.run(os.getpid).values()
+        psutil.Process(pid).kill()
+
+        def successor() -> bool:
+            cluster.survey()
+            return [h.num_threads for h in cluster.hosts] == [1] and cluster.hosts[0].address != host.address
+
+        wait_until(successor, "another host of the same size is there")

@@ -1,0 +1,207 @@
+"""Whole sweeps of small programs: what becomes of each job, of the others, and of what was left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from distributed import Client
+
+from hydra_plugins.dask_launcher.ledger import DONE, FAILED, INTERRUPTED, LEDGER, RUNNING, WAITING, Ledger
+from tests.clusters import wait_until
+from tests.hydra_plugins.programs import CHECKOUT, Program
+
+ONE_HOST = ("hydra.launcher.num_hosts=1", "hydra.launcher.threads_per_host=1")
+TWO_HOSTS = ("hydra.launcher.num_hosts=2", "hydra.launcher.threads_per_host=1")
+
+
+def at(scheduler_address: str) -> tuple[str, ...]:
+    """Words that have the hosts of this scheduler used, both of them."""
+    return f"hydra.launcher.address={scheduler_address}", "hydra.launcher.num_hosts=2"
+
+
+def job_processes() -> list[psutil.Process]:
+    """All processes of jobs, and spare ones, on hosts that this process started."""
+    children = psutil.Process().children(recursive=True)
+    return [child for child in children if "hydra_plugins.dask_launcher._job" in " ".join(child.cmdline())]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    return Program(tmp_path)
+
+
+def test_jobs_that_fail_are_tried_again_and_told_of_and_the_others_finish(program: Program) -> None:
+    memory = ("hydra.launcher.memory_bytes=200000000", "hydra.launcher.memory_per_host_bytes=300000000")
+    pauses = ("hydra.launcher.backoff_seconds=0.1", "hydra.launcher.stop_seconds=0.5")
+    ended = program.run("+kind=raises,kills_its_host_once,takes_memory,plain", *TWO_HOSTS, *pauses, *memory)
+    rows = program.rows()
+    assert {kind: (row.status, row.attempts) for kind, row in rows.items()} == {
+        "raises": (FAILED, 2),
+        "kills_its_host_once": (DONE, 2),
+        "takes_memory": (FAILED, 2),
+        "plain": (DONE, 1),
+    }
+    assert rows["raises"].reason == "ValueError: no such luck"
+    assert "GiB, and was granted 0.19 GiB" in rows["takes_memory"].reason
+    assert rows["plain"].return_value == '"plain"'
+    assert "ValueError: no such\nluck" in (program.folder / "sweep/logs/0_2.log").read_text()
+    assert ended.status == 1
+    assert "job 0 +kind=raises: attempt 1 failed: ValueError: no such luck; again in 0.1 s" in ended.output
+    assert "job 1 +kind=kills_its_host_once: attempt 1 failed: its host was lost; again in 0.5 s" in ended.output
+    assert "2 done · 2 failed" in ended.output
+    assert "Error executing job with overrides: ['+kind=raises']" in ended.output
+
+
+def test_an_end_that_cannot_travel_is_told_in_words(program: Program, scheduler_address: str) -> None:
+    kinds = "+kind=raises_own_error,exits,is_killed,returns_an_object"
+    ended = program.run(kinds, *at(scheduler_address), "hydra.launcher.retries=0")
+    assert {kind: (row.status, row.reason, row.return_value) for kind, row in program.rows().items()} == {
+        "raises_own_error": (FAILED, "OwnError: 1 red", ""),
+        "exits": (FAILED, "it called sys.exit('gone')", ""),
+        "is_killed": (FAILED, "its process was killed by SIGKILL", ""),
+        "returns_an_object": (DONE, "", ""),
+    }
+    assert ended.status == 1
+
+
+def test_a_job_of_several_hosts_gets_them_all_or_waits_and_keeps_later_jobs_waiting(
+    program: Program, scheduler_address: str
+) -> None:
+    (program.folder / "sizes.py").write_text(
+        "from hydra_plugins.dask_launcher.needs import JobNeeds, Part\n\n\n"
+        "def needs(config):\n"
+        "    return JobNeeds((Part(2),) * {'uses_all_hosts': 2, 'never_fits': 3}.get(config.kind, 1))\n"
+    )
+    ended = program.run(
+        "+kind=plain,never_fits,uses_all_hosts,reports", *at(scheduler_address), "hydra.launcher.needs=sizes.needs"
+    )
+    rows = program.rows()
+    assert rows["never_fits"].reason.startswith(
+        "the job needs 6 threads in 3 parts, the largest part with 2 threads; 2 hosts offer 4 threads"
+    )
+    assert rows["never_fits"].attempts == 0 and "3 done · 1 failed" in ended.output
+    assert rows["uses_all_hosts"].return_value == "true"
+    assert [event.split()[0] for event in program.events()] == [
+        "plain",
+        "plain",
+        "uses_all_hosts",
+        "reports",
+        "reports",
+    ]
+    assert program.events()[1] == "plain ended", "a job of two hosts started while one of them was taken"
+
+
+def test_with_fail_fast_the_first_failure_stops_the_others_and_keeps_the_rest_from_starting(
+    program: Program, scheduler_address: str
+) -> None:
+    each_host = "hydra.launcher.threads=2"
+    no_mercy = ("hydra.launcher.fail_fast=true", "hydra.launcher.retries=0")
+    ended = program.run("+kind=waits,raises,plain", *at(scheduler_address), each_host, *no_mercy)
+    rows = program.rows()
+    assert [row.status for row in rows.values()] == [INTERRUPTED, FAILED, WAITING]
+    assert rows["waits"].reason == "job 1 failed, and fail_fast=true"
+    assert ended.status == 1
+    assert "job 1 +kind=raises failed, fail_fast=true: ValueError: no such luck" in ended.output
+
+
+def test_ctrl_c_ends_jobs_in_order_and_the_same_command_goes_on(program: Program, scheduler_address: str) -> None:
+    words = "+kind=plain,waits,reports"
+    with program.start(words, *ONE_HOST) as process:
+        program.wait_for(lambda events: any(event.startswith("waits 1") for event in events), "the second job runs")
+        # As a terminal does it: to the launcher and to its hosts at once.
+        os.killpg(process.pid, signal.SIGINT)
+        output, _ = process.communicate()
+    assert process.returncode == 130 and "the same command goes on with what is not done" in output
+    assert "waits was interrupted" in program.events()
+    assert {kind: (row.status, row.reason) for kind, row in program.rows().items()} == {
+        "plain": (DONE, ""),
+        "waits": (INTERRUPTED, "stopped by Ctrl-C"),
+        "reports": (WAITING, ""),
+    }
+    (program.folder / "go").touch()
+    again = program.run(words, *at(scheduler_address))
+    assert again.status == 0 and "3 done" in again.output
+    assert {kind: row.attempts for kind, row in program.rows().items()} == {"plain": 1, "waits": 2, "reports": 1}
+    assert [event for event in program.events() if "ended" in event] == ["plain ended", "waits ended", "reports ended"]
+
+
+@pytest.mark.parametrize("own_cluster", [True, False])
+def test_a_launcher_that_is_killed_leaves_nothing_behind_but_its_ledger(
+    program: Program, scheduler_address: str, own_cluster: bool
+) -> None:
+    spare = ("hydra.launcher.threads=2", "hydra.launcher.preload=[json]")
+    words = ("hydra.launcher.threads_per_host=2",) if own_cluster else at(scheduler_address)
+    with program.start("+kind=waits,waits_too,plain", *words, *spare) as process:
+        program.wait_for(lambda events: bool(events), "a job runs")
+        left = psutil.Process(process.pid).children(recursive=True) if own_cluster else job_processes()
+        assert left
+        process.kill()
+        process.communicate()
+    wait_until(lambda: not any(child.is_running() for child in left), "nothing is left")
+    assert "waits was interrupted" in program.events()
+    assert program.rows()["waits"].status == RUNNING
+    assert program.rows()["plain"].status == WAITING
+    Ledger.open(program.folder / "sweep").close()
+
+
+def test_two_commands_in_one_folder_and_a_damaged_ledger_are_refused_and_change_nothing(program: Program) -> None:
+    sweep = program.folder / "sweep"
+    ledger = Ledger.open(sweep)
+    refused = program.run("+kind=plain")
+    assert refused.status == 1
+    assert f"is in use by another command (process {os.getpid()} on" in refused.output
+    ledger.close()
+    (sweep / LEDGER).write_text("job,overrides\n0,+ki")
+    damaged = program.run("+kind=plain")
+    assert damaged.status == 1 and "is no whole ledger" in damaged.output
+    assert (sweep / LEDGER).read_text() == "job,overrides\n0,+ki"
+    assert program.events() == []
+
+
+def test_hosts_started_by_hand_are_used_as_they_say_they_are_and_left_running(program: Program) -> None:
+    (program.folder / "preloaded.py").touch()
+    with scheduler_and_host(program.folder, "--nthreads", "4", "--resources", "GPU=2") as address:
+        words = (f"hydra.launcher.address={address}", "hydra.launcher.gpus=1", "hydra.launcher.threads=2")
+        ended = program.run("+kind=tells", "+number=1,2,3", *words, "hydra.launcher.preload=[preloaded]")
+        assert ended.status == 0 and "3 done" in ended.output
+        with Client(address, set_as_default=False) as client:
+            assert len(client.nthreads()) == 1
+    told = [json.loads(row.return_value) for row in program.rows().values()]
+    assert all(answer[0] for answer in told)
+    assert [answer[1] for answer in told] == ["2", "2", "2"]
+    assert {answer[2] for answer in told} == {"0", "1"}, "each job sees a GPU of its own"
+    assert [answer[3] for answer in told] == [None, None, None], "what Dask's nanny sets is no business of jobs"
+
+
+@contextmanager
+def scheduler_and_host(folder: Path, *words: str) -> Iterator[str]:
+    """`dask scheduler` and one `dask worker`, as on a command line; the scheduler's address."""
+    file = str(folder / "scheduler.json")
+    with dask(folder, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file):
+        wait_until(lambda: Path(file).exists(), "the scheduler has written its file")
+        with dask(folder, "worker", "--scheduler-file", file, *words):
+            yield json.loads(Path(file).read_text())["address"]
+
+
+@contextmanager
+def dask(folder: Path, *words: str) -> Iterator[None]:
+    """A command of Dask's, ended after use."""
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "dask", *words],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            yield
+        finally:
+            process.terminate()

@@ -1,0 +1,49 @@
+from pathlib import Path
+
+import pytest
+
+from pipeline.results.imports import Import, load_imports, parse_import
+from tests.results.foreign_files import write_dopamine, write_dqn_zoo, write_monitor
+
+
+def test_several_tools_are_read_into_one_frame(tmp_path: Path) -> None:
+    write_monitor(tmp_path / "a2c" / "monitor.csv", [(1.0, 10, 1.0)])
+    wanted = [
+        Import("sb3", tmp_path / "a2c"),
+        Import("dopamine", write_dopamine(tmp_path / "pong.json", [("DQN", [1.0])])),
+        Import("dqn_zoo", write_dqn_zoo(tmp_path / "iqn.csv", [("pong", 1, 1, "2.0")])),
+    ]
+    points, problems = load_imports([*wanted, wanted[0]])
+    assert points[["tool", "agent", "game"]].to_numpy().tolist() == [
+        ["sb3", "a2c", "Breakout"], ["dopamine", "DQN", "Pong"], ["dqn_zoo", "iqn", "Pong"],
+    ]  # fmt: skip
+    assert problems == ()
+
+
+def test_a_bad_file_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
+    write_monitor(tmp_path / "good" / "monitor.csv", [(1.0, 10, 1.0)])
+    write_monitor(tmp_path / "bad" / "monitor.csv", [(1.0, 10, 1.0)], "CartPole-v1")
+    points, problems = load_imports([Import("sb3", tmp_path)])
+    assert points["run"].tolist() == ["good"]
+    assert problems == (f"{tmp_path / 'bad'}: skipped: CartPole-v1 is none of the 49 Atari games",)
+
+
+def test_a_path_with_nothing_of_the_tool_is_named(tmp_path: Path) -> None:
+    points, problems = load_imports([Import("dopamine", tmp_path)])
+    assert points.empty
+    assert problems == (f"{tmp_path}: no files of Dopamine are there",)
+
+
+def test_a_word_names_tool_and_path(tmp_path: Path) -> None:
+    assert parse_import(f"sb3:{tmp_path}") == Import("sb3", tmp_path)
+
+
+@pytest.mark.parametrize("word", ["sb3", "sb3:", "rllib:logs", "logs"])
+def test_a_word_that_names_no_tool_or_no_path_is_answered_with_those_there_are(word: str) -> None:
+    with pytest.raises(ValueError, match="is no import; write sb3:<path> or dopamine:<path> or dqn_zoo:<path>"):
+        parse_import(word)
+
+
+def test_a_path_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(ValueError, match="sb3:nowhere/at/all: there is no nowhere/at/all"):
+        parse_import("sb3:nowhere/at/all")

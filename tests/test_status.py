@@ -1,0 +1,135 @@
+"""`python -m pipeline.status`: a sweep seen through its files."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from hydra_plugins.dask_launcher.ledger import Ledger, LedgerRow
+from pipeline.errors import SweepError
+from pipeline.experiments.run_folder import RunFolder, folder_path
+from pipeline.experiments.sweep_status import newest_sweep, read_sweep
+from pipeline.rows import EpisodeRow, UpdateRow
+from pipeline.status import main
+from tests.experiments.smoke_runs import smoke_config
+
+DONE: dict[str, Any] = {"status": "done", "attempts": 1, "seconds": 60.0}
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    """Three games x two experiments: three jobs done, one under way, one waiting, one failed; its ledger."""
+    runs = f"results_dir={tmp_path / 'runs'}"
+
+    def job(number: int, experiment: str, game: str, **known: Any) -> LedgerRow:
+        return LedgerRow(number, f"experiment={experiment} game={game} {runs}")._replace(**known)
+
+    folder = tmp_path / "sweeps" / "three"
+    ledger = Ledger.open(folder)
+    ledger.write(
+        job(0, "smoke_gorila", "Alien", **DONE, return_value="120.5"),
+        job(1, "smoke_gorila", "Boxing", **DONE, return_value="-3.0"),
+        job(2, "smoke_gorila", "Breakout", status="running", attempts=1),
+        job(3, "smoke_dqn", "Alien", **DONE, return_value="null"),
+        job(4, "smoke_dqn", "Boxing", status="failed", reason="MemoryError: too much"),
+        job(5, "smoke_dqn", "Breakout"),
+    )
+    ledger.close()
+    write_rows(tmp_path / "runs")
+    return folder
+
+
+def write_rows(results_dir: Path) -> None:
+    """Of the run under way, by hand: half of its budget, two roles."""
+    config = smoke_config(results_dir, "budget.frames=6_000")
+    path = folder_path(config)
+    path.mkdir(parents=True)
+    folder = RunFolder(path)
+    for role, steps_per_second in (("bundle-0", 100.0), ("bundle-1", 150.0)):
+        for frames in (1_500, 3_000):
+            folder.write([update(role, frames, steps_per_second)])
+    folder.write([EpisodeRow("bundle-0", 0, 100, 400, score, 100, False, 0.5, 10, 1.0) for score in (2.0, 4.0)])
+    folder.close()
+
+
+def update(role: str, total_frames: int, steps_per_second: float) -> UpdateRow:
+    learning = (10, 10, 0, 0, 0, 20, total_frames, 0.1, 1.0, 0.0, 0.0, 0.0, 0)
+    return UpdateRow(role, *learning, 0.5, steps_per_second, 25.0, 200, 0.0, 2.0)
+
+
+def shown(*words: str) -> str:
+    console = Console(file=io.StringIO(), width=160)
+    assert main(words, console) == 0
+    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+def line_of(text: str, start: str) -> list[str]:
+    (line,) = [line for line in text.splitlines() if line.startswith(start)]
+    return line.split()
+
+
+def test_counts_speed_and_time_left_stand_above_all(sweep: Path) -> None:
+    # One waits, and half of one is left, at a minute each.
+    assert shown(f"sweep_dir={sweep}").splitlines()[0] == (
+        f"{sweep}: 3 done · 1 running · 1 waiting · 1 failed · 250 steps/s · ETA 0:01:30"
+    )
+
+
+def test_a_run_under_way_is_seen_by_its_newest_rows(sweep: Path) -> None:
+    (job,) = read_sweep(sweep).with_status("running")
+    assert job.run is not None
+    assert (job.run.fraction, job.run.steps_per_second, job.run.mean_score) == (0.5, 250.0, 3.0)
+    assert line_of(shown(f"sweep_dir={sweep}"), "2 ")[:7] == ["2", "smoke_gorila", "Breakout", "0", "50%", "250", "3.0"]
+
+
+def test_every_game_has_a_row_with_a_cell_for_each_experiment(sweep: Path) -> None:
+    text = shown(f"sweep_dir={sweep}")
+    assert line_of(text, "game") == ["game", "smoke_gorila", "smoke_dqn"]
+    assert line_of(text, "Alien") == ["Alien", "120.5", "-"]
+    assert line_of(text, "Boxing") == ["Boxing", "-3.0", "failed"]
+    assert line_of(text, "Breakout") == ["Breakout", "50%", "·"]
+    assert "failed: MemoryError: too much" in text
+
+
+def test_a_run_that_has_no_rows_yet_is_starting(sweep: Path) -> None:
+    config = smoke_config(sweep.parents[1] / "runs")
+    for file in folder_path(config).iterdir():
+        file.unlink()
+    assert "starting" in line_of(shown(f"sweep_dir={sweep}"), "2 ")
+    assert line_of(shown(f"sweep_dir={sweep}"), "Breakout")[1] == "0%"
+
+
+def test_seeds_stand_side_by_side(sweep: Path) -> None:
+    ledger = Ledger.open(sweep)
+    overrides = f"experiment=smoke_gorila game=Alien seed=1 results_dir={sweep.parents[1] / 'runs'}"
+    ledger.write(LedgerRow(6, overrides)._replace(**DONE, return_value="7.0"))
+    ledger.close()
+    text = shown(f"sweep_dir={sweep}")
+    assert line_of(text, "Alien")[1:3] == ["120.5", "7.0"] and "seeds 0, 1 side by side" in text
+
+
+def test_a_job_that_is_no_run_of_this_version_is_counted_and_left_out_of_the_games(sweep: Path) -> None:
+    ledger = Ledger.open(sweep)
+    ledger.write(LedgerRow(6, "experiment=of_old game=Alien"), LedgerRow(7, "experiment=smoke_dqn game=Alien seed=x"))
+    ledger.close()
+    text = shown(f"sweep_dir={sweep}")
+    assert "3 waiting" in text.splitlines()[0] and line_of(text, "game") == ["game", "smoke_gorila", "smoke_dqn"]
+
+
+def test_a_sweep_that_has_ended_is_not_watched_for_ever(sweep: Path) -> None:
+    ledger = Ledger.open(sweep)
+    ledger.write(*(row._replace(status="done", return_value="1.0") for row in ledger.rows))
+    ledger.close()
+    assert "6 done" in shown(f"sweep_dir={sweep}", "watch=true").splitlines()[0]
+
+
+def test_the_newest_sweep_is_found_and_none_is_an_error(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert newest_sweep(sweep.parent) == sweep
+    with pytest.raises(SweepError, match=r"there is no sweep below .*: name one with sweep_dir="):
+        newest_sweep(sweep)
+    assert main([f"sweep_dir={sweep / 'nowhere'}"]) == 2
+    assert "there is no ledger of a sweep" in capsys.readouterr().err
+    assert main(["sweepdir=x"]) == 2
+    assert "did you mean sweep_dir?" in capsys.readouterr().err
