@@ -80,7 +80,7 @@ class Page:
         self._colours = RunColours()
         self._runs, self._sweep = (Div(sizing_mode="stretch_width") for _ in range(2))
         self._learning = CurveFigure(_LEARNING, _TALL, legend=True)
-        self._roles = RoleFigure("Steps/s of each role", "No run is training now.", _TALL)
+        self._roles = RoleFigure("Steps/s of each role", "No role is playing now.", _TALL)
         self._over_time = [CurveFigure(curve, _LOW) for curve in _OVER_TIME]
         self._grid = SweepFigure("No sweep on this scheduler yet. A multirun with hydra/launcher=dask fills this grid.")
         curves = [curves.root for curves in self._over_time]
