@@ -13,7 +13,8 @@ from omegaconf import DictConfig
 
 from hydra_plugins.dask_launcher.needs import current_grant
 from pipeline.errors import ConfigError, PipelineError
-from pipeline.experiments.config_overrides import check_command_line, config_directory, from_hydra
+from pipeline.experiments.config_composition import config_directory
+from pipeline.experiments.config_overrides import check_command_line, from_hydra
 from pipeline.experiments.run import train
 from pipeline.experiments.sweep_job import final_score, run_granted
 

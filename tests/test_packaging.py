@@ -104,7 +104,7 @@ def test_the_wheel_leaves_the_namespace_of_hydra_s_plugins_to_others_as_well(whe
 
 def test_the_installed_wheel_finds_its_own_configuration_and_scores(installed: Path) -> None:
     program = (
-        "from pipeline.experiments.config_overrides import config_directory\n"
+        "from pipeline.experiments.config_composition import config_directory\n"
         "from pipeline.results.published import load_published, published_directory\n"
         "assert len(load_published()) == 49\n"
         "print(config_directory())\n"

@@ -4,50 +4,39 @@ Hydra itself stops at the first wrong word. So the overrides are parsed first, w
 held against the files of `conf/` and the schema of `config_tree`; those that are wrong are put aside, and the rest is
 composed and checked for ranges and combinations. All lines are reported together.
 
-Not here: what a run may contain (`config`), words about a sweep (`config_sweeps`), starting it (`pipeline.train`).
+Not here: what a run may contain (`config`), Hydra itself (`config_composition`), words about a sweep (`config_sweeps`),
+starting it (`pipeline.train`).
 """
 
-import contextlib
 import copy
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import hydra
 from hydra._internal.utils import get_args_parser  # the words that Hydra itself takes from the command line
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, ValueType
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf import DictConfig
 
-import pipeline
 from pipeline.cluster.config import ClusterConfig
 from pipeline.errors import ConfigError
 from pipeline.experiments import config_tree
 from pipeline.experiments.config import RunConfig
+from pipeline.experiments.config_composition import (
+    as_tree,
+    compose_tree,
+    launchers,
+    one_line,
+    options,
+    resolved,
+    sweep_params,
+)
 from pipeline.experiments.config_sweeps import SWEEP, wrong_launcher_words, wrong_sweep
 from pipeline.experiments.config_tree import Tree
 from pipeline.experiments.config_words import no_such
 
 T = TypeVar("T")
-
-CONFIG_NAME = "config"
-HYDRA_VERSION_BASE = "1.3"
-
-
-def config_directory() -> Path:
-    """Absolute path of `conf/`: inside the package if it was installed from a wheel, else beside it in the checkout."""
-    package = Path(pipeline.__file__).resolve().parent
-    candidates = (package / "conf", package.parent / "conf")
-    for directory in candidates:
-        if (directory / f"{CONFIG_NAME}.yaml").is_file():
-            return directory
-    raise ConfigError(
-        [f"no conf/ with a {CONFIG_NAME}.yaml at {' or '.join(map(str, candidates))}: install the project again"]
-    )
 
 
 def compose(overrides: Sequence[str] = ()) -> RunConfig:
@@ -57,7 +46,7 @@ def compose(overrides: Sequence[str] = ()) -> RunConfig:
     """
     if found := check_overrides(overrides):
         raise ConfigError(found)
-    return config_tree.build(_resolved(_compose(tuple(overrides))))
+    return config_tree.build(resolved(compose_tree(overrides)))
 
 
 def compose_onto(saved: Tree, overrides: Sequence[str], groups: Sequence[str]) -> RunConfig:
@@ -67,7 +56,7 @@ def compose_onto(saved: Tree, overrides: Sequence[str], groups: Sequence[str]) -
     Raises ConfigError with all mistakes of all overrides, those of groups that may not be changed included.
     """
     tree, found = _changed(saved, overrides, groups)
-    return _without(found, lambda: config_tree.build(_resolved(tree)))
+    return _without(found, lambda: config_tree.build(resolved(tree)))
 
 
 def compose_cluster(overrides: Sequence[str]) -> ClusterConfig:
@@ -75,13 +64,13 @@ def compose_cluster(overrides: Sequence[str]) -> ClusterConfig:
 
     Raises ConfigError with all mistakes of all overrides.
     """
-    tree, found = _changed(_compose(("~experiment",)), overrides, ("cluster",))
-    return _without(found, lambda: config_tree.build_cluster(_resolved(tree)["cluster"]))
+    tree, found = _changed(compose_tree(("~experiment",)), overrides, ("cluster",))
+    return _without(found, lambda: config_tree.build_cluster(resolved(tree)["cluster"]))
 
 
 def from_hydra(config: DictConfig) -> RunConfig:
     """The run that a job function of `@hydra.main` was given. Raises ConfigError with all mistakes."""
-    return config_tree.build(_resolved(_as_tree(config)))
+    return config_tree.build(resolved(as_tree(config)))
 
 
 def compose_job(overrides: Sequence[str]) -> RunConfig:
@@ -89,7 +78,7 @@ def compose_job(overrides: Sequence[str]) -> RunConfig:
 
     Raises ConfigError if they are not, with the first mistake alone where Hydra finds it.
     """
-    return config_tree.build(_resolved(_compose(tuple(overrides))))
+    return config_tree.build(resolved(compose_tree(overrides)))
 
 
 def check_command_line(arguments: Sequence[str]) -> list[str]:
@@ -113,12 +102,16 @@ def check_overrides(overrides: Sequence[str], *, multirun: bool = False) -> list
     sweeps. Other combinations are checked by `from_hydra` in the job that runs them.
     """
     parsed, found = _parse(overrides, multirun=multirun)
-    found += wrong_launcher_words(overrides, _launchers())
-    parsed += _parse(_words_of_sweep_file(parsed), multirun=True)[0]
-    compose_once = functools.cache(_compose)
+    found += wrong_launcher_words(overrides, launchers())
+    of_file, unusable = _of_sweep_file(parsed)
+    if unusable:
+        return [*found, *unusable]
+    parsed += of_file
+    compose_once = functools.cache(compose_tree)
     for case in _cases(parsed):
         found += _check_case(case, compose_once)
-    if any(text.lstrip("+").startswith(f"{SWEEP}=") for text in overrides):
+    right = {_text(choices[0]) for choices in parsed}
+    if any(text.lstrip("+").startswith(f"{SWEEP}=") and text not in right for text in overrides):
         # One that is misspelt would have named the games.
         found = [line for line in found if not line.startswith("game is missing")]
     return list(dict.fromkeys(found))
@@ -133,13 +126,13 @@ def _changed(saved: Tree, overrides: Sequence[str], groups: Sequence[str]) -> tu
             words.append(word)
         else:
             found.append(f"{_text(word)}: only settings of {' and '.join(groups)} can be changed here")
-    options = [word for word in words if _options(word.key_or_group)]
-    found += [mistake for word in options if (mistake := _wrong_choice(word)) is not None]
-    sound = [word for word in options if _wrong_choice(word) is None]
+    choices = [word for word in words if options(word.key_or_group)]
+    found += [mistake for word in choices if (mistake := _wrong_choice(word)) is not None]
+    sound = [word for word in choices if _wrong_choice(word) is None]
     # Without an experiment: what it says of these groups is in the saved settings, if it is of this run at all.
-    composed = _compose(("~experiment", *(_text(word) for word in sound)))
+    composed = compose_tree(("~experiment", *(_text(word) for word in sound)))
     tree = {**saved, **{word.key_or_group: composed[word.key_or_group] for word in sound}}
-    settings = [word for word in words if word not in options]
+    settings = [word for word in words if word not in choices]
     mistakes = {_text(word): _wrong_setting(word, tree) for word in settings}
     found += [mistake for mistake in mistakes.values() if mistake is not None]
     return _with(tree, [word for word in settings if mistakes[_text(word)] is None]), found
@@ -167,13 +160,13 @@ def _parse(overrides: Sequence[str], *, multirun: bool) -> tuple[list[list[Overr
             if override.is_hydra_override():
                 continue
             if override.key_or_group == SWEEP:
-                mistake = wrong_sweep(override, multirun, _options(SWEEP))
+                mistake = wrong_sweep(override, multirun, options(SWEEP))
                 if mistake is not None:
                     found.append(mistake)
                     continue
             choices = [parser.parse_override(choice) for choice in _choices(override)]
         except HydraException as error:
-            found.append(f"{text}: Hydra cannot read this: {_one_line(error)}")
+            found.append(f"{text}: Hydra cannot read this: {one_line(error)}")
             continue
         if override.is_sweep_override() and not multirun:
             found.append(f"{text}: several values need --multirun (-m), or quotes if it is one text")
@@ -184,21 +177,23 @@ def _parse(overrides: Sequence[str], *, multirun: bool) -> tuple[list[list[Overr
     return parsed, found
 
 
-def _words_of_sweep_file(parsed: Sequence[Sequence[Override]]) -> list[str]:
-    """What the file of a sweep, if there is one, says besides the command line, which wins."""
+def _of_sweep_file(parsed: Sequence[Sequence[Override]]) -> tuple[list[list[Override]], list[str]]:
+    """What the file of a sweep, if there is one, says besides the command line, which wins; and why it cannot be used.
+
+    What a sweeper chooses by itself, such as the numbers of an interval, is left to the jobs.
+    """
     given = {choices[0].key_or_group for choices in parsed}
     for word, *_ in parsed:
         if word.key_or_group == SWEEP:
-            with _hydra_over_conf():
-                config = hydra.compose(CONFIG_NAME, overrides=[_text(word)], return_hydra_config=True)
-            params = cast(Mapping[str, Any], OmegaConf.to_container(config.hydra.sweeper.params))
-            return [f"{name}={values}" for name, values in params.items() if name not in given]
-    return []
-
-
-def _launchers() -> list[str]:
-    with _hydra_over_conf():
-        return GlobalHydra.instance().config_loader().get_group_options("hydra/launcher")
+            try:
+                params = sweep_params(_text(word))
+            except ConfigError as error:
+                missing = "hydra/sweeper/optuna" in error.mistakes[0]
+                why = "it needs pip install 'pipeline[optuna]'" if missing else error.mistakes[0]
+                return [], [f"{_text(word)}: {why}"]
+            words = [f"{name}={values}" for name, values in params.items() if name not in given]
+            return _parse(words, multirun=True)[0], []
+    return [], []
 
 
 def _choices(override: Override) -> list[str]:
@@ -207,7 +202,7 @@ def _choices(override: Override) -> list[str]:
         return [cast(str, override.input_line)]
     key = override.get_key_element()
     if override.value_type == ValueType.GLOB_CHOICE_SWEEP:
-        return [f"{key}={name}" for name in override.value().filter(_options(override.key_or_group))]  # type: ignore[union-attr]
+        return [f"{key}={name}" for name in override.value().filter(options(override.key_or_group))]  # type: ignore[union-attr]
     return [f"{key}={value}" for value in override.sweep_string_iterator()]
 
 
@@ -222,13 +217,13 @@ def _cases(parsed: Sequence[Sequence[Override]]) -> Iterator[list[Override]]:
 
 def _check_case(case: Sequence[Override], compose_once: Callable[[tuple[str, ...]], Tree]) -> list[str]:
     """The mistakes of one run's overrides. Those that are wrong by themselves leave the default in place."""
-    groups = [override for override in case if _options(override.key_or_group)]
+    groups = [override for override in case if options(override.key_or_group)]
     settings = [override for override in case if override not in groups]
     found = {_text(override): _wrong_choice(override) for override in groups}
     try:
         chosen = compose_once(tuple(_text(override) for override in groups if found[_text(override)] is None))
         found |= {_text(override): _wrong_setting(override, chosen) for override in settings}
-        config_tree.build(_resolved(_with(chosen, [word for word in settings if found[_text(word)] is None])))
+        config_tree.build(resolved(_with(chosen, [word for word in settings if found[_text(word)] is None])))
         others: tuple[str, ...] = ()
     except ConfigError as error:
         others = error.mistakes
@@ -244,8 +239,8 @@ def _wrong_choice(override: Override) -> str | None:
     if (override.is_add() and group in _ALWAYS_CHOSEN) or override.is_force_add():
         return f"{text}: {group} is chosen already; write {text.lstrip('+')}"
     option = override.value()
-    if option not in _options(group):
-        return no_such(group, text, str(option), _options(group))
+    if option not in options(group):
+        return no_such(group, text, str(option), options(group))
     return None
 
 
@@ -286,49 +281,8 @@ def _with(tree: Tree, settings: Sequence[Override]) -> Tree:
     return changed
 
 
-def _compose(overrides: tuple[str, ...]) -> Tree:
-    try:
-        with _hydra_over_conf():
-            return _as_tree(hydra.compose(CONFIG_NAME, overrides=list(overrides)))
-    except HydraException as error:
-        raise ConfigError([f"Hydra cannot compose this: {_one_line(error)}"]) from error
-
-
-@contextlib.contextmanager
-def _hydra_over_conf() -> Iterator[None]:
-    """A Hydra of our own; one that is running already, since a job or a notebook composes, is put back afterwards."""
-    running = GlobalHydra.instance().hydra
-    GlobalHydra.instance().clear()
-    try:
-        with hydra.initialize_config_dir(str(config_directory()), version_base=HYDRA_VERSION_BASE):
-            yield
-    finally:
-        GlobalHydra.instance().hydra = running
-
-
-def _as_tree(config: DictConfig) -> Tree:
-    tree = cast(dict[str, Any], OmegaConf.to_container(config))
-    return {name: value for name, value in tree.items() if name != "hydra"}
-
-
-def _resolved(tree: Tree) -> Tree:
-    try:
-        return cast(Tree, OmegaConf.to_container(OmegaConf.create(dict(tree)), resolve=True))
-    except OmegaConfBaseException as error:
-        raise ConfigError([_one_line(error)]) from error
-
-
-def _options(group: str) -> list[str]:
-    """Names of the files in `conf/<group>/`; empty if `group` is no group."""
-    return sorted(file.stem for file in (config_directory() / group).glob("*.yaml")) if group else []
-
-
 def _text(override: Override) -> str:
     return cast(str, override.input_line)
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
 
 
 _ALWAYS_CHOSEN = frozenset(RunConfig.__dataclass_fields__)

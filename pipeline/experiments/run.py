@@ -30,6 +30,7 @@ from pipeline.evaluation import start_states
 from pipeline.experiments import checkpoint, final_evaluation, provenance
 from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.config import EVALUATOR, RunConfig
+from pipeline.experiments.evaluations import CHECKPOINT
 from pipeline.experiments.interrupts import interruptible
 from pipeline.experiments.logger import LoggedRun
 from pipeline.experiments.loggers import Loggers, check_installed, seconds_since_1970
@@ -265,9 +266,14 @@ class _Run:
 
     def _reached(self, reason: str, start: Checkpoint) -> bool:
         if reason == BUDGET:
-            return self._budget_spent(start.progress)
+            return self._budget_spent(start.progress) and self._is_evaluated(start.server.version)
         goal, best = self._config.budget.score, None if self._evaluation is None else self._evaluation.best_mean
         return goal is not None and best is not None and best >= goal
+
+    def _is_evaluated(self, version: int) -> bool:
+        # Ctrl-C may have skipped the final evaluation: then going on means to play it.
+        games = load_run(self._folder.path).evaluations
+        return bool(((games["agent"] == CHECKPOINT) & (games["version"] == version)).any())
 
     def _score_reached(
         self, evaluation: TrainingEvaluation, fleet: Fleet, coordinator: Coordinator, generation: int

@@ -1,5 +1,6 @@
 """Hosts over ssh, through a real ssh server that this test starts with keys of its own."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -128,11 +129,12 @@ def test_a_host_that_cannot_be_reached_leaves_no_scheduler_behind(server: Server
 
 
 def _schedulers() -> set[int]:
-    return {
-        process.pid
-        for process in psutil.Process().children(recursive=True)
-        if process.status() != psutil.STATUS_ZOMBIE and "distributed.Scheduler" in " ".join(process.cmdline())
-    }
+    found: set[int] = set()
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it may end while it is looked at
+            if process.status() != psutil.STATUS_ZOMBIE and "distributed.Scheduler" in " ".join(process.cmdline()):
+                found.add(process.pid)
+    return found
 
 
 def test_a_python_that_is_not_there_is_one_clear_error(server: Server) -> None:

@@ -12,7 +12,8 @@ import yaml
 
 from pipeline.algorithms.config import ActorCriticConfig, QLearningConfig
 from pipeline.experiments.config import RunConfig
-from pipeline.experiments.config_overrides import compose, config_directory
+from pipeline.experiments.config_composition import config_directory
+from pipeline.experiments.config_overrides import compose
 from pipeline.networks.config import QNetworkConfig
 from pipeline.replay.config import ReplayConfig
 
@@ -220,7 +221,8 @@ def test_a_run_under_hydra_leaves_no_file_of_hydra_behind(tmp_path: Path) -> Non
     program = tmp_path / "job.py"
     program.write_text(
         "import hydra, os\n"
-        "from pipeline.experiments.config_overrides import config_directory, from_hydra\n"
+        "from pipeline.experiments.config_composition import config_directory\n"
+        "from pipeline.experiments.config_overrides import from_hydra\n"
         "@hydra.main(version_base='1.3', config_path=str(config_directory()), config_name='config')\n"
         "def job(config):\n"
         "    print(from_hydra(config).game, os.getcwd())\n"

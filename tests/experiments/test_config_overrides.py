@@ -12,15 +12,13 @@ import pytest
 from hydra.core.global_hydra import GlobalHydra
 
 from pipeline.errors import ConfigError
+from pipeline.experiments.config_composition import CONFIG_NAME, HYDRA_VERSION_BASE, config_directory
 from pipeline.experiments.config_overrides import (
-    CONFIG_NAME,
-    HYDRA_VERSION_BASE,
     check_command_line,
     check_overrides,
     compose,
     compose_cluster,
     compose_onto,
-    config_directory,
     from_hydra,
 )
 from pipeline.experiments.config_tree import to_yaml, tree_from_yaml
@@ -94,7 +92,7 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
         ("evaluation.environment.stak=4",
          "evaluation.environment.stak=4: no such setting; did you mean evaluation.environment.stack?"),
         ("+foo=1", "+foo=1: no such setting; a run has experiment, game, seed, device, precision, results_dir, resume, "
-                   "overwrite, plan, progress, budget, checkpoint and 10 more"),
+                   "overwrite, plan, progress, logging, budget and 11 more"),
         ("+optimizer.momentum=1",
          "+optimizer.momentum=1: no such setting; optimizer has kind, learning_rate, learning_rate_changes, "
          "epsilon, initial_accumulator"),
@@ -236,7 +234,8 @@ def test_an_installed_wheel_has_its_configuration_inside_the_package(tmp_path: P
     (tmp_path / "conf" / "config.yaml").write_text("not: ours\n")
     (tmp_path / "work").mkdir()
     program = (
-        "from pipeline.experiments.config_overrides import compose, config_directory\n"
+        "from pipeline.experiments.config_composition import config_directory\n"
+        "from pipeline.experiments.config_overrides import compose\n"
         "print(config_directory())\n"
         "print(compose(['experiment=dqn', 'game=Pong']).experiment)\n"
     )

@@ -8,7 +8,8 @@ import hydra
 import pytest
 from omegaconf import OmegaConf
 
-from pipeline.experiments.config_overrides import CONFIG_NAME, HYDRA_VERSION_BASE, check_command_line, config_directory
+from pipeline.experiments.config_composition import CONFIG_NAME, HYDRA_VERSION_BASE, config_directory
+from pipeline.experiments.config_overrides import check_command_line
 from pipeline.games import ATARI49
 from pipeline.results.published import published_directory
 
@@ -38,7 +39,20 @@ def test_the_games_of_dba3c_are_those_with_a_listed_score_or_one_to_stop_at() ->
 
 @pytest.mark.parametrize("sweep", SWEEPS)
 def test_the_jobs_of_every_sweep_are_runs_without_mistakes(sweep: str) -> None:
-    assert check_command_line(["-m", f"+sweep={sweep}", "hydra/launcher=dask"]) == []
+    games = [] if hydra_config(f"+sweep={sweep}").sweeper.params.get("game") else ["game=Pong"]
+    assert check_command_line(["-m", f"+sweep={sweep}", *games, "hydra/launcher=dask"]) == []
+
+
+def test_a_sweep_that_names_no_game_leaves_that_to_the_command_line() -> None:
+    assert check_command_line(["-m", "+sweep=optuna_example"]) == [
+        "game is missing: name one of the 49 games, e.g. game=Breakout"
+    ]
+
+
+def test_the_optuna_example_tunes_two_settings_by_the_score_and_asks_for_the_same_trials_again() -> None:
+    sweeper = hydra_config("+sweep=optuna_example").sweeper
+    assert (len(sweeper.params), sweeper.direction, sweeper.sampler.seed) == (2, "maximize", 0)
+    assert "optuna" in sweeper._target_
 
 
 def test_a_sweep_is_kept_in_a_folder_of_its_name_and_others_together() -> None:

@@ -123,6 +123,14 @@ def test_a_run_that_has_spent_its_budget_says_so_and_changes_nothing(copy_of_gor
     assert {path: path.read_bytes() for path in again.folder.rglob("*.csv")} == before
 
 
+def test_a_run_whose_final_evaluation_was_skipped_plays_it_when_it_is_resumed(copy_of_gorila: Finished) -> None:
+    evaluations = copy_of_gorila.folder / "evaluations.csv"
+    evaluations.write_text(evaluations.read_text().partition("\n")[0] + "\n")
+    config = smoke_config(copy_of_gorila.results_dir, f"budget.frames={FRAMES}", "resume=true")
+    assert carry_out(copy_of_gorila.results_dir, config).result == copy_of_gorila.result
+    assert set(load_run(copy_of_gorila.folder).evaluations["agent"]) == {"checkpoint", "random"}
+
+
 def test_a_resumed_run_goes_on_where_its_checkpoint_is(copy_of_gorila: Finished) -> None:
     before, start = load_run(copy_of_gorila.folder), copy_of_gorila.newest
     config = smoke_config(copy_of_gorila.results_dir, f"budget.frames={2 * FRAMES}", "resume=true")
