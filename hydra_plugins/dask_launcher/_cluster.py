@@ -77,7 +77,8 @@ class Cluster:
         """Look at most every second who is there now; what is wrong with new hosts, one line each."""
         if time.monotonic() - self._surveyed_at < _SURVEY_SECONDS:
             return []
-        workers: dict[str, dict[str, Any]] = dict(self.client.scheduler_info()["workers"])
+        if (workers := self._workers()) is None:
+            return []
         unknown = [address for address in workers if address not in self._reports and address not in self._unfit]
         complaints = self._ask(unknown) if unknown else []
         self._reports = {address: report for address, report in self._reports.items() if address in workers}
@@ -90,6 +91,18 @@ class Cluster:
         """Take the host at this address for one that is lost, until the next survey finds out."""
         self._reports.pop(address, None)
         self.hosts = [host for host in self.hosts if host.address != address]
+
+    def _workers(self) -> dict[str, dict[str, Any]] | None:
+        """What the scheduler knows of its hosts, by address; None while it does not answer."""
+        # Not `Client.scheduler_info`: an answer without hosts, which the client fetches now and then for itself, may
+        # take the place of the one that was asked for, and every host would seem to be lost.
+        if self.client.scheduler is None:
+            return None
+        try:
+            identity = self.client.sync(self.client.scheduler.identity, n_workers=-1)
+        except OSError:
+            return None
+        return dict(identity["workers"])
 
     def _ask(self, addresses: list[str]) -> list[str]:
         answers = self.client.run(report_host, self._folder, workers=addresses, on_error="return")
