@@ -6,7 +6,9 @@
 30 games each under no-op starts (up to 30 no-ops, 18,000 frames, no sticky actions, a game's own actions). A row per
 game played goes to `frame_skip_6.csv` and `frame_skip_4.csv`; a game of Atari whose rows are there is not played again,
 so that it can be stopped at any time. Then the table of `pipeline.results.random_play` is written, as CSV, Markdown and
-LaTeX. `python -m benchmarks.random_play --games Breakout Pong` plays a part of it.
+LaTeX. `python -m benchmarks.random_play --games Breakout Pong` plays a part of it. Where a published score lies outside
+the interval of 30 games, `--frame-skips 6 --overrides evaluation.num_episodes=300 --output results/random_play/longer
+--games ...` says how far 30 games of the same player spread.
 """
 
 import argparse
@@ -44,11 +46,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Play what is not there yet, print a JSON line for each game of Atari, and write the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.random_play", description=__doc__)
     parser.add_argument("--games", nargs="+", choices=ATARI49, default=ATARI49, metavar="GAME")
+    parser.add_argument("--frame-skips", nargs="+", type=int, choices=FRAME_SKIPS, default=FRAME_SKIPS, metavar="SKIP")
     parser.add_argument("--output", type=Path, default=Path("results/random_play"))
     parser.add_argument("--num-threads", type=int, default=1, help="of the emulator")
     parser.add_argument("--overrides", nargs="*", default=[], help="settings of the protocol, for a trial")
     chosen = parser.parse_args(arguments)
-    files = {skip: row_file(chosen.output, skip) for skip in FRAME_SKIPS}
+    files = {skip: row_file(chosen.output, skip) for skip in chosen.frame_skips}
     for skip, file in files.items():
         config = protocol(skip, chosen.overrides)
         for game in chosen.games:
