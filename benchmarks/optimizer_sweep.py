@@ -3,39 +3,47 @@
 Neither paper gives AdaGrad's step size, so the defaults in `conf/optimizer/` come from this: each setting trains one
 experiment on a game that moves early, for the same frames and seed, and plays the final evaluation. One row a setting
 goes into `results/optimizer_sweep/<game>.csv` as soon as it is there; settings that have a row are not run again.
+A run that diverges has a row that says so.
 Not here: a sweep over games and seeds (Hydra's -m does that).
 """
 
 import argparse
-import csv
-import dataclasses
-from collections.abc import Iterator
+import math
+from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline import api
-from pipeline.results.scores import mean_interval
+from rich.console import Console
 
-OUTPUT = Path("results/optimizer_sweep")
+from benchmarks.row_file import RowFile
+from pipeline import api
+from pipeline.errors import DivergedError
+from pipeline.results.scores import MeanInterval, mean_interval
+
 SETTINGS = (
-    ("adagrad", 3e-3),
-    ("adagrad", 1e-2),
-    ("adagrad", 2e-2),
-    ("rmsprop", 2.5e-4),
-    ("adam", 1e-4),
-    ("adam", 2.5e-4),
+    ("adam", 1e-4, 1.5e-4),
+    ("adam", 2.5e-4, 1.5e-4),
+    ("adam", 2.5e-4, 1e-8),
+    ("rmsprop", 2.5e-4, 0.01 / 32**2),
+    ("adagrad", 1e-2, 1e-6),
+    ("adagrad", 3e-3, 1e-6),
+    ("adagrad", 2e-2, 1e-6),
 )
+"""Optimizer, step size, and what is added to the root (RMSProp: inside it)."""
 _LAST_EPISODES = 50
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class SweepRow:
     """What one setting came to."""
 
     optimizer: str
     learning_rate: float
+    epsilon: float
     experiment: str
     game: str
     seed: int
+    end: str
+    """Why the run ended: "budget", or "diverged"; then nothing was played."""
     frames: int
     """Emulator frames of training."""
     updates: int
@@ -51,52 +59,61 @@ class SweepRow:
     heldout_max_q: float
     """At the end, in clipped reward."""
     wall_seconds: float
-    commit: str
-    """Its first 8 digits; "+" if files differed from it."""
+    run_commit: str
+    """Of the code that trained; "+" if files differed from it."""
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Run what is missing of the sweep."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--experiment", default="gorila_quick")
     parser.add_argument("--game", default="Breakout")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--runs-dir", default="results/optimizer_sweep_runs", help="where the run folders go")
-    arguments = parser.parse_args()
-    path = OUTPUT / f"{arguments.game}.csv"
-    done = set(_done(path))
-    for optimizer, learning_rate in SETTINGS:
-        if (optimizer, learning_rate, arguments.seed) not in done:
-            row = _run(arguments, optimizer, learning_rate)
-            _append(path, row)
-            print(row)
+    parser.add_argument("--runs-dir", default="outputs/optimizer_sweep", help="where the run folders go")
+    parser.add_argument("--output", type=Path, default=Path("results/optimizer_sweep"), help="where the rows go")
+    parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
+    chosen = parser.parse_args(arguments)
+    settings = ("optimizer", "learning_rate", "epsilon", "experiment", "seed")
+    file = RowFile(chosen.output / f"{chosen.game}.csv", SweepRow, settings)
+    for optimizer, learning_rate, epsilon in SETTINGS:
+        if not file.has(optimizer, learning_rate, epsilon, chosen.experiment, chosen.seed):
+            file.append(_train(chosen, optimizer, learning_rate, epsilon))
 
 
-def _run(arguments: argparse.Namespace, optimizer: str, learning_rate: float) -> SweepRow:
+def _train(chosen: argparse.Namespace, optimizer: str, learning_rate: float, epsilon: float) -> SweepRow:
     config = api.compose(
         [
-            f"experiment={arguments.experiment}",
-            f"game={arguments.game}",
-            f"seed={arguments.seed}",
+            f"experiment={chosen.experiment}",
+            f"game={chosen.game}",
+            f"seed={chosen.seed}",
             f"optimizer={optimizer}",
             f"optimizer.learning_rate={learning_rate}",
-            f"results_dir={arguments.runs_dir}/{optimizer}-{learning_rate:g}",
+            f"optimizer.epsilon={epsilon}",
+            # All settings get the same frames, however slow the machine is.
+            "budget.minutes=null",
+            f"results_dir={chosen.runs_dir}/{optimizer}-{learning_rate:g}-{epsilon:g}",
             "overwrite=true",
+            *chosen.overrides,
         ]
     )
-    result = api.train(config)
-    assert result.folder is not None
-    loaded = api.load_run(result.folder)
+    try:
+        end = api.train(config, Console(stderr=True)).end_reason
+    except DivergedError as diverged:
+        print(diverged)
+        end = "diverged"
+    loaded = api.load_run(Path(config.results_dir) / config.experiment / config.game / str(config.seed))
     played = loaded.evaluations[loaded.evaluations["agent"] == "checkpoint"]
-    score = mean_interval(played["score"])
+    score = MeanInterval(math.nan, math.nan, math.nan, 0) if played.empty else mean_interval(played["score"])
     return SweepRow(
         optimizer=optimizer,
         learning_rate=learning_rate,
-        experiment=arguments.experiment,
-        game=arguments.game,
-        seed=arguments.seed,
-        frames=int(played["total_frames"].iloc[0]),
-        updates=int(played["version"].iloc[0]),
+        epsilon=epsilon,
+        experiment=chosen.experiment,
+        game=chosen.game,
+        seed=chosen.seed,
+        end=end,
+        frames=int(loaded.updates["total_frames"].max()),
+        updates=int(loaded.updates["version"].max()),
         evaluation_mean=score.mean,
         evaluation_low=score.low,
         evaluation_high=score.high,
@@ -104,29 +121,8 @@ def _run(arguments: argparse.Namespace, optimizer: str, learning_rate: float) ->
         training_mean=float(loaded.episodes["score"].tail(_LAST_EPISODES).mean()),
         heldout_max_q=float(loaded.updates["heldout_max_q"].iloc[-1]),
         wall_seconds=float(loaded.runs["wall_seconds"].iloc[0]),
-        commit=_short(str(loaded.runs["commit"].iloc[0])),
+        run_commit=str(loaded.runs["commit"].iloc[0]),
     )
-
-
-def _short(commit: str) -> str:
-    return commit[:8] + ("+" if commit.endswith("+") else "")
-
-
-def _done(path: Path) -> Iterator[tuple[str, float, int]]:
-    if path.exists():
-        with path.open(newline="") as file:
-            for row in csv.DictReader(file):
-                yield row["optimizer"], float(row["learning_rate"]), int(row["seed"])
-
-
-def _append(path: Path, row: SweepRow) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    is_new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if is_new:
-            writer.writerow(field.name for field in dataclasses.fields(row))
-        writer.writerow(dataclasses.astuple(row))
 
 
 if __name__ == "__main__":

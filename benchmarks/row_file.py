@@ -32,7 +32,7 @@ class RowFile(Generic[RowT]):
         if not self._path.exists():
             return False
         with self._path.open(newline="") as file:
-            wanted = [str(value) for value in settings]
+            wanted = [str(_as_text(value)) for value in settings]
             return any([row[name] for name in self._settings] == wanted for row in csv.DictReader(file))
 
     def append(self, *rows: RowT) -> None:
