@@ -15,14 +15,18 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 class Command:
-    """A process of this Python; what it prints goes to a file."""
+    """A process of this Python; what it prints goes to a file. `prefix`: the command that starts it in its place."""
 
-    def __init__(self, output: Path, *words: str) -> None:
+    def __init__(self, output: Path, *words: str, prefix: tuple[str, ...] = ()) -> None:
         self.output = output
         with output.open("w") as file:
             environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "PYTHONUNBUFFERED": "1"}
             self.process = subprocess.Popen(
-                [sys.executable, *words], cwd=output.parent, env=environment, stdout=file, stderr=subprocess.STDOUT
+                [*prefix, sys.executable, *words],
+                cwd=output.parent,
+                env=environment,
+                stdout=file,
+                stderr=subprocess.STDOUT,
             )
 
     @property

@@ -12,11 +12,11 @@ from tests.experiments.commands import Command, Start, processes_in
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """`start("-m", "module", ...)`; whatever still runs at the end, children included, is killed and fails the test."""
+    """`start("-m", "module", ...)`, a `Command`; what still runs at the end is killed, and fails the test."""
     started: list[Command] = []
 
-    def begin(*words: str) -> Command:
-        started.append(Command(tmp_path / f"output-{len(started)}.txt", *words))
+    def begin(*words: str, prefix: tuple[str, ...] = ()) -> Command:
+        started.append(Command(tmp_path / f"output-{len(started)}.txt", *words, prefix=prefix))
         return started[-1]
 
     yield begin

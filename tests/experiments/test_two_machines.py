@@ -1,0 +1,53 @@
+"""A sweep over two machines with addresses of their own, one of whose runs needs both."""
+
+import json
+import re
+from pathlib import Path
+
+from hydra_plugins.dask_launcher.ledger import read_ledger
+from pipeline.results.load import load_run
+from tests.experiments.commands import Start
+from tests.experiments.machines import two_machines
+
+LIMIT_SECONDS = 110.0
+
+
+def test_a_sweep_uses_the_hosts_of_two_machines_side_by_side_and_for_one_run(start: Start, tmp_path: Path) -> None:
+    results_dir = tmp_path / "runs"
+    with two_machines() as machines:
+        first, second = machines
+        scheduler = f"tcp://{first.address}:8786"
+        dask = start(
+            "-m", "dask", "scheduler", "--host", first.address, "--port", "8786", "--no-dashboard", prefix=first.words()
+        )
+        dask.wait_until(lambda: "Scheduler at" in dask.printed, "the scheduler")
+        words = ("--nthreads", "1", "--memory-limit", "0", "--no-dashboard")
+        hosts = [
+            start("-m", "dask", "worker", scheduler, "--host", machine.address, *words, prefix=machine.words())
+            for machine in machines
+        ]
+        command = start(
+            *("-m", "pipeline.train", "-m", "experiment=smoke_dqn,smoke_gorila", "seed=0,1", "game=Breakout"),
+            *("budget.frames=1_000", "topology.compute_threads=1", f"results_dir={results_dir}"),
+            *("hydra/launcher=dask", "cluster=address", f"cluster.address={scheduler}", "hydra.launcher.num_hosts=2"),
+            prefix=first.words(),
+        )
+        assert command.ends(LIMIT_SECONDS) == 0, command.printed
+        for process in (*hosts, dask):
+            process.process.terminate()
+            process.ends()
+
+    rows = read_ledger(tmp_path / "results" / "sweeps" / "ad_hoc")
+    assert [row.status for row in rows] == ["done"] * 4
+    # Runs of one host: both start at once, so that each has a machine.
+    assert {_machine(row.host) for row in rows[:2]} == {first.address, second.address}
+    for seed in ("0", "1"):
+        folder = results_dir / "smoke_gorila" / "Breakout" / seed
+        found = json.loads((folder / "run.json").read_text())["hosts"]
+        assert {_machine(host["address"]) for host in found} == {first.address, second.address}
+        assert load_run(folder).problems == ()
+
+
+def _machine(address: str) -> str:
+    (found,) = re.findall(r"^tcp://([\d.]+):\d+$", address)
+    return str(found)
