@@ -7,7 +7,6 @@ Not here: who is started (`pipeline.topologies`), how the command line becomes a
 """
 
 import math
-import statistics
 import threading
 import time
 from collections.abc import Mapping
@@ -265,8 +264,10 @@ class _Run:
                     raise
 
     def _reached(self, reason: str, start: Checkpoint) -> bool:
-        if reason == BUDGET:
-            return self._budget_spent(start.progress) and self._is_evaluated(start.server.version)
+        spent = self._budget_spent(start.progress) if reason == BUDGET else self._has_score()
+        return spent and self._is_evaluated(start.server.version)
+
+    def _has_score(self) -> bool:
         goal, best = self._config.budget.score, None if self._evaluation is None else self._evaluation.best_mean
         return goal is not None and best is not None and best >= goal
 
@@ -288,8 +289,8 @@ class _Run:
         if sentence:
             self._progress.say(sentence)
         coordinator.write(rows)
-        goal = self._config.budget.score
-        return goal is not None and bool(rows) and statistics.fmean(row.score for row in rows) >= goal
+        # Not of these rows alone: a run that was killed after such an evaluation is not to train on when it is resumed.
+        return self._has_score()
 
     def _budget_spent(self, roles: dict[str, RoleProgress]) -> bool:
         frames = self._config.num_frames(sum(role.num_steps for role in roles.values()))

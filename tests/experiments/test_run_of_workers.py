@@ -118,6 +118,13 @@ def test_a_run_ends_at_its_score_and_plays_its_best_parameters_again_in_other_ga
 
     again = carry_out(tmp_path, "budget.score=0", *words, "resume=true")
     assert again.result == run.result and "has reached its score: raise budget.score to go on" in again.printed
+    # As a run that is killed while it plays its final evaluation leaves it.
+    facts = json.loads((run.folder / "run.json").read_text())
+    (run.folder / "run.json").write_text(json.dumps(facts | {"end_reason": None}))
+    killed = carry_out(tmp_path, "budget.score=0", *words, "resume=true")
+    assert killed.result.end_reason == "score" and "resumed at update" in killed.printed
+    played = killed.loaded.evaluations.groupby("agent").size()
+    assert played["training"] == 3 and played["checkpoint"] == 4, "played at the end only, and trained no further"
     higher = carry_out(tmp_path, "budget.score=1000", "budget.minutes=0.00001", *words, "resume=true")
     assert higher.result.end_reason == "budget" and "resumed at update" in higher.printed
 
