@@ -82,7 +82,7 @@ class Command:
         cluster = self._open_cluster()
         rows = [_row(ledger, job) for job in self._launched.values()]
         listed = [
-            {"job": row.job, "overrides": list(job.overrides), "status": row.status}
+            {"job": row.job, "overrides": list(job.overrides), "status": row.status, "return_value": row.return_value}
             for job, row in zip(self._launched.values(), rows, strict=True)
         ]
         cluster.client.log_event(TOPIC, {"sweep": self._setup.sweep, "kind": "jobs", "jobs": listed})

@@ -256,8 +256,9 @@ class Sweep:
         self._ledger.write(row)
         self._board.change(row, time.monotonic())
         self._display.changed(row)
-        message = {"job": number, "status": row.status, "attempt": row.attempts, "host": row.host, "reason": row.reason}
-        self._cluster.client.log_event(TOPIC, {"sweep": self._setup.sweep, "kind": "status", **message})
+        told = {name: getattr(row, name) for name in ("job", "status", "host", "reason", "return_value")}
+        message = {"sweep": self._setup.sweep, "kind": "status", "attempt": row.attempts, **told}
+        self._cluster.client.log_event(TOPIC, message)
 
 
 def _outcome_of(future: Future[Any]) -> Outcome:

@@ -2,11 +2,14 @@
 
 Messages on TOPIC, plain JSON types, told apart by "kind":
 
-    {"sweep": id, "kind": "jobs", "jobs": [{"job": 0, "overrides": ["a=1"], "status": "waiting"}, ...]}
-    {"sweep": id, "kind": "status", "job": 0, "status": "running", "attempt": 1, "host": "tcp://…", "reason": ""}
+    {"sweep": id, "kind": "jobs",
+     "jobs": [{"job": 0, "overrides": ["a=1"], "status": "done", "return_value": "7.5"}, ...]}
+    {"sweep": id, "kind": "status", "job": 0, "status": "running", "attempt": 1, "host": "tcp://…", "reason": "",
+     "return_value": ""}
     {"sweep": id, "kind": "progress", "job": 0, "fraction": 0.5, "rate": 7.0, "unit": "steps/s", "details": {...}}
 
-"jobs" comes at each launch and names all jobs of the sweep so far; "status" at each change.
+"jobs" comes at each launch and names all jobs of the sweep so far; "status" at each change. What a job returned is
+JSON, as in the ledger.
 Not here: showing it (`_display`).
 """
 

@@ -4,6 +4,7 @@ Not here: the launcher (`hydra_plugins.dask_launcher`), where each job is drawn 
 """
 
 import contextlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,8 @@ class Job:
     """Of its work, 0.0 to 1.0."""
     glance: RunGlance | None = None
     """The newest one, if it is a run of this pipeline."""
+    final_score: float | None = None
+    """What it returned when it was done, if that is a number: of a run, the mean score of its final evaluation."""
 
 
 class Sweep:
@@ -45,11 +48,12 @@ class Sweep:
         """
         match message["kind"]:
             case "jobs":
-                self._name([(_number(row["job"]), *_told(row)) for row in message["jobs"]])
+                self._name([(_number(row["job"]), *_told(row), _final_score(row)) for row in message["jobs"]])
             case "status":
                 status, attempt = _status(message["status"]), int(message["attempt"])
+                score = _final_score(message)
                 job = self._job(message["job"])
-                job.status, job.attempt = status, attempt
+                job.status, job.attempt, job.final_score = status, attempt, score
                 job.host, job.reason = str(message["host"] or ""), str(message["reason"] or "")
                 # An attempt that begins has not told yet how much of its work an earlier one has left it.
                 job.fraction = {DONE: 1.0, RUNNING: None}.get(status, job.fraction)
@@ -69,10 +73,10 @@ class Sweep:
         """Status -> number of jobs, in the order of STATUSES."""
         return {status: sum(job.status == status for job in self.jobs.values()) for status in STATUSES}
 
-    def _name(self, rows: Sequence[tuple[int, tuple[str, ...], str]]) -> None:
-        for number, overrides, status in rows:
+    def _name(self, rows: Sequence[tuple[int, tuple[str, ...], str, float | None]]) -> None:
+        for number, overrides, status, score in rows:
             job = self._job(number)
-            job.overrides, job.status = overrides, status
+            job.overrides, job.status, job.final_score = overrides, status, score
 
     def _job(self, number: Any) -> Job:
         return self.jobs.setdefault(_number(number), Job())
@@ -80,6 +84,11 @@ class Sweep:
 
 def _told(row: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
     return tuple(str(override) for override in row["overrides"]), _status(row["status"])
+
+
+def _final_score(told: Mapping[str, Any]) -> float | None:
+    value = json.loads(str(told.get("return_value") or "null"))
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _number(value: Any) -> int:

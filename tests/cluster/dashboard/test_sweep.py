@@ -11,7 +11,7 @@ JOBS = {
     "sweep": "s",
     "kind": "jobs",
     "jobs": [
-        {"job": 0, "overrides": ["game=Alien"], "status": "done"},
+        {"job": 0, "overrides": ["game=Alien"], "status": "done", "return_value": "227.8"},
         {"job": 1, "overrides": ["game=Pong"], "status": "waiting"},
     ],
 }
@@ -53,6 +53,15 @@ def test_a_status_says_where_and_why_and_what_is_done_is_done_wholly() -> None:
     assert sweep.jobs[1].fraction == 1.0
 
 
+@pytest.mark.parametrize(("returned", "score"), [("-3.5", -3.5), ("7", 7.0), ('"red"', None), ("", None)])
+def test_what_a_job_returned_is_its_score_if_it_is_a_number(returned: str, score: float | None) -> None:
+    sweep = Sweep()
+    sweep.receive(JOBS)
+    assert sweep.jobs[0].final_score == 227.8, "of a job that an earlier command has done"
+    sweep.receive(status(1, "done") | {"return_value": returned})
+    assert sweep.jobs[1].final_score == score
+
+
 def test_a_job_whose_naming_was_lost_is_there_by_its_number() -> None:
     sweep = Sweep()
     sweep.receive(status(7, "running"))
@@ -78,6 +87,7 @@ def test_progress_holds_a_glance_or_details_of_another_program() -> None:
         status(0, "running") | {"attempt": "first"},
         progress(-1, 0.5, {}),
         progress(0, 0.5, {}) | {"fraction": "half"},
+        status(0, "done") | {"return_value": "{"},
     ],
 )
 def test_a_foreign_message_is_refused_and_changes_nothing(message: dict[str, Any]) -> None:

@@ -88,6 +88,7 @@ def test_a_sweep_without_jobs_has_an_empty_grid() -> None:
         (Job(glance=glance(mean_score=31.44), fraction=0.2), "31.4 · 20%"),
         (Job(glance=glance(mean_score=31.44), fraction=1.0, status="done"), "31.4"),
         (Job(glance=glance(mean_score=12345.6), fraction=1.0, status="done"), "12,346"),
+        (Job(glance=glance(mean_score=31.44), final_score=28.0, fraction=1.0, status="done"), "28.0"),
         (Job(glance=glance(mean_score=None), fraction=0.2), "20%"),
         (Job(glance=glance(mean_score=1.0), fraction=0.2, status="failed"), "failed · 20%"),
     ],
