@@ -79,7 +79,7 @@ def arrange(jobs: Mapping[int, Job]) -> Grid:
 
 
 def text_of(job: Job) -> str:
-    """The score of a job's newest training games and how far it is: "31.4 · 20%"; its final score; or that it failed."""
+    """The score of a job's newest training games and how far it is, "31.4 · 20%"; its final score; that it failed."""
     score = job.glance.mean_score if job.glance is not None and job.final_score is None else job.final_score
     words = [] if score is None else [f"{score:,.1f}" if abs(score) < 1000 else f"{score:,.0f}"]
     if job.status in (FAILED, INTERRUPTED):
