@@ -6,8 +6,10 @@
 A return is closed with the value that was predicted when the action in its last state was chosen, so it costs no pass
 through the network of its own (Adamski et al. 2018, as in their code). The action that is chosen in the closing state
 is played after the gradient, by the parameters before it: one step in t_max is one update old.
-Steps of all lanes queue up, and the oldest `batch_size` of them make a batch. Departure: in the authors' code single
-steps are shuffled through a queue.
+Steps of all lanes queue up, and the oldest `batch_size` of them make a batch. Where that is less than one segment of
+every lane, the first segments are cut to different lengths: lanes that ended theirs all at once would fill several
+batches, the last of which is some updates old. Departure: in the authors' code, where each game has a process of its
+own and none keeps step, single steps are shuffled through a queue.
 Not here: the loss of a batch, and what becomes of its gradient (`pipeline.roles.worker`).
 """
 
@@ -48,7 +50,11 @@ class Rollouts:
         self._rows = rows
         self._rng = rng
         self._started = time.monotonic()
-        self._segments = [_Segment() for _ in range(lanes.num_lanes)]
+        in_step = algorithm.batch_size >= lanes.num_lanes * algorithm.t_max
+        self._segments = [
+            _Segment(algorithm.t_max if in_step else algorithm.t_max - lane % algorithm.t_max)
+            for lane in range(lanes.num_lanes)
+        ]
         self._tally = EpisodeTally(place, lanes.num_lanes)
         self._due = lanes.reset(emulator_seeds)
         self._lives = self._due.lives.copy()
@@ -100,7 +106,7 @@ class Rollouts:
         # A truncated game is no end of the return: the value of the state it stopped in stands for the rest.
         for i, lane in enumerate(self._due.lanes.tolist()):
             segment = self._segments[lane]
-            if len(segment.rewards) >= self._algorithm.t_max or (segment.rewards and self._due.truncated[i]):
+            if len(segment.rewards) >= segment.max_steps or (segment.rewards and self._due.truncated[i]):
                 self._close(segment, float(values[i]))
 
     def _begin_steps(self, actions: Int64Array) -> None:
@@ -116,7 +122,7 @@ class Rollouts:
         self._ready.observations += segment.observations
         self._ready.actions += segment.actions
         self._ready.returns += n_step_returns(rewards, self._algorithm.discount, bootstrap).tolist()
-        segment.clear()
+        segment.begin(self._algorithm.t_max)
 
     def _finish_episode(self, lane: int, truncated: bool, version: int) -> None:
         self._rows.emit(
@@ -136,12 +142,13 @@ class Rollouts:
 class _Segment:
     """The steps of one lane since its last return was closed. A step has its reward once it has been played."""
 
+    max_steps: int
     observations: list[UInt8Array] = field(default_factory=list)
     actions: list[int] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
 
-    def clear(self) -> None:
-        self.observations, self.actions, self.rewards = [], [], []
+    def begin(self, max_steps: int) -> None:
+        self.observations, self.actions, self.rewards, self.max_steps = [], [], [], max_steps
 
 
 @dataclass

@@ -182,6 +182,14 @@ def test_lanes_that_are_due_at_different_times_keep_their_own_segments() -> None
     assert played.lanes.actions == [[0, 0], [1], [1, 2], [3], [2, 4]]
 
 
+def test_lanes_whose_segments_would_fill_several_batches_at_once_do_not_keep_step() -> None:
+    script = [[Due(0, 10 + time), Due(1, 50 + time)] for time in range(1, 6)]
+    played = play([Due(0, 10, is_reset=True), Due(1, 50, is_reset=True)], *script, batch_size=2)
+    assert played.collect()[0] == [50, 51], "the first segment of lane 1 has two steps"
+    assert played.collect()[0] == [10, 11] and len(played.lanes.actions) == 3
+    assert played.collect()[0] == [12, 52] and len(played.lanes.actions) == 5, "and all others have three"
+
+
 def test_what_a_batch_has_no_room_for_begins_the_next_one() -> None:
     steps = [[Due(0, shows)] for shows in (11, 12, 13, 14, 15, 16)]
     played = play(FIRST, *steps, batch_size=2)

@@ -12,6 +12,7 @@ from pipeline.algorithms.actor_critic import actor_critic_loss, clip_by_average_
 from pipeline.envs.due_lanes import make_due_lanes
 from pipeline.errors import DivergedError
 from pipeline.interfaces import GradientExchange, ParamVector
+from pipeline.networks import compute
 from pipeline.networks.network import ActorCriticNetwork
 from pipeline.networks.replica import PolicyReplica
 from pipeline.optimizers import OptimizerConfig, make_optimizer
@@ -38,6 +39,7 @@ NUM_UPDATES = 4
 
 def loop_by_hand(spec: WorkerSpec, num_updates: int, optimizer_config: OptimizerConfig = ADAM) -> Float32Array:
     """The parameters after so many updates, made by a loop that knows no server and no worker."""
+    compute.set_compute_threads(spec.compute_threads)
     params = first_server(spec).params.copy()
     network = network_of(spec)
     assert isinstance(network, ActorCriticNetwork)
