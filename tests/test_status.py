@@ -110,6 +110,14 @@ def test_seeds_stand_side_by_side(sweep: Path) -> None:
     assert line_of(text, "Alien")[1:3] == ["120.5", "7.0"] and "seeds 0, 1 side by side" in text
 
 
+def test_a_value_with_spaces_is_one_word(sweep: Path) -> None:
+    ledger = Ledger.open(sweep)
+    overrides = f"experiment=smoke_gorila results_dir='{sweep.parents[1] / 'my runs'}' game=Asterix"
+    ledger.write(LedgerRow(6, overrides)._replace(**DONE, return_value="7.0"))
+    ledger.close()
+    assert line_of(shown(f"sweep_dir={sweep}"), "Asterix")[1] == "7.0"
+
+
 def test_a_job_that_is_no_run_of_this_version_is_counted_and_left_out_of_the_games(sweep: Path) -> None:
     ledger = Ledger.open(sweep)
     ledger.write(LedgerRow(6, "experiment=of_old game=Alien"), LedgerRow(7, "experiment=smoke_dqn game=Alien seed=x"))

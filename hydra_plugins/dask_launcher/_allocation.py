@@ -3,6 +3,7 @@
 A job goes to one host if one can hold all of it: of those, the one with the fewest GPUs and then the fewest threads
 free, so that large hosts stay whole for large jobs, and hosts with GPUs for jobs that use them. Otherwise its parts are
 spread, the largest first, each to the first host with room in the order of free threads: as few hosts as that gives.
+If they do not fit so, each goes to the host that has the fewest threads to spare.
 Not here: who is next (`_queue`), who holds what (`_grants`).
 """
 
@@ -48,12 +49,18 @@ def allocate(needs: JobNeeds, free: Sequence[HostSize]) -> Allocation | None:
     if roomy:
         host = min(roomy, key=lambda host: (host.num_gpus, host.num_threads))
         return {host.address: whole}
+    return _spread(needs, free, fewest_hosts=True) or _spread(needs, free, fewest_hosts=False)
+
+
+def _spread(needs: JobNeeds, free: Sequence[HostSize], fewest_hosts: bool) -> Allocation | None:
+    """The largest part first, each to the first host with room, or to the one that it fits most tightly."""
     left = sorted(free, key=lambda host: -host.num_threads)
     placed: dict[str, list[Part]] = {}
     for part in sorted(needs.parts, key=_size, reverse=True):
-        index = next((i for i, host in enumerate(left) if host.holds(part)), None)
-        if index is None:
+        roomy = [i for i, host in enumerate(left) if host.holds(part)]
+        if not roomy:
             return None
+        index = roomy[0] if fewest_hosts else min(roomy, key=lambda i: left[i].num_threads)
         placed.setdefault(left[index].address, []).append(part)
         left[index] = left[index].without(part)
     allocation = {address: total(parts) for address, parts in placed.items()}
@@ -67,7 +74,8 @@ def free_hosts(hosts: Sequence[HostSize], taken: Iterable[Mapping[str, Part]]) -
         for address, part in allocation.items():
             if address in left:
                 left[address] = left[address].without(part)
-    return list(left.values())
+    # Another command may know these hosts to be larger.
+    return [HostSize(host.address, *(max(free, 0) for free in host[1:])) for host in left.values()]
 
 
 def refusal(needs: JobNeeds, hosts: Sequence[HostSize]) -> str:
@@ -77,8 +85,9 @@ def refusal(needs: JobNeeds, hosts: Sequence[HostSize]) -> str:
     most = ", the largest part with " + _words(largest) if len(needs.parts) > 1 else ""
     return (
         f"the job needs {_words(total(needs.parts))}{parts}{most}; {len(hosts)} host{'s' * (len(hosts) != 1)} offer "
-        f"{_words(total(hosts))} in all, at most {_words(_most(hosts))} on one. Lower what it needs, or give the "
-        "cluster more or larger hosts"
+        f"{_words(total(hosts))} in all, at most {_words(_most(hosts))} on one"
+        + (", on which the parts do not fit side by side" if len(needs.parts) > 1 else "")
+        + ". Lower what it needs, or give the cluster more or larger hosts"
     )
 
 

@@ -62,7 +62,9 @@ class Cluster:
         self.hosts: list[HostSize] = []
         """Those that were there at the last survey."""
         self.num_hosts_seen = 0
-        """How many there were when there were most."""
+        """How many there were when there were most; those that do not come back in time are not counted any more."""
+        self._come_back_seconds = settings.start_timeout_seconds
+        self._complete_at = 0.0
 
     @property
     def is_there(self) -> bool:
@@ -83,8 +85,10 @@ class Cluster:
         complaints = self._ask(unknown) if unknown else []
         self._reports = {address: report for address, report in self._reports.items() if address in workers}
         self.hosts = [self._size(address, workers[address]) for address in sorted(self._reports)]
-        self.num_hosts_seen = max(self.num_hosts_seen, len(self.hosts))
         self._surveyed_at = time.monotonic()
+        is_complete = len(self.hosts) >= self.num_hosts_seen
+        if is_complete or self._surveyed_at - self._complete_at > self._come_back_seconds:
+            self.num_hosts_seen, self._complete_at = len(self.hosts), self._surveyed_at
         return complaints
 
     def forget(self, address: str) -> None:
@@ -133,7 +137,7 @@ class Cluster:
             return int(worker["memory_limit"])
         report = self._reports[address]
         sharing = Counter(other.machine for other in self._reports.values())[report.machine]
-        return report.free_memory_bytes // sharing
+        return report.memory_bytes // sharing
 
 
 @contextlib.contextmanager

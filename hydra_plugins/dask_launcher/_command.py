@@ -26,7 +26,7 @@ from hydra_plugins.dask_launcher._board import Board
 from hydra_plugins.dask_launcher._cluster import Cluster, open_cluster
 from hydra_plugins.dask_launcher._display import Display, ending
 from hydra_plugins.dask_launcher._jobs import Job, Program
-from hydra_plugins.dask_launcher._ledger import DONE, FAILED, LEDGER, WAITING, Ledger, LedgerError, LedgerRow
+from hydra_plugins.dask_launcher._ledger import DONE, FAILED, LEDGER, RUNNING, WAITING, Ledger, LedgerError, LedgerRow
 from hydra_plugins.dask_launcher._outcome import HostSetup, Outcome
 from hydra_plugins.dask_launcher._sweep import Sweep
 from hydra_plugins.dask_launcher.progress import TOPIC
@@ -70,14 +70,16 @@ class Command:
 
     def _job(self, ledger: Ledger, overrides: Sequence[str], number: int) -> Job:
         """The job with these overrides, which is always the same one: its number, and with it its folder, stay."""
-        row = ledger.row(" ".join(overrides))
+        key = self._program.key(overrides)
+        row = ledger.row(key)
         if row is None:
-            row = LedgerRow(ledger.free_number(number), " ".join(overrides))
+            row = LedgerRow(ledger.free_number(number), key)
             ledger.write(row)
         job = Job(row.job, tuple(overrides), self._program)
         return self._launched.setdefault(row.job, job)
 
     def _run(self, jobs: Sequence[Job], ledger: Ledger) -> dict[int, Outcome]:
+        orphans = [job.number for job in jobs if _row(ledger, job).status == RUNNING]
         ledger.write(*(_row(ledger, job)._replace(status=WAITING, reason="") for job in jobs))
         cluster = self._open_cluster()
         rows = [_row(ledger, job) for job in self._launched.values()]
@@ -92,6 +94,12 @@ class Command:
         sweep = Sweep(jobs, cluster, ledger, board, display, settings, self._setup)
         dashboard = cluster.dashboard_url
         display.say(f"{board.counts()} in {self._folder}" + (f"; dashboard {dashboard}" if dashboard else ""))
+        if orphans:
+            sweep.postpone(orphans)
+            display.say(
+                f"{len(orphans)} jobs were running when an earlier command was killed: they start in "
+                f"{settings.stop_seconds:g} s, when whatever is left of them has ended"
+            )
         try:
             sweep.run()
         except Exception as error:  # each of Dask's calls has another one for a scheduler that is gone

@@ -16,8 +16,8 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-import psutil
 from distributed import Worker, WorkerPlugin, get_worker, secede
+from distributed.system import MEMORY_LIMIT
 
 from hydra_plugins.dask_launcher._ledger import DONE, FAILED, INTERRUPTED
 from hydra_plugins.dask_launcher._outcome import HostSetup, Order, Outcome
@@ -27,6 +27,7 @@ from hydra_plugins.dask_launcher.progress import TOPIC
 _LISTEN_SECONDS = 0.25
 _MEASURE_SECONDS = 1.0
 _GPU_VARIABLE = "CUDA_VISIBLE_DEVICES"
+_GPU_MARGIN_SECONDS = 10.0
 _WANTED_STATES = ("executing", "long-running")
 
 
@@ -36,8 +37,13 @@ class HostReport(NamedTuple):
     server_id: str
     machine: str
     """The same for all hosts on one machine."""
-    free_memory_bytes: int
+    memory_bytes: int
+    """Of its machine, or of what its container may use; the same however much of it is in use now."""
     sees_folder: bool
+
+
+class _GpusInUseError(Exception):
+    """What was granted is still held by jobs that nobody waits for."""
 
 
 class _Stop(NamedTuple):
@@ -61,8 +67,7 @@ _gpus_lock = threading.Lock()
 
 def report_host(folder: str, dask_worker: Worker) -> HostReport:
     """The report of the host that runs this; `Client.run` fills in the worker."""
-    free = psutil.virtual_memory().available
-    return HostReport(dask_worker.id, socket.gethostname(), free, os.path.isdir(folder))
+    return HostReport(dask_worker.id, socket.gethostname(), MEMORY_LIMIT, os.path.isdir(folder))
 
 
 def stop_jobs(sweep: str, reason: str, patience_seconds: float) -> None:
@@ -94,6 +99,8 @@ def run_job_here(order: Order, setup: HostSetup) -> Outcome:
                 process.listen(_LISTEN_SECONDS, forward)
                 watch.look(is_wanted=_is_wanted(worker, key))
             return watch.outcome()
+    except _GpusInUseError as error:
+        return Outcome(FAILED, str(error))
     finally:
         del _stops[attempt]
 
@@ -143,7 +150,8 @@ class _Watch:
     def look(self, is_wanted: bool) -> None:
         """Once in a while: stop the process if there is a reason, kill it when its time is up."""
         with contextlib.suppress(queue.Empty):
-            self._begin(self._stops.get_nowait())
+            while True:
+                self._begin(self._stops.get_nowait())
         if self._stop is None:
             if not is_wanted:
                 self._begin(_Stop(INTERRUPTED, "the launcher is gone", self._stop_seconds))
@@ -164,11 +172,13 @@ class _Watch:
         return Outcome(self._stop.status, self._stop.reason, None if left is None else left.job_return)
 
     def _begin(self, stop: _Stop) -> None:
+        kill_at = time.monotonic() + stop.patience_seconds
         if self._stop is None:
-            self._stop = stop
+            self._stop, self._kill_at = stop, kill_at
             if stop.patience_seconds > 0:
                 self._process.interrupt()
-        self._kill_at = time.monotonic() + stop.patience_seconds
+        # The launcher says the same again and again: that is no new time.
+        self._kill_at = min(self._kill_at, kill_at)
 
     def _excess(self) -> str | None:
         if not self._granted_bytes or self._memory_factor is None or time.monotonic() < self._measure_at:
@@ -201,14 +211,28 @@ def _gpus(num_gpus: int, setup: HostSetup, worker: Worker) -> Iterator[Mapping[s
     if not worker.state.total_resources.get("GPU"):
         yield {}
         return
-    with _gpus_lock:
-        taken = [gpu for gpu in _host_gpus(setup, worker) if gpu not in _gpus_in_use][:num_gpus]
-        _gpus_in_use.update(taken)
+    taken = _take_gpus(num_gpus, setup, worker)
     try:
         yield {_GPU_VARIABLE: ",".join(taken)}
     finally:
         with _gpus_lock:
             _gpus_in_use.difference_update(taken)
+
+
+def _take_gpus(num_gpus: int, setup: HostSetup, worker: Worker) -> list[str]:
+    # A job of a launcher that is gone holds its own until it has ended, which it has `stop_seconds` for.
+    give_up_at = time.monotonic() + setup.stop_seconds + _GPU_MARGIN_SECONDS
+    while True:
+        with _gpus_lock:
+            free = [gpu for gpu in _host_gpus(setup, worker) if gpu not in _gpus_in_use]
+            if len(free) >= num_gpus:
+                _gpus_in_use.update(free[:num_gpus])
+                return free[:num_gpus]
+        if time.monotonic() > give_up_at:
+            raise _GpusInUseError(
+                f"{num_gpus} GPUs were granted, and jobs that should have ended hold all but {len(free)}"
+            )
+        time.sleep(_LISTEN_SECONDS)
 
 
 def _host_gpus(setup: HostSetup, worker: Worker) -> list[str]:

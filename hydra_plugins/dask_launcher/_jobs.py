@@ -19,10 +19,13 @@ from hydra.core.utils import JobReturn, JobStatus
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from hydra_plugins.dask_launcher._job import Work
+from hydra_plugins.dask_launcher._job import Work, in_one_line
 from hydra_plugins.dask_launcher._needs import JobNeeds, Part
 from hydra_plugins.dask_launcher._outcome import JobFailedError, Outcome
 from hydra_plugins.dask_launcher.config import DaskLauncherConf, locate
+
+_MAX_VALUE = 10_000
+"""Letters of a returned value that go into the ledger, which is written anew at each change."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,11 @@ class Program:
         same = Part(self.settings.threads, self.settings.memory_bytes or 0, self.settings.gpus)
         return lambda config: JobNeeds((same,))
 
+    def key(self, overrides: Sequence[str]) -> str:
+        """What the job with these overrides is known by in the ledger."""
+        ignored = self.settings.ignored_overrides
+        return " ".join(o for o in overrides if o.lstrip("+~").partition("=")[0] not in ignored)
+
 
 @dataclass(frozen=True, eq=False)
 class Job:
@@ -55,7 +63,7 @@ class Job:
     @property
     def key(self) -> str:
         """What it is known by in the ledger."""
-        return " ".join(self.overrides)
+        return self.program.key(self.overrides)
 
     @cached_property
     def config(self) -> DictConfig:
@@ -81,12 +89,17 @@ class Job:
 
     def job_return(self, outcome: Outcome) -> JobReturn:
         """What Hydra gets for a job that ended now."""
+        reason = outcome.reason
         if outcome.job_return is not None:
-            job_return: JobReturn = cloudpickle.loads(outcome.job_return)
-            return job_return
+            try:
+                job_return: JobReturn = cloudpickle.loads(outcome.job_return)
+            except Exception as error:  # whatever the user's objects raise
+                reason = f"what it returned cannot be read here: {in_one_line(error)}"
+            else:
+                return job_return
         job_return = self._unended_return()
         job_return.status = JobStatus.FAILED
-        job_return.return_value = JobFailedError(f"job {self.number} {self.key}: {outcome.reason}")
+        job_return.return_value = JobFailedError(f"job {self.number} {self.key}: {reason}")
         return job_return
 
     def earlier_return(self, return_value: str) -> JobReturn:
@@ -118,13 +131,14 @@ class Job:
 
 
 def as_json(job_return: bytes | None) -> str:
-    """What a ledger keeps of the value that a job returned; empty for what JSON cannot hold."""
+    """What a ledger keeps of the value that a job returned; empty for what JSON cannot hold, or is too long for it."""
     if job_return is None:
         return ""
     try:
-        return json.dumps(cloudpickle.loads(job_return).return_value)
-    except (TypeError, ValueError):
+        text = json.dumps(cloudpickle.loads(job_return).return_value)
+    except Exception:  # whatever the user's objects raise
         return ""
+    return text if len(text) <= _MAX_VALUE else ""
 
 
 def _without_hydra(config: DictConfig) -> DictConfig:

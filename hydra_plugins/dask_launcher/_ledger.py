@@ -22,6 +22,7 @@ LEDGER = "ledger.csv"
 """Name of the file in the folder of a sweep."""
 
 _LOCK = "ledger.lock"
+_MAX_FIELD = 2**31 - 1
 
 
 class LedgerError(Exception):
@@ -121,6 +122,8 @@ def read_ledger(folder: Path) -> list[LedgerRow]:
         "it was cut short or changed, or is another program's. Nothing was overwritten: repair it, or move it away, "
         "and all jobs start anew"
     )
+    # Python's own limit, 131,072 characters, is for reading alone: what could be written would be lost.
+    csv.field_size_limit(_MAX_FIELD)
     header, *records = list(csv.reader(io.StringIO(text))) or [[]]
     if header != list(LedgerRow._fields) or not text.endswith("\n"):
         raise LedgerError(f"{path} is no whole ledger with the columns {', '.join(LedgerRow._fields)}: {advice}")

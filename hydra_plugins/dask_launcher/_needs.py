@@ -39,6 +39,8 @@ class Grant(NamedTuple):
     """Address of the Dask scheduler that the hosts belong to; None: the job may not use it."""
     hosts: dict[str, int]
     """Address of each host -> threads of the job there. The job's own process runs on the first."""
+    retry: int = 0
+    """How often this command has started the job before."""
 
     @property
     def fits_one_host(self) -> bool:

@@ -33,6 +33,9 @@ _BOOT = (
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 _READ_BYTES = 1 << 16
+_TAIL_BYTES = 1 << 16
+_MAX_SAID = 500
+"""Letters of a job's last line that go into the ledger."""
 
 
 class JobProcess:
@@ -140,9 +143,12 @@ class JobProcess:
         code = self._process.returncode
         ending = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
         output = self._log_file if self._log_file.exists() else self._before_order
-        lines = output.read_text(errors="replace").split("\n")
+        with output.open("rb") as file:
+            file.seek(max(output.stat().st_size - _TAIL_BYTES, 0))
+            # A progress bar ends its lines with a return.
+            lines = file.read().decode(errors="replace").replace("\r", "\n").split("\n")
         said = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f"its process {ending}" + (f", after: {said}" if said else "")
+        return f"its process {ending}" + (f", after: {said[:_MAX_SAID]}" if said else "")
 
     def close(self) -> None:
         """Kill what is left, and clean up; what was printed before there was an order joins the log."""

@@ -73,6 +73,7 @@ class Sweep:
         self._running: dict[int, _Running] = {}
         self._spares: dict[str, Future[Any]] = {}
         self._heard: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._waits_for_hosts: set[int] = set()
         self._num_interrupts = 0
         self._stop_seconds: float | None = None
         self._stop_reason = ""
@@ -83,6 +84,11 @@ class Sweep:
     def was_interrupted(self) -> bool:
         """True if the user stopped it."""
         return self._num_interrupts > 0
+
+    def postpone(self, jobs: Sequence[int]) -> None:
+        """Do not start these before what an earlier command has left of them had time to end."""
+        for number in jobs:
+            self._queue.postpone(number, time.monotonic() + self._settings.stop_seconds)
 
     def run(self) -> None:
         """Run all jobs; returns when all have ended for good, or it was stopped and those that ran have ended."""
@@ -124,19 +130,32 @@ class Sweep:
             except Exception as error:  # a config that cannot be composed, or whatever the user's function raises
                 self._refuse(number, in_one_line(error))
                 continue
-            if allocate(needs, hosts) is None and len(hosts) >= self._cluster.num_hosts_seen:
-                self._refuse(number, refusal(needs, hosts))
-                continue
+            if allocate(needs, hosts) is None:
+                if len(hosts) >= self._cluster.num_hosts_seen:
+                    self._refuse(number, refusal(needs, hosts))
+                    continue
+                self._say_that_it_waits(number)
+                return
             allocation = take(self._cluster.client, number, needs, hosts)
             if allocation is None:
                 return
             self._start(job, allocation)
 
+    def _say_that_it_waits(self, number: int) -> None:
+        if number not in self._waits_for_hosts:
+            self._waits_for_hosts.add(number)
+            there, seen = len(self._cluster.hosts), self._cluster.num_hosts_seen
+            self._display.say(
+                f"job {number} does not fit the {there} of {seen} hosts that are there, and waits "
+                f"{self._settings.start_timeout_seconds:g} s for the others to come back; later jobs wait with it"
+            )
+
     def _start(self, job: Job, allocation: Allocation) -> None:
         address, part = next(iter(allocation.items()))
         attempt = self._row(job.number).attempts + 1
         hosts = {host: granted.num_threads for host, granted in allocation.items()}
-        grant = Grant(job.number, attempt, self._cluster.scheduler_address, hosts)
+        retry = self._queue.num_failures(job.number)
+        grant = Grant(job.number, attempt, self._cluster.scheduler_address, hosts, retry)
         try:
             work = job.work()
         except Exception as error:  # cloudpickle passes on whatever the user's objects raise

@@ -15,6 +15,7 @@ Not here: showing it (`_display`).
 
 import contextlib
 import json
+import math
 import os
 from collections.abc import Mapping
 
@@ -36,6 +37,12 @@ def report(fraction: float | None, rate: float | None, unit: str, details: Mappi
     if process != str(os.getpid()):
         return
     with contextlib.suppress(OSError, TypeError, ValueError):
-        line = json.dumps({"fraction": fraction, "rate": rate, "unit": unit, "details": dict(details)})
+        told = {"fraction": _finite(fraction), "rate": _finite(rate), "unit": str(unit)}
+        line = json.dumps(told | {"details": dict(details)})
         # The newline in front ends a line that a full pipe has cut short.
         os.write(int(descriptor), f"\n{line}\n".encode())
+
+
+def _finite(value: float | None) -> float | None:
+    """Of a number that is none, as 0 / 0 is in NumPy, nobody can make a bar or a sum."""
+    return float(value) if value is not None and math.isfinite(value) else None

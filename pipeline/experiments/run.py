@@ -160,8 +160,8 @@ class _Run:
             with self._progress:
                 end, reason = self._train(coordinator, start)
                 glance.publish(self._session.client, self._meter.glance(end.progress))
-            if reason == INTERRUPTED and not self._evaluates_when_interrupted:
-                return end, reason
+            if not self._evaluates_when_interrupted and (reason == INTERRUPTED or self._interrupt.is_set()):
+                return end, INTERRUPTED
             rows = self._evaluate(end)
             self._folder.write(rows)
             self._loggers.see(rows)
@@ -304,7 +304,9 @@ class _Run:
         return saved
 
     def _evaluate(self, end: Checkpoint) -> list[Row]:
-        self._interrupt.clear()
+        # What has ended the training skips no evaluation; where it would, it has to be heard whenever it came.
+        if self._evaluates_when_interrupted:
+            self._interrupt.clear()
         evaluation = self._config.evaluation
         self._console.print(
             f"final evaluation: {evaluation.num_episodes} games under {evaluation.protocol}, Ctrl-C skips it",

@@ -81,7 +81,9 @@ def granted_config(config: RunConfig, grant: Grant) -> RunConfig:
     else:
         no_tls: dict[str, Any] = dict.fromkeys(("tls_ca_file", "tls_cert_file", "tls_key_file"))
         cluster = AddressConfig(**(common | {"kind": ADDRESS}), address=grant.scheduler, **no_tls)
-    return replace(config, cluster=cluster, resume=not config.overwrite)
+    # What the command's own first attempt has left is no older run.
+    begins_anew = config.overwrite and grant.retry == 0
+    return replace(config, cluster=cluster, resume=not begins_anew, overwrite=begins_anew)
 
 
 def final_score(result: RunResult, evaluation: EvaluationConfig) -> float | None:

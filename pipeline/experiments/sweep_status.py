@@ -6,6 +6,7 @@ Not here: showing it (`pipeline.status`), the ledger itself (`hydra_plugins.dask
 """
 
 import functools
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from pipeline.rows import ROW_FILES
 
 _OF_ONE_RUN = ("game=", "seed=")
 """Words of which nothing else in the config depends, so that jobs which differ only in them are composed once."""
+_BETWEEN_WORDS = re.compile(r" (?=[+~]*[\w@/.]+=)")
+"""A value may have spaces, too."""
 _RECENT_EPISODES = 100
 
 
@@ -96,7 +99,7 @@ def read_sweep(folder: Path) -> SweepStatus:
 
 
 def _job(row: LedgerRow) -> JobStatus:
-    words = row.overrides.split(" ")
+    words = _BETWEEN_WORDS.split(row.overrides)
     own = dict(word.split("=", 1) for word in words if word.startswith(_OF_ONE_RUN))
     try:
         common = _composed(tuple(word for word in words if not word.startswith(_OF_ONE_RUN)))
@@ -117,6 +120,8 @@ def _sight(config: RunConfig) -> RunSight | None:
     folder = folder_path(config)
     try:
         loaded = load_run(folder)
+        files = [folder / name for name in set(ROW_FILES.values())]
+        written_at = max((file.stat().st_mtime for file in files if file.exists()), default=0.0)
     except (OSError, RunFolderError):
         return None
     updates = loaded.actor_critic_updates if loaded.updates.empty else loaded.updates
@@ -124,7 +129,6 @@ def _sight(config: RunConfig) -> RunSight | None:
     if newest.empty:
         return None
     scores = loaded.episodes["score"].tail(_RECENT_EPISODES)
-    written_at = max((folder / name).stat().st_mtime for name in set(ROW_FILES.values()) if (folder / name).exists())
     return RunSight(
         fraction=fraction_spent(config.budget, int(newest["total_frames"].max()), float(newest["wall_seconds"].max())),
         steps_per_second=float(newest["steps_per_second"].sum()),

@@ -80,6 +80,8 @@ def test_a_job_goes_on_in_its_folder_unless_it_is_told_to_begin_anew(tmp_path: P
     assert granted_config(smoke_config(tmp_path), ONE_HOST).resume
     overwriting = granted_config(smoke_config(tmp_path, "overwrite=true"), ONE_HOST)
     assert overwriting.overwrite and not overwriting.resume
+    second = granted_config(smoke_config(tmp_path, "overwrite=true"), ONE_HOST._replace(attempt=2, retry=1))
+    assert second.resume and not second.overwrite, "what the first attempt has saved is kept"
 
 
 def test_a_run_is_begun_gone_on_with_and_when_it_is_finished_only_asked_for_its_score(tmp_path: Path) -> None:

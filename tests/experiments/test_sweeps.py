@@ -71,7 +71,7 @@ def test_a_sweep_that_is_killed_leaves_nothing_running_and_the_same_command_goes
     results_dir = tmp_path / "runs"
     folders = [results_dir / "smoke_dqn" / "Breakout" / seed for seed in ("0", "1")]
     words = ["experiment=smoke_dqn", "seed=0,1", "budget.frames=12_000", "checkpoint.every_minutes=0.005"]
-    words = sweep_words(results_dir, *words, "hydra.launcher.threads_per_host=2")
+    words = sweep_words(results_dir, *words, "hydra.launcher.threads_per_host=2", "hydra.launcher.stop_seconds=5")
 
     command = start(*words)
     command.wait_until(lambda: all(_version(folder) > 0 for folder in folders), "both runs have learned")

@@ -64,7 +64,16 @@ def main(config):
             except KeyboardInterrupt:
                 note("waits was interrupted")
                 raise
+        case "is_deaf":
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            note("is_deaf listens no more")
+            time.sleep(60)
+        case "fails_once_deafened":
+            while "is_deaf listens no more" not in Path("events.txt").read_text():
+                time.sleep(0.02)
+            raise ValueError("no such luck")
         case "reports":
+            report(float("nan"), float("inf"), "things/s", {})
             report(0.5, 3.0, "things/s", {"colour": "red"})
         case "tells":
             names = ("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "MALLOC_TRIM_THRESHOLD_")

@@ -25,6 +25,11 @@ def test_parts_are_spread_over_few_hosts_and_never_cut_in_two() -> None:
     assert allocate(JobNeeds((Part(5),)), four) is None
 
 
+def test_parts_that_only_fit_side_by_side_where_they_fit_tightly_are_placed_so() -> None:
+    hosts = [HostSize("six", 6, 100), HostSize("five", 5, 100)]
+    assert allocate(JobNeeds((Part(5), Part(3), Part(3))), hosts) == {"six": Part(6), "five": Part(5)}
+
+
 def test_the_host_with_most_of_a_jobs_threads_comes_first() -> None:
     hosts = [HostSize("a", 4, 100), HostSize("b", 4, 100)]
     allocation = allocate(JobNeeds((Part(3), Part(2, num_gpus=0), Part(2))), hosts)
@@ -49,6 +54,10 @@ def test_threads_memory_and_gpus_must_all_be_there(needs: tuple[Part, ...], fits
 def test_what_others_hold_is_not_free_and_what_they_held_of_lost_hosts_does_not_count() -> None:
     taken = [{"small": Part(1, 40)}, {"large": Part(8, 10), "lost": Part(4)}]
     assert free_hosts([SMALL, LARGE], taken) == [HostSize("small", 1, 60), HostSize("large", 0, 90)]
+
+
+def test_a_host_that_another_command_believes_to_be_larger_has_nothing_free_and_not_less() -> None:
+    assert free_hosts([SMALL], [{"small": Part(1, 140)}]) == [HostSize("small", 1, 0)]
 
 
 def test_a_refusal_has_the_wanted_and_the_offered_numbers() -> None:

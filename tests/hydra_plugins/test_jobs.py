@@ -27,12 +27,12 @@ class Launched:
         self.folder = folder
         self._address = scheduler_address
 
-    def launch(self, *words: str) -> list[JobReturn]:
+    def launch(self, *words: str, task_function: Callable[[DictConfig], Any] | None = None) -> list[JobReturn]:
         sweep = SweepTaskFunction()
         sweep.calling_module, sweep.config_path, sweep.config_name = "hydra.test_utils.a_module", "configs", "compose"
         sweep.overrides = ["hydra/launcher=dask", f"hydra.launcher.address={self._address}", *words]
         sweep.temp_dir = str(self.folder)
-        sweep.task_function = returned
+        sweep.task_function = task_function or returned
         sweep.__enter__()
         (returns,) = cast(list[list[JobReturn]], sweep.returns)
         return returns
@@ -78,6 +78,28 @@ def test_what_json_cannot_hold_is_not_kept() -> None:
     returns = [JobReturn(status=JobStatus.COMPLETED, _return_value=value) for value in (1.5, object(), [None, "a"])]
     assert [as_json(cloudpickle.dumps(value)) for value in returns] == ["1.5", "", '[null, "a"]']
     assert as_json(None) == ""
+    assert as_json(cloudpickle.dumps(JobReturn(status=JobStatus.COMPLETED, _return_value="x" * 20_000))) == ""
+
+
+class Unreadable:
+    """Can be pickled, and not be read again."""
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return find_device, ()
+
+
+def find_device() -> None:
+    raise RuntimeError("no such device here")
+
+
+def unreadable_at_seven(config: DictConfig) -> Any:
+    return Unreadable() if config.bar == 7 else config.bar
+
+
+def test_what_cannot_be_read_where_the_command_runs_fails_its_job_and_no_other(launched: Launched) -> None:
+    with pytest.raises(JobFailedError, match="what it returned cannot be read here: RuntimeError: no such device"):
+        launched.launch("bar=7,8", task_function=unreadable_at_seven)
+    assert [(row.status, row.return_value) for row in read_ledger(launched.folder)] == [("done", ""), ("done", "8")]
 
 
 def test_an_error_is_told_in_one_line_by_its_name_and_its_words() -> None:

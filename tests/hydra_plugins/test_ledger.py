@@ -29,6 +29,14 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
     ledger.close()
 
 
+def test_what_is_long_can_be_read_again(tmp_path: Path) -> None:
+    row = LedgerRow(0, "game=Pong", FAILED, reason="x" * 200_000)
+    ledger = Ledger.open(tmp_path)
+    ledger.write(row)
+    ledger.close()
+    assert read_ledger(tmp_path) == [row]
+
+
 def test_rows_of_other_commands_are_kept(tmp_path: Path) -> None:
     first = Ledger.open(tmp_path)
     first.write(*ROWS)

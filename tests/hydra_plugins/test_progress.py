@@ -24,7 +24,7 @@ def pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, int]]:
 
 def test_a_report_is_one_line_of_json(pipe: tuple[int, int]) -> None:
     report(0.25, 12.5, "steps/s", {"game": "Pong"})
-    report(None, None, "", {})
+    report(float("nan"), float("inf"), "", {})
     lines = [json.loads(line) for line in os.read(pipe[0], 10_000).split(b"\n") if line]
     assert lines == [
         {"fraction": 0.25, "rate": 12.5, "unit": "steps/s", "details": {"game": "Pong"}},

@@ -38,6 +38,11 @@ def test_a_pause_may_have_to_be_longer(queue: JobQueue) -> None:
     assert queue.next(129.0) == 2
 
 
+def test_a_job_may_have_to_wait_before_its_first_start(queue: JobQueue) -> None:
+    queue.postpone(4, until=130.0)
+    assert [queue.next(129.0), queue.next(130.0)] == [2, 4]
+
+
 def test_others_pass_a_job_that_pauses_and_after_its_pause_it_is_before_them_again(queue: JobQueue) -> None:
     queue.start(4)
     queue.fail(4, now=100.0)

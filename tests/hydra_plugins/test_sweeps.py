@@ -111,6 +111,28 @@ def test_with_fail_fast_the_first_failure_stops_the_others_and_keeps_the_rest_fr
     assert "job 1 +kind=raises failed, fail_fast=true: ValueError: no such luck" in ended.output
 
 
+def test_a_job_that_does_not_hear_that_it_is_stopped_is_killed_when_its_time_is_up(
+    program: Program, scheduler_address: str
+) -> None:
+    no_mercy = ("hydra.launcher.fail_fast=true", "hydra.launcher.retries=0", "hydra.launcher.stop_seconds=1")
+    ended = program.run("+kind=is_deaf,fails_once_deafened", *at(scheduler_address), *no_mercy)
+    rows = program.rows()
+    assert [row.status for row in rows.values()] == [INTERRUPTED, FAILED] and ended.status == 1
+    assert rows["is_deaf"].seconds is not None and rows["is_deaf"].seconds < 30, "it sleeps for a minute"
+
+
+def test_an_override_that_tells_no_job_from_another_does_not_make_a_done_job_run_again(
+    program: Program, scheduler_address: str
+) -> None:
+    words = ("+kind=plain,raises_once", *at(scheduler_address), "hydra.launcher.ignored_overrides=[again]")
+    assert program.run(*words, "hydra.launcher.retries=0").status == 1
+    assert program.run(*words, "+again=true").status == 0
+    assert {kind: (row.status, row.attempts) for kind, row in program.rows().items()} == {
+        "plain": (DONE, 1),
+        "raises_once": (DONE, 2),
+    }
+
+
 def test_ctrl_c_ends_jobs_in_order_and_the_same_command_goes_on(program: Program, scheduler_address: str) -> None:
     words = "+kind=plain,waits,reports"
     with program.start(words, *ONE_HOST) as process:
@@ -149,6 +171,9 @@ def test_a_launcher_that_is_killed_leaves_nothing_behind_but_its_ledger(
     assert program.rows()["waits"].status == RUNNING
     assert program.rows()["plain"].status == WAITING
     Ledger.open(program.folder / "sweep").close()
+    (program.folder / "go").touch()
+    again = program.run("+kind=waits,waits_too,plain", *words, "hydra.launcher.stop_seconds=1")
+    assert again.status == 0 and "when an earlier command was killed: they start in 1 s" in again.output
 
 
 def test_two_commands_in_one_folder_and_a_damaged_ledger_are_refused_and_change_nothing(program: Program) -> None:
