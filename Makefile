@@ -52,7 +52,7 @@ test: setup ## run the tests, without those marked slow; ARGS="tests/replay"
 
 .PHONY: test-slow
 test-slow: setup ## run the tests marked slow
-	@$(PY) -m pytest -m slow $(ARGS)
+	@OMP_NUM_THREADS=1 $(PY) -m pytest -m slow -n $(TEST_PROCESSES) --dist worksteal $(ARGS)
 
 .PHONY: lint
 lint: setup ## check style and types

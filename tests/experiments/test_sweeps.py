@@ -6,6 +6,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from hydra_plugins.dask_launcher.ledger import LedgerRow, read_ledger
 from pipeline.experiments import checkpoint
 from pipeline.experiments.config_tree import to_yaml
@@ -31,6 +33,7 @@ def facts(folder: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_runs_take_the_hosts_that_they_need_one_fails_by_itself_and_the_same_command_does_only_what_is_missing(
     start: Start, tmp_path: Path
 ) -> None:
@@ -65,6 +68,7 @@ def test_runs_take_the_hosts_that_they_need_one_fails_by_itself_and_the_same_com
     assert ledger(tmp_path)[2].status == "done"
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_killed_leaves_nothing_running_and_the_same_command_goes_on_with_its_runs(
     start: Start, tmp_path: Path
 ) -> None:

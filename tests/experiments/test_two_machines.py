@@ -4,6 +4,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from hydra_plugins.dask_launcher.ledger import read_ledger
 from pipeline.results.load import load_run
 from tests.experiments.commands import Start
@@ -12,6 +14,7 @@ from tests.experiments.machines import two_machines
 LIMIT_SECONDS = 110.0
 
 
+@pytest.mark.slow
 def test_a_sweep_uses_the_hosts_of_two_machines_side_by_side_and_for_one_run(start: Start, tmp_path: Path) -> None:
     results_dir = tmp_path / "runs"
     with two_machines() as machines:
