@@ -24,27 +24,28 @@ from pipeline.rows import Row
 
 def evaluate(
     session: Session, config: RunConfig, end: Checkpoint, interrupt: threading.Event, folder: Path
-) -> list[Row]:
+) -> list[Row] | None:
     """Rows of all games, which are recorded in the folder; the random player's only if it has none yet.
 
-    Empty if interrupted.
+    None if interrupted. What the folder has rows of is not played again: a run that was resumed and ended before it
+    learned anything has the parameters that it had, and the same games would count twice.
     If evaluations during training left a best checkpoint, it is played as well, from seeds of its own.
     Raises RoleFailedError when more hosts are lost meanwhile than `cluster.max_restarts` allows.
     """
-    evaluations = [_of_params(config, end, CHECKPOINT)]
+    last = _of_params(config, end, CHECKPOINT)
+    evaluations = [last]
     if checkpoint.any_in(folder / CHECKPOINTS / BEST):
-        best = _of_params(config, checkpoint.load_newest(folder / CHECKPOINTS / BEST), BEST)
-        # A resumed run may still have the best that it had: the same games again would count twice.
-        if not keys_of(best.spec) <= keys_in(folder):
-            evaluations.append(best)
+        evaluations.append(_of_params(config, checkpoint.load_newest(folder / CHECKPOINTS / BEST), BEST))
+    played_before = keys_in(folder)
+    evaluations = [one for one in evaluations if not keys_of(one.spec) <= played_before]
     if "random" not in set(load_run(folder).evaluations["agent"]):
-        evaluations.append(Evaluation(evaluations[0].spec, load=None))
+        evaluations.append(Evaluation(last.spec, load=None))
     try:
         played = dict(play_all(session, config.cluster, evaluations, interrupt))
     except RoleFailedError as error:
         raise RoleFailedError(f"{error}; training is saved, and resume=true plays the evaluation again") from error
     if interrupt.is_set():
-        return []
+        return None
     for games in played.values():
         recordings.save(folder / RECORDINGS, games)
     return [game.row for index in sorted(played) for game in played[index]]

@@ -244,11 +244,12 @@ def _name(one: _Planned) -> str:
 
 
 def _print_tables(planned: Sequence[_Planned], console: Console) -> None:
-    by_game: dict[str, list[Path]] = {}
+    # Apart by results folder: a run of the same experiment, game and seed in another one is another run.
+    tables: dict[tuple[str, Path], list[Path]] = {}
     for one in planned:
-        folders = by_game.setdefault(one.config.game, [])
+        folders = tables.setdefault((one.config.game, one.folder.resolve().parents[2]), [])
         if one.folder not in folders:
             folders.append(one.folder)
-    for game, folders in by_game.items():
+    for (game, _), folders in tables.items():
         runs = f"{len(folders)} runs" if len(folders) > 1 else str(folders[0])
         console.print(as_rich(game_table(join_runs(load_run(folder) for folder in folders), game), f"{game}, {runs}"))

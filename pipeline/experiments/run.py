@@ -163,9 +163,9 @@ class _Run:
             if not self._evaluates_when_interrupted and (reason == INTERRUPTED or self._interrupt.is_set()):
                 return end, INTERRUPTED
             rows = self._evaluate(end)
-            self._folder.write(rows)
-            self._loggers.see(rows)
-        return end, reason if rows or self._evaluates_when_interrupted else INTERRUPTED
+            self._folder.write(rows or [])
+            self._loggers.see(rows or [])
+        return end, INTERRUPTED if rows is None and not self._evaluates_when_interrupted else reason
 
     def _start(self) -> Checkpoint:
         if self._config.resume and checkpoint.any_in(self._folder.checkpoints):
@@ -303,7 +303,7 @@ class _Run:
         self._saved_at = time.monotonic()
         return saved
 
-    def _evaluate(self, end: Checkpoint) -> list[Row]:
+    def _evaluate(self, end: Checkpoint) -> list[Row] | None:
         # What has ended the training skips no evaluation; where it would, it has to be heard whenever it came.
         if self._evaluates_when_interrupted:
             self._interrupt.clear()

@@ -13,6 +13,7 @@ import csv
 import dataclasses
 import io
 import json
+import math
 import os
 import shutil
 from collections.abc import Sequence
@@ -94,13 +95,14 @@ class RunFolder:
         num_discarded = 0
         for name in dict.fromkeys(ROW_FILES.values()):
             path = self.path / name
-            if name == ROW_FILES[EvaluationRow] or not path.exists():
+            if not path.exists() or not path.stat().st_size:
                 continue
             header, *lines = path.read_text().splitlines(keepends=True)
+            limit = math.inf if name == ROW_FILES[EvaluationRow] else wall_seconds
             kept: list[str] = []
             discarded: list[str] = []
             for line in lines:
-                (kept if _is_before(line, header, wall_seconds) else discarded).append(line)
+                (kept if _is_before(line, header, limit) else discarded).append(line)
             if discarded:
                 (self.path / DISCARDED).mkdir(exist_ok=True)
                 with (self.path / DISCARDED / name).open("a") as file:

@@ -13,6 +13,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from pipeline.results.protocols import PROTOCOL_FIELDS
 from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
 
 EVALUATIONS = "evaluations"
@@ -59,9 +60,16 @@ def _of_role(row: EpisodeRow | UpdateRow | ActorCriticUpdateRow) -> Iterator[Sca
 
 
 def _of_evaluations(games: Iterable[EvaluationRow]) -> Iterator[Scalar]:
-    played: dict[tuple[str, str, int], list[EvaluationRow]] = {}
+    played: dict[tuple[object, ...], list[EvaluationRow]] = {}
+    settings: dict[tuple[str, str], list[tuple[object, ...]]] = {}
     for game in games:
-        played.setdefault((game.protocol, game.agent, game.version), []).append(game)
-    for (protocol, agent, _), rows in played.items():
+        of_game = tuple(getattr(game, field) for field in PROTOCOL_FIELDS)
+        if of_game not in (known := settings.setdefault((game.protocol, game.agent), [])):
+            known.append(of_game)
+        # Settings of a protocol can be changed on the command line: "noop_starts (2)" is played otherwise.
+        number = known.index(of_game) + 1
+        name = game.protocol if number == 1 else f"{game.protocol} ({number})"
+        played.setdefault((f"evaluations/{name}/{game.agent}", game.version), []).append(game)
+    for (tag, _), rows in played.items():
         mean = statistics.fmean(row.score for row in rows)
-        yield Scalar(EVALUATIONS, f"evaluations/{protocol}/{agent}", mean, rows[0].total_frames, rows[0].wall_seconds)
+        yield Scalar(EVALUATIONS, str(tag), mean, rows[0].total_frames, rows[0].wall_seconds)

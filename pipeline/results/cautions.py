@@ -3,7 +3,8 @@
 Not here: files that could not be read (`LoadedRuns.problems`), differences of one table (its notes).
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -28,7 +29,10 @@ def missing_scores(loaded: LoadedRuns, scores: pd.DataFrame) -> list[str]:
             if lost := sorted(set(runs["seed"]) - seeds):
                 found.append(f"{experiment}, {game}: no score under no-op starts of {_seeds(lost)}")
     for run in loaded.runs[loaded.runs["end_reason"].isna()].to_dict("records"):
-        found.append(f"{'/'.join(str(run[key]) for key in RUN_KEYS)}: no end is written: it goes on, or it was killed")
+        found.append(f"{_name(run)}: no end is written: it goes on, or it was killed")
+    ended_early = loaded.runs["end_reason"].astype(str).str.startswith(("interrupted", "error"))
+    for run in loaded.runs[ended_early].to_dict("records"):
+        found.append(f"{_name(run)}: ended before its budget ({run['end_reason']}); scores are of what it had reached")
     return found
 
 
@@ -53,6 +57,10 @@ def unlike_runs(scores: pd.DataFrame) -> list[str]:
         if rows["agent"].iloc[0] == LAST and most > _UNEQUAL_FRAMES * fewest:
             found.append(f"{name}: runs of {fewest:,} to {most:,} training frames in one column")
     return found
+
+
+def _name(run: Mapping[Hashable, Any]) -> str:
+    return "/".join(str(run[key]) for key in RUN_KEYS)
 
 
 def _seeds(seeds: Sequence[int]) -> str:

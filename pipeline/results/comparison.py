@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from pipeline.results.aggregates import evened_out, resampled, runs_by_game
+from pipeline.results.aggregates import chunks, evened_out, resampled, runs_by_game
 from pipeline.results.scores import FloatArray
 
 
@@ -65,12 +65,16 @@ def improvement_over_games(
     ours, theirs = runs_by_game(x), runs_by_game(y)
     if len(ours) != len(theirs):
         raise ValueError(f"{len(ours)} and {len(theirs)} games given, needed the same games on both sides")
-    probability = float(_share_over_games(evened_out(ours), evened_out(theirs)))
+    even = evened_out(ours), evened_out(theirs)
+    probability = float(_share_over_games(*even))
     if all(len(of_game) == 1 for of_game in (*ours, *theirs)):
         return Improvement(probability, float("nan"), float("nan"))
     rng = np.random.default_rng(seed)
-    shares = _share_over_games(resampled(ours, num_resamples, rng), resampled(theirs, num_resamples, rng))
-    low, high = np.quantile(shares, (0.025, 0.975))
+    shares = [
+        _share_over_games(resampled(ours, size, rng), resampled(theirs, size, rng))
+        for size in chunks(num_resamples, even[0].size * len(even[1]))
+    ]
+    low, high = np.quantile(np.concatenate(shares), (0.025, 0.975))
     return Improvement(probability, float(low), float(high))
 
 

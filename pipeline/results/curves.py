@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipeline.results.load import LoadedRuns
+from pipeline.results.protocols import PROTOCOL_FIELDS
 from pipeline.results.scores import FloatArray, seed_interval
 from pipeline.results.style import COLOURS, FAINT, LINES, PAPER, STYLE, save_figure
 
@@ -166,7 +167,9 @@ def _draw_mean(axes: Axes, run: _Run, axis: _Axis, max_points: int | None = None
 
 
 def _draw_evaluations(axes: Axes, run: _Run, axis: _Axis) -> None:
-    for protocol, played in run.evaluations.groupby("protocol", sort=True):
+    # By settings too: those of a protocol can be changed on the command line.
+    by = ["protocol", *PROTOCOL_FIELDS]
+    for (protocol, *_), played in run.evaluations.groupby(by, sort=True, dropna=False):
         # One point per evaluation, where its parameters stood when its first game was over.
         points = [
             (games[axis.column].min() / axis.per_unit, games["score"].mean(), *seed_interval(games["score"]))

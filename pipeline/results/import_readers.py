@@ -41,10 +41,11 @@ def read_sb3(path: Path) -> Iterator[tuple[Path, Callable[[], pd.DataFrame]]]:
         11.0,811,0.780205
 
     score, length in steps of the environment that the monitor is around, and seconds since t_start when a game ended.
-    The agent is called like the folder `path`, a run like the folder of its files.
+    The agent is called like the folder `path`, a run like the folder of its files, as seen from there.
     """
     for folder in sorted({file.parent for file in path.rglob("*monitor.csv")}):
-        yield folder, partial(_sb3_run, folder, path.resolve().name)
+        run = folder.resolve().name if folder == path else str(folder.relative_to(path))
+        yield folder, partial(_sb3_run, folder, path.resolve().name, run)
 
 
 def read_dopamine(path: Path) -> Iterator[tuple[Path, Callable[[], pd.DataFrame]]]:
@@ -69,7 +70,7 @@ def read_dqn_zoo(path: Path) -> Iterator[tuple[Path, Callable[[], pd.DataFrame]]
         yield file, partial(_dqn_zoo_file, file)
 
 
-def _sb3_run(folder: Path, agent: str) -> pd.DataFrame:
+def _sb3_run(folder: Path, agent: str, run: str) -> pd.DataFrame:
     parts, environments = [], set[str]()
     for file in sorted(folder.glob("*monitor.csv")):
         head, _, rest = file.read_text().partition("\n")
@@ -89,7 +90,7 @@ def _sb3_run(folder: Path, agent: str) -> pd.DataFrame:
     game, frames_per_step = _of_environment(environments.pop())
     games = pd.concat(parts).sort_values("ended_at", kind="stable")
     frames = games["steps"].cumsum() * frames_per_step
-    return _points(agent, game, folder.name, GAMES, frames, games["score"])
+    return _points(agent, game, run, GAMES, frames, games["score"])
 
 
 def _dopamine_file(file: Path) -> pd.DataFrame:

@@ -77,16 +77,24 @@ def parse_import(word: str) -> Import:
 def load_imports(wanted: Iterable[Import]) -> Imported:
     """Everything that can be read; a file that cannot is named in `problems` and skipped."""
     frames, problems = [], []
+    sources: dict[tuple[str, ...], Path] = {}
     for tool, path in dict.fromkeys(wanted):
         found = 0
         for file, read in TOOLS[tool].read(path):
             found += 1
             try:
-                points = read()
-            except (PipelineError, OSError) as error:
+                points = read().assign(tool=tool)
+            except (PipelineError, OSError, ValueError) as error:  # of a file that is no text, or holds no numbers
                 problems.append(f"{file}: skipped: {error}")
                 continue
-            frames.append(points.assign(tool=tool))
+            names = points[["tool", "agent", "game", "run"]].drop_duplicates().itertuples(index=False, name=None)
+            runs = {tuple(map(str, name)): file for name in names}
+            if twice := sorted(runs.keys() & sources.keys()):
+                of_agent = " ".join(twice[0][1:])
+                problems.append(f"{file}: skipped: {of_agent} is in {sources[twice[0]]}; import folders of other names")
+                continue
+            sources |= runs
+            frames.append(points)
         if not found:
             problems.append(f"{path}: no files of {TOOLS[tool].name} are there")
     kept = [frame for frame in frames if len(frame)]

@@ -9,13 +9,10 @@ Not here: scores under no-op starts (`pipeline.results.atari49`), our random pla
 import pandas as pd
 
 from pipeline.results.formats import ReportTable, interval_cell
-from pipeline.results.protocols import OUR_START_STATES
+from pipeline.results.protocols import BA3C, BA3C_PLAYED, OUR_START_STATES
 from pipeline.results.published import load_published
 from pipeline.results.run_scores import RANDOM
 from pipeline.results.scores import seed_interval
-
-BA3C = "ba3c_50"
-"""Name of the protocol that DBA3C's authors score with."""
 
 COLUMNS = ("game", "entry", "protocol", "score", "low", "high", "seeds", "episodes", "differs", "dba3c")
 """Score in points, with Student's t over seeds or the interval over the episodes of one; dba3c: listed, NaN if none."""
@@ -28,7 +25,9 @@ def other_protocols_table(scores: pd.DataFrame) -> ReportTable:
     rows = []
     for (game, entry, protocol, differs), runs in apart.groupby(["game", "entry", "protocol", "differs"], sort=True):
         interval = seed_interval(runs["score"]) if len(runs) > 1 else (runs["low"].iloc[0], runs["high"].iloc[0])
-        dba3c = listed.get(game, float("nan")) if protocol == BA3C else float("nan")
+        # The name alone says little: settings of a protocol can be changed on the command line.
+        is_theirs = protocol == BA3C and (runs[list(BA3C_PLAYED)] == pd.Series(BA3C_PLAYED)).all(axis=None)
+        dba3c = listed.get(game, float("nan")) if is_theirs else float("nan")
         episodes = runs["episodes"].sum()
         rows.append((game, entry, protocol, runs["score"].mean(), *interval, len(runs), episodes, differs, dba3c))
     numbers = pd.DataFrame(rows, columns=list(COLUMNS))
@@ -53,7 +52,7 @@ def _notes(numbers: pd.DataFrame) -> tuple[str, ...]:
     ]
     if numbers["differs"].str.contains("start_states ").any():
         found.append(OUR_START_STATES)
-    if (numbers["protocol"] == BA3C).any():
+    if numbers["dba3c"].notna().any():
         found.append(
             "DBA3C: scores listed for Adamski et al. 2018, by results/published/dba3c_scores.csv; random frame skip, "
             "an emulator of 2017, and believed to have sticky actions. A frame of reference, no equal."

@@ -31,6 +31,23 @@ OUR_START_STATES = (
 )
 """What stands below every table that holds such games."""
 
+BA3C = "ba3c_50"
+"""Name of the protocol that DBA3C's authors score with."""
+
+BA3C_PLAYED: Mapping[str, float | bool | str] = {
+    "epsilon": 0.0,
+    "max_equal_actions": 30,
+    "frame_skip": 4,
+    "min_frame_skip": 2,
+    "sticky_probability": 0.25,
+    "noop_max": 0,
+    "max_frames": 30_000,
+    "full_action_set": False,
+    "grey": False,
+    "start_states": NO_START_STATES,
+}
+"""Its PROTOCOL_FIELDS (Adamski et al. 2018, authors' code; `conf/evaluation/ba3c_50.yaml`)."""
+
 _OF_PARAMETERS = {"epsilon", "max_equal_actions"}
 """Of these, what only an agent with parameters has: they say nothing about a random player."""
 

@@ -44,9 +44,11 @@ def run_scores(loaded: LoadedRuns) -> pd.DataFrame:
 
     `entry` is what a table calls it: the experiment, with ", best" where the best parameters were played again.
     `differs` says how it was played otherwise than published scores under no-op starts; "" if it was not.
-    Of a run evaluated several times the newest parameters count.
+    Of a run evaluated several times the newest parameters count, and a game that was played twice counts once.
     """
     evaluations = loaded.evaluations[loaded.evaluations["agent"].isin([RANDOM, LAST, BEST])]
+    one_game = [*RUN_KEYS, "protocol", "agent", "version", "episode_seed", *PROTOCOL_FIELDS]
+    evaluations = evaluations.drop_duplicates(one_game, keep="last")
     commits = {tuple(run[key] for key in RUN_KEYS): run["commit"] for run in loaded.runs.to_dict("records")}
     rows: list[dict[str, Any]] = []
     by = [*RUN_KEYS, "protocol", "agent", *PROTOCOL_FIELDS]
@@ -80,8 +82,13 @@ def entry_name(experiment: str, agent: str) -> str:
 
 
 def entries(scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Entry -> its rows of `run_scores`, of those trained agents alone that were played like the published ones."""
+    """Entry -> its rows of `run_scores`, of those trained agents alone that were played like the published ones.
+
+    One row a run: if several protocols have the settings of the published one, that with the most games.
+    """
     comparable = scores[(scores["differs"] == "") & (scores["agent"] != RANDOM)]
+    comparable = comparable.sort_values("episodes", kind="stable").drop_duplicates([*RUN_KEYS, "agent"], keep="last")
+    comparable = comparable.sort_index()
     return {str(name): rows for name, rows in comparable.groupby("entry", sort=True)}
 
 

@@ -15,8 +15,22 @@ from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.plan import network_of
 from pipeline.experiments.run_folder import open_folder
 from pipeline.param_server.snapshot import first_snapshot
+from pipeline.rows import EvaluationRow
 from tests.clusters import cluster_config, kill_host, wait_until
 from tests.experiments.smoke_runs import smoke_config
+
+
+def test_parameters_that_have_been_played_are_not_played_again(tmp_path: Path) -> None:
+    config = smoke_config(tmp_path)
+    params = network_of(config).initial_parameters(seeding.stream(0, "parameters")).astype(np.float32)
+    end = Checkpoint(first_snapshot(params), {}, generation=1)
+    folder = open_folder(config)
+    with open_session(cluster_config("threads"), num_hosts=1, threads_per_host=1) as session:
+        rows = final_evaluation.evaluate(session, config, end, threading.Event(), folder.path)
+        assert rows and {row.agent for row in rows if isinstance(row, EvaluationRow)} == {"checkpoint", "random"}
+        folder.write(rows)
+        folder.close()
+        assert final_evaluation.evaluate(session, config, end, threading.Event(), folder.path) == []
 
 
 def test_what_a_dead_host_played_is_played_elsewhere_until_too_many_have_died(tmp_path: Path) -> None:

@@ -152,6 +152,17 @@ def test_a_line_that_a_kill_cut_short_is_set_aside(tmp_path: Path) -> None:
     assert path.read_text() == whole
 
 
+def test_an_evaluation_that_a_full_disk_cut_short_is_set_aside_however_old_the_checkpoint_is(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write([replace(EVALUATION, wall_seconds=9.0)])
+    folder.close()
+    path = folder.path / "evaluations.csv"
+    whole = path.read_text()
+    path.write_text(whole + "noop_sta")
+    assert folder.discard_rows_after(2.0) == 1
+    assert path.read_text() == whole
+
+
 def test_a_run_that_was_killed_before_its_first_checkpoint_begins_again(tmp_path: Path) -> None:
     folder = open_folder(smoke_config(tmp_path))
     folder.write([EPISODE])

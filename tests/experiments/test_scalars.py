@@ -33,11 +33,13 @@ def test_games_of_an_evaluation_are_one_mean_and_each_protocol_agent_and_version
         evaluation(10.0, agent="random", version=0, total_frames=0),
         evaluation(7.0, version=200, total_frames=8000),
         evaluation(8.0, protocol="sticky"),
+        evaluation(99.0, epsilon=0.001),
     ]
     assert [(point.tag, point.value, point.frames) for point in scalars(games)] == [
         ("evaluations/noop_starts/checkpoint", 3.0, 4000),
         ("evaluations/noop_starts/random", 10.0, 0),
         ("evaluations/noop_starts/checkpoint", 7.0, 8000),
         ("evaluations/sticky/checkpoint", 8.0, 4000),
+        ("evaluations/noop_starts (2)/checkpoint", 99.0, 4000),
     ]
     assert {point.source for point in scalars(games)} == {EVALUATIONS}

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from pipeline.results import aggregates
 from pipeline.results.aggregates import (
     evened_out,
     interquartile_mean,
@@ -50,6 +51,22 @@ def test_a_game_counts_the_same_however_many_runs_it_has() -> None:
 def test_runs_are_repeated_to_the_least_common_number() -> None:
     even = evened_out([np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0])])
     assert even.T.tolist() == [[1, 1, 1, 2, 2, 2], [3, 3, 4, 4, 5, 5]]
+
+
+def test_what_is_too_much_at_once_is_resampled_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = np.random.default_rng(0).normal(size=(3, 4))
+    sizes: list[int] = []
+
+    def seen(runs: FloatArray) -> FloatArray:
+        sizes.append(len(runs))
+        return mean(runs)
+
+    at_once = stratified_estimates(scores, {"mean": mean}, num_resamples=1_000)["mean"]
+    monkeypatch.setattr(aggregates, "_MAX_NUMBERS", 12 * 300)
+    in_parts = stratified_estimates(scores, {"mean": seen}, num_resamples=1_000)["mean"]
+    assert sizes[1:] == [300, 300, 300, 100]
+    assert float(in_parts.low) == pytest.approx(float(at_once.low), abs=0.1)
+    assert float(in_parts.high) == pytest.approx(float(at_once.high), abs=0.1)
 
 
 def test_runs_are_drawn_within_their_own_game() -> None:

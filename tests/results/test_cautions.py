@@ -29,6 +29,15 @@ def test_a_run_without_an_evaluation_is_missing_and_one_without_an_end_is_named(
     ]
 
 
+def test_a_run_that_ended_before_its_budget_is_named(tmp_path: Path) -> None:
+    write_run(tmp_path, [evaluation(1.0)], seed=0, end_reason="error: shards were lost 4 times")
+    write_run(tmp_path, [evaluation(1.0)], seed=1, end_reason="interrupted")
+    assert missing(tmp_path)[1:] == [
+        f"gorila/Pong/{seed}: ended before its budget ({reason}); scores are of what it had reached"
+        for seed, reason in ((0, "error: shards were lost 4 times"), (1, "interrupted"))
+    ]
+
+
 def test_a_score_under_another_protocol_is_none_under_no_op_starts_and_warned_of(tmp_path: Path) -> None:
     for game in ("Pong", "Hero"):
         write_run(tmp_path, [evaluation(1.0, protocol="smoke", max_frames=400)], game=game, end_reason="budget")

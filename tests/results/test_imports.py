@@ -28,6 +28,24 @@ def test_a_bad_file_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
     assert problems == (f"{tmp_path / 'bad'}: skipped: CartPole-v1 is none of the 49 Atari games",)
 
 
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "results.tar.gz").write_bytes(b"\x1f\x8b\x08\xff")
+    points, (problem,) = load_imports([Import("dqn_zoo", tmp_path / "results.tar.gz")])
+    assert points.empty and problem.startswith(f"{tmp_path / 'results.tar.gz'}: skipped: ")
+
+
+def test_runs_of_folders_with_the_same_name_are_told_apart_or_named(tmp_path: Path) -> None:
+    for agent, score in (("a2c", 400.0), ("ppo", 10.0)):
+        write_monitor(tmp_path / agent / "Breakout_1" / "monitor.csv", [(score, 10, 1.0)])
+    points, problems = load_imports([Import("sb3", tmp_path)])
+    assert points.set_index("run")["score"].to_dict() == {"a2c/Breakout_1": 400.0, "ppo/Breakout_1": 10.0}
+    assert problems == ()
+    again = tmp_path / "again" / tmp_path.name
+    write_monitor(again / "a2c" / "Breakout_1" / "monitor.csv", [(7.0, 10, 1.0)])
+    _, (problem,) = load_imports([Import("sb3", tmp_path / "a2c"), Import("sb3", again / "a2c")])
+    assert problem.endswith(f"is in {tmp_path / 'a2c' / 'Breakout_1'}; import folders of other names")
+
+
 def test_a_path_with_nothing_of_the_tool_is_named(tmp_path: Path) -> None:
     points, problems = load_imports([Import("dopamine", tmp_path)])
     assert points.empty

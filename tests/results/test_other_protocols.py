@@ -4,10 +4,11 @@ from typing import Any
 from pipeline.results.formats import ReportTable
 from pipeline.results.load import load_runs
 from pipeline.results.other_protocols import other_protocols_table
+from pipeline.results.protocols import BA3C_PLAYED
 from pipeline.results.run_scores import run_scores
 from tests.results.run_folders import evaluation, write_run
 
-BA3C: dict[str, Any] = {"protocol": "ba3c_50", "epsilon": 0.0, "max_equal_actions": 30, "min_frame_skip": 2}
+BA3C: dict[str, Any] = {"protocol": "ba3c_50", **BA3C_PLAYED}
 
 
 def table(tmp_path: Path) -> ReportTable:
@@ -32,9 +33,11 @@ def test_each_score_stands_with_its_protocol_and_what_differs(tmp_path: Path) ->
 def test_scores_listed_for_dba3c_stand_only_beside_its_own_protocol_and_with_a_warning(tmp_path: Path) -> None:
     write_run(tmp_path, [evaluation(310.0, **BA3C), evaluation(9.0, max_frames=400)], "dba3c", "Breakout")
     write_run(tmp_path, [evaluation(310.0, **BA3C)], "dba3c", "Alien")
+    write_run(tmp_path, [evaluation(310.0, **(BA3C | {"epsilon": 0.05}))], "changed", "Breakout")
     found = table(tmp_path)
     assert found.text[["game", "protocol", "DBA3C, as listed"]].to_numpy().tolist() == [
         ["Alien", "ba3c_50", "-"],
+        ["Breakout", "ba3c_50", "-"],
         ["Breakout", "ba3c_50", "350.0"],
         ["Breakout", "noop_starts", "-"],
     ]

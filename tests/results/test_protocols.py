@@ -2,7 +2,19 @@ from typing import Any
 
 import pytest
 
-from pipeline.results.protocols import DQN, GORILA, HUMAN_STARTS, NOOP_STARTS, Starts, differences, published_scores
+from pipeline.experiments.config_overrides import compose
+from pipeline.results.protocols import (
+    BA3C,
+    BA3C_PLAYED,
+    DQN,
+    GORILA,
+    HUMAN_STARTS,
+    NOOP_STARTS,
+    PROTOCOL_FIELDS,
+    Starts,
+    differences,
+    published_scores,
+)
 from pipeline.results.published import load_published
 
 PLAYED: dict[str, Any] = {
@@ -21,6 +33,16 @@ PLAYED: dict[str, Any] = {
 
 def test_what_was_played_like_the_papers_differs_in_nothing() -> None:
     assert differences(PLAYED, NOOP_STARTS) == ""
+
+
+def test_the_settings_of_dba3c_s_protocol_are_those_that_it_is_played_with() -> None:
+    protocol = compose(["experiment=dba3c", "game=Breakout"]).evaluation
+    of_agent = {"epsilon": protocol.epsilon, "max_equal_actions": protocol.max_equal_actions, "start_states": "none"}
+    assert protocol.protocol == BA3C and protocol.start_states is None
+    assert (
+        of_agent | {name: getattr(protocol.environment, name) for name in PROTOCOL_FIELDS if name not in of_agent}
+        == BA3C_PLAYED
+    )
 
 
 def test_each_difference_is_named_with_both_values() -> None:

@@ -40,6 +40,22 @@ def test_one_name_played_in_two_ways_is_two_scores(tmp_path: Path) -> None:
     assert sorted(run_scores(load(tmp_path))["score"]) == [1.0, 8.0]
 
 
+def test_a_game_that_was_played_twice_counts_once(tmp_path: Path) -> None:
+    once = [evaluation(float(number), number) for number in range(4)]
+    write_run(tmp_path, [*once, *once])
+    (score,) = run_scores(load(tmp_path)).to_dict("records")
+    assert (score["score"], score["episodes"]) == (1.5, 4)
+
+
+def test_two_names_of_the_same_settings_are_one_score_of_a_run_and_the_one_with_more_games_counts(
+    tmp_path: Path,
+) -> None:
+    more = [evaluation(5.0, number, protocol="noop_starts_100") for number in range(3)]
+    write_run(tmp_path, [*more, evaluation(1.0)])
+    (rows,) = entries(run_scores(load(tmp_path))).values()
+    assert rows[["protocol", "score"]].to_numpy().tolist() == [["noop_starts_100", 5.0]]
+
+
 def test_entries_are_trained_agents_under_the_published_protocol(tmp_path: Path) -> None:
     rows = [evaluation(1.0), evaluation(0.0, agent="random", epsilon=1.0, version=0), evaluation(2.0, agent="best")]
     write_run(tmp_path, rows)
