@@ -73,7 +73,7 @@ def summary(starts: Starts, entries: Mapping[str, pd.DataFrame]) -> pd.DataFrame
             blocks.setdefault(games, {})[name] = scores
     rows: list[dict[str, Any]] = []
     for games, ours in blocks.items():
-        block = "all" if games == ATARI49 else ", ".join(ours)
+        block = "all" if games == ATARI49 else "; ".join(ours)
         published = load_published().loc[list(games)]
         agents = {agent: published[[column]].to_numpy("float64").T for agent, column in starts.agents.items()}
         agents |= {f"ours: {name}": score_matrix(scores, games) for name, scores in ours.items()}

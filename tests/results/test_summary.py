@@ -89,7 +89,7 @@ def test_entries_with_the_same_games_share_a_block(tmp_path: Path) -> None:
     for experiment in ("dqn", "gorila"):
         write_run(tmp_path, [evaluation(20.0)], experiment=experiment)
     numbers = summary(NOOP_STARTS, entries(run_scores(load_runs(tmp_path / "runs"))))
-    assert numbers["games"].unique().tolist() == ["all", "dqn, gorila"]
+    assert numbers["games"].unique().tolist() == ["all", "dqn; gorila"]
 
 
 def test_at_least_is_at_least_and_above_is_more(tmp_path: Path) -> None:
