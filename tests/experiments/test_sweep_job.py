@@ -92,7 +92,7 @@ def test_a_run_is_begun_gone_on_with_and_when_it_is_finished_only_asked_for_its_
     begun = checkpoint.load_newest(folder / "checkpoints").server.version
 
     console = Console(file=io.StringIO(), width=200)
-    whole = smoke_config(tmp_path, "budget.frames=4_000", "progress=none")
+    whole = smoke_config(tmp_path, "budget.frames=12_000", "progress=none")
     score = run_granted(whole, ONE_HOST, console)
     printed = console.file.getvalue()  # type: ignore[attr-defined]
     assert "job 3, attempt 1: granted 2 threads on one host: all roles in this process" in printed
@@ -107,4 +107,4 @@ def test_a_run_is_begun_gone_on_with_and_when_it_is_finished_only_asked_for_its_
     assert run_granted(whole, ONE_HOST, console) == score
     assert console.file.getvalue() == f"{folder} is finished\n"  # type: ignore[attr-defined]
     with pytest.raises(RunFolderError, match="cannot be resumed with other settings"):
-        run_granted(smoke_config(tmp_path, "budget.frames=4_000", "algorithm.discount=0.5"), ONE_HOST, console)
+        run_granted(smoke_config(tmp_path, "budget.frames=12_000", "algorithm.discount=0.5"), ONE_HOST, console)
