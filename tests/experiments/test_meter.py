@@ -16,6 +16,7 @@ from pipeline.experiments.run import train
 from pipeline.results.load import load_run
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, UpdateRow
+from tests.clocks import Clock
 from tests.experiments.smoke_runs import SMALL_WORKERS, smoke_config
 
 EPISODE = EpisodeRow("bundle-0", 0, 1, 4, 3.0, 1, False, 0.25, 0, 0.0)
@@ -27,16 +28,6 @@ GRADIENTS = ActorCriticUpdateRow(
 
 def role(num_steps: int, version: int = 0, wall_seconds: float = 0.0, replay_transitions: int = 0) -> RoleProgress:
     return RoleProgress(num_steps, version, version, 0.25, replay_transitions, wall_seconds)
-
-
-class Clock:
-    """Stands where the module looks for the time."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 @pytest.fixture

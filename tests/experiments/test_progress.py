@@ -8,17 +8,8 @@ from rich.console import Console
 from pipeline.cluster.glance import RunGlance
 from pipeline.experiments import progress
 from pipeline.experiments.progress import RunProgress, line
+from tests.clocks import Clock
 from tests.cluster.glances import glance
-
-
-class Clock:
-    """Stands where the module looks for the time."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from pipeline.roles.rollouts import Rollouts
 from pipeline.roles.spec import WorkerSpec
 from pipeline.roles.straggler import StragglerConfig
 from pipeline.types import Float32Array, Receipt, UInt8Array
+from tests.clocks import Clock
 from tests.param_server.configs import server_config
 from tests.param_server.synchronous_server import mean_in_order
 from tests.roles.wiring import Rows, first_server
@@ -121,21 +122,6 @@ def test_an_update_of_two_workers_is_the_mean_of_their_two_gradients() -> None:
         optimizer.apply(params, mean_in_order([mine, other]))
         assert wired.synchronous.versions == [update] * 2
         np.testing.assert_array_equal(wired.server().params, params)
-
-
-class Clock:
-    """Stands where the worker looks for the time and sleeps."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.sleeps: list[float] = []
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.sleeps.append(seconds)
-        self.now += seconds
 
 
 @pytest.fixture

@@ -10,17 +10,8 @@ from hydra_plugins.dask_launcher.progress import TOPIC as SWEEP_TOPIC
 from pipeline.cluster.dashboard import board as board_module
 from pipeline.cluster.dashboard.board import MAX_POINTS, MAX_RUNS, MAX_SWEEPS, Board
 from pipeline.cluster.glance import TOPIC as RUN_TOPIC
+from tests.clocks import Clock
 from tests.cluster.glances import glance
-
-
-class Clock:
-    """Moves when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def seen(*walls: float, board: Board | None = None, folder: str = "/run", **more: Any) -> Board:
@@ -95,7 +86,7 @@ def test_of_too_many_runs_and_sweeps_the_longest_silent_go() -> None:
 
 def test_a_run_is_live_until_it_is_silent_or_has_spent_its_budget() -> None:
     clock = Clock()
-    board = seen(1.0, board=Board(clock))
+    board = seen(1.0, board=Board(clock.monotonic))
     seen(1.0, board=board, folder="/spent", fraction=1.0)
     assert [run.newest.folder for run in board.live_runs()] == ["/run"]
     clock.now += board_module._SILENT_SECONDS
