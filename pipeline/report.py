@@ -6,15 +6,14 @@ What is missing or unreadable in a run folder is named, here and in the page, an
 Not here: what the report holds (`pipeline.results.report`), how it is written (`pipeline.results.report_files`).
 """
 
-import difflib
 import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pipeline.errors import ConfigError, PipelineError
+from pipeline.experiments.arguments import parse_words
 from pipeline.results.imports import Import, load_imports, parse_import
 from pipeline.results.load import load_runs
 from pipeline.results.report_files import write_report
@@ -28,48 +27,44 @@ class ReportArguments:
     """Run folders are <results_dir>/<experiment>/<game>/<seed>, as `pipeline.train` writes them."""
     output_dir: Path = Path("results")
     """Gets `tables`, `figures` and `report.html`; what a former report wrote there is written anew."""
-    imports: tuple[Import, ...] = ()
-    """Results of other tools."""
+    imports: str | None = None
+    """Results of other tools: sb3:<folder>, dopamine:<path> or dqn_zoo:<path>, or several as [sb3:<folder>,...]."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(words: Sequence[str] | None = None) -> int:
     """Make the report; the exit status is 0 if at least one run was found."""
     try:
-        settings = parse_arguments(sys.argv[1:] if arguments is None else arguments)
+        arguments, imports = parse_arguments(sys.argv[1:] if words is None else words)
     except PipelineError as error:
         print(error, file=sys.stderr)
         return 2
-    loaded = load_runs(settings.results_dir)
-    imported = load_imports(settings.imports)
+    loaded = load_runs(arguments.results_dir)
+    imported = load_imports(imports)
     for problem in (*loaded.problems, *imported.problems):
         print(problem, file=sys.stderr)
     if loaded.runs.empty:
-        print(f"No run folder below {settings.results_dir}: nothing to report.", file=sys.stderr)
+        print(f"No run folder below {arguments.results_dir}: nothing to report.", file=sys.stderr)
         return 1
-    source, num_processes = str(settings.results_dir), os.cpu_count() or 1
-    for path in write_report(loaded, settings.output_dir, source, imported=imported, num_processes=num_processes):
+    source, num_processes = str(arguments.results_dir), os.cpu_count() or 1
+    for path in write_report(loaded, arguments.output_dir, source, imported=imported, num_processes=num_processes):
         print(path)
     return 0
 
 
-def parse_arguments(arguments: Sequence[str]) -> ReportArguments:
-    """`name=value` words as settings. Raises ConfigError with every mistake in them."""
-    known = ReportArguments.__dataclass_fields__
-    values: dict[str, Any] = {}
+def parse_arguments(words: Sequence[str]) -> tuple[ReportArguments, tuple[Import, ...]]:
+    """`name=value` words as settings, and what is to be imported. Raises ConfigError with every mistake in them."""
     mistakes: list[str] = []
-    for argument in arguments:
-        name, equals, value = argument.partition("=")
-        if equals and value and name in known:
-            values[name] = _parse_imports(value, mistakes) if name == "imports" else Path(value)
-            continue
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = (
-            f"did you mean {near[0]}=…?" if near and near[0] != name else f"known: {', '.join(f'{k}=…' for k in known)}"
-        )
-        mistakes.append(f"{argument!r} is not understood; {hint}")
+    arguments = ReportArguments()
+    try:
+        arguments = parse_words(ReportArguments, words)
+    except ConfigError as error:
+        mistakes += error.mistakes
+    # Looked for even where another word is wrong, so that both are told at once.
+    named = [word.removeprefix("imports=") for word in words if word.startswith("imports=")]
+    imports = _parse_imports(named[-1], mistakes) if named else ()
     if mistakes:
         raise ConfigError(mistakes)
-    return ReportArguments(**values)
+    return arguments, imports
 
 
 def _parse_imports(value: str, mistakes: list[str]) -> tuple[Import, ...]:

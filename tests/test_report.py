@@ -56,26 +56,27 @@ def test_nothing_to_report_is_said_and_is_no_success(tmp_path: Path, capsys: pyt
 
 
 def test_without_arguments_the_report_is_about_the_runs_of_this_checkout() -> None:
-    assert parse_arguments([]) == ReportArguments(Path("results/runs"), Path("results"))
+    assert parse_arguments([]) == (ReportArguments(Path("results/runs"), Path("results")), ())
 
 
 def test_all_mistakes_on_the_command_line_are_named_at_once_with_the_nearest_name() -> None:
     with pytest.raises(ConfigError) as caught:
         parse_arguments(["result_dir=x", "results_dir=", "output_dir=y", "nonsense"])
     assert caught.value.mistakes == (
-        "'result_dir=x' is not understood; did you mean results_dir=…?",
-        "'results_dir=' is not understood; known: results_dir=…, output_dir=…, imports=…",
-        "'nonsense' is not understood; known: results_dir=…, output_dir=…, imports=…",
+        "result_dir=x: no such setting; did you mean results_dir?",
+        "results_dir=: must be a path",
+        "'nonsense' is not understood: settings are given as name=value",
     )
 
 
 def test_imports_are_a_word_or_a_list_and_all_wrong_ones_are_named(tmp_path: Path) -> None:
     one, other = Import("sb3", tmp_path), Import("dopamine", tmp_path)
-    assert parse_arguments([f"imports=sb3:{tmp_path}"]).imports == (one,)
-    assert parse_arguments([f"imports=[sb3:{tmp_path}, dopamine:{tmp_path}]"]).imports == (one, other)
+    assert parse_arguments([f"imports=sb3:{tmp_path}"])[1] == (one,)
+    assert parse_arguments([f"imports=[sb3:{tmp_path}, dopamine:{tmp_path}]"])[1] == (one, other)
     with pytest.raises(ConfigError) as caught:
-        parse_arguments(["imports=[rllib:logs,sb3:no/such/place]"])
+        parse_arguments(["imports=[rllib:logs,sb3:no/such/place]", "output=x"])
     assert caught.value.mistakes == (
+        "output=x: no such setting; did you mean output_dir?",
         "imports: 'rllib:logs' is no import; write sb3:<path> or dopamine:<path> or dqn_zoo:<path>",
         "imports: sb3:no/such/place: there is no no/such/place",
     )

@@ -1,9 +1,15 @@
 """`name=value` words as the fields of a dataclass, for commands that start no run; every mistake at once.
 
-The dataclass is the schema: names, types and defaults. Types are str, int, float, bool and Path, or one of them | None.
+The dataclass is the schema: names, types, defaults, and the texts of `--help`, which are its fields' docstrings. Types
+are str, int, float, bool and Path, or one of them | None.
 Not here: commands that compose `conf/` (`pipeline.experiments.config_overrides`).
 """
 
+import ast
+import inspect
+import itertools
+import sys
+import textwrap
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -30,8 +36,11 @@ def parse_words(arguments: type[T], words: Sequence[str]) -> T:
 
     Raises ConfigError with every mistake: unknown names with the nearest known one, values of another type, names that
     are given twice, and what a Checked dataclass says itself. Of the latter, once there are others, only what is said
-    of fields that were given rightly.
+    of fields that were given rightly. `--help` or `-h` among the words prints `help_text` and ends the program.
     """
+    if not {"--help", "-h"}.isdisjoint(words):
+        print(help_text(arguments))
+        sys.exit()
     hints = typing.get_type_hints(arguments)
     values: dict[str, Any] = {}
     mistakes: list[str] = []
@@ -54,6 +63,29 @@ def parse_words(arguments: type[T], words: Sequence[str]) -> T:
     if mistakes:
         raise ConfigError(mistakes)
     return parsed
+
+
+def help_text(arguments: type) -> str:
+    """What a command does, as its module says, and each setting with its default and its docstring."""
+    module = inspect.getmodule(arguments)
+    about = inspect.cleandoc((module and module.__doc__) or "").partition("\nNot here:")[0]
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(arguments))).body
+    assert isinstance(definition, ast.ClassDef)
+    lines = [about.strip(), "", "settings:"]
+    for field, text in itertools.pairwise([*definition.body, ast.Pass()]):
+        if not isinstance(field, ast.AnnAssign):
+            continue
+        assert isinstance(field.target, ast.Name)
+        lines.append(f"  {field.target.id}={_as_typed(getattr(arguments, field.target.id))}")
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+            lines.append(textwrap.indent(inspect.cleandoc(str(text.value.value)), "      "))
+    return "\n".join(lines)
+
+
+def _as_typed(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "null" if value is None else str(value)
 
 
 def _value(text: str, declared: Any) -> Any:

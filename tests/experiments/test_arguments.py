@@ -14,6 +14,8 @@ class Wanted:
     """One field of each type."""
 
     run: Path | None = None
+    """Folder of a run,
+    or of nothing."""
     agent: str = "best"
     count: int = 3
     fps: float | None = 2.5
@@ -63,3 +65,21 @@ def test_what_is_missing_is_told_where_nothing_else_is_wrong() -> None:
     assert mistakes() == ["run is missing"]
     assert mistakes("count=2.5") == ["count=2.5: must be a whole number"]
     assert mistakes("agent=null", "run=", "count=null")[1:] == ["count=null: must be a whole number"]
+
+
+def test_help_tells_what_the_command_does_and_what_each_setting_means(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse_words(Wanted, ["count=many", "--help"])
+    assert not ended.value.code
+    assert capsys.readouterr().out.splitlines() == [
+        "Words of a command line as a dataclass; every mistake at once.",
+        "",
+        "settings:",
+        "  run=null",
+        "      Folder of a run,",
+        "      or of nothing.",
+        "  agent=best",
+        "  count=3",
+        "  fps=2.5",
+        "  overlay=false",
+    ]
