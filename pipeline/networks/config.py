@@ -66,10 +66,14 @@ class ActorCriticNetworkConfig(NetworkConfig):
     activation: str
     """Behind the fully connected layer: "relu", "prelu" (one learned slope for all units) or "linear" (none, and the
     layer has no bias: it would add nothing to those of the output layers)."""
+    policy_scale: float
+    """Of the policy's first weights, uniform in +-policy_scale sqrt(3 / fan-in): near 0, all actions begin alike."""
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         found = super().mistakes()
         if self.activation not in ACTIVATIONS:
             found.append(f"activation={self.activation} must be one of {', '.join(ACTIVATIONS)}")
+        if self.policy_scale <= 0:
+            found.append(f"policy_scale={self.policy_scale} must be positive")
         return found

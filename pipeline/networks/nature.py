@@ -2,14 +2,15 @@
 
     uint8 (B, K, H, W) -> conv 32 8x8/4 -> conv 64 4x4/2 -> conv 64 3x3/1 -> features (B, F)
 
-Mnih et al. 2015, Methods, "Model architecture".
+Mnih et al. 2015, Methods, "Model architecture". Their first values go with a network that values actions; who builds
+another one may ask for others.
 Not here: the fully connected layers behind them (`pipeline.networks.heads`, `.policy_head`).
 """
 
 import torch
 import torch.nn.functional as F
 
-from pipeline.networks.parameters import ParameterShape, Tensors, weight_and_bias
+from pipeline.networks.parameters import LayerShapes, ParameterShape, Tensors, weight_and_bias
 from pipeline.networks.torso import Torso, as_features, as_image, convolved_size, num_channels
 
 CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
@@ -19,12 +20,12 @@ CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
 class NatureTorso(Torso):
     """Three strided convolutions. Raises ValueError when the frame is too small for them."""
 
-    def __init__(self, stack: int, frame_shape: tuple[int, ...]) -> None:
+    def __init__(self, stack: int, frame_shape: tuple[int, ...], layer_shapes: LayerShapes = weight_and_bias) -> None:
         height, width = frame_shape[:2]
         channels = num_channels(stack, frame_shape)
         shapes: list[ParameterShape] = []
         for i, (out, kernel, stride) in enumerate(CONVOLUTIONS, start=1):
-            shapes += weight_and_bias(f"conv{i}", (out, kernel, kernel, channels))
+            shapes += layer_shapes(f"conv{i}", (out, kernel, kernel, channels))
             height, width = convolved_size(frame_shape[:2], (height, width), i, kernel, stride)
             channels = out
         self.shapes = tuple(shapes)

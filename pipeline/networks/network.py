@@ -14,11 +14,18 @@ from typing import overload
 import numpy as np
 import torch
 
-from pipeline.networks.config import BA3C, NATURE, ActorCriticNetworkConfig, NetworkConfig, QNetworkConfig
+from pipeline.networks.config import BA3C, ActorCriticNetworkConfig, NetworkConfig, QNetworkConfig
 from pipeline.networks.heads import Head, make_head
 from pipeline.networks.linear import Noise
 from pipeline.networks.nature import NatureTorso
-from pipeline.networks.parameters import ParameterShape, Tensors, initial_parameters, num_parameters
+from pipeline.networks.parameters import (
+    ParameterShape,
+    Tensors,
+    initial_parameters,
+    num_parameters,
+    rectified_weight_and_bias,
+    weight_and_bias,
+)
 from pipeline.networks.policy_head import ActorCriticHead, PolicyAndValue
 from pipeline.networks.pooled import PooledTorso
 from pipeline.networks.torso import Torso
@@ -85,7 +92,7 @@ def make_network(config: NetworkConfig, stack: int, frame_shape: tuple[int, ...]
 
 def make_network(config: NetworkConfig, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> Network:
     """The network that `config` asks for. Raises ValueError when the frame is too small for it."""
-    torso = _TORSOS[config.torso](stack, frame_shape)
+    torso = _make_torso(config, stack, frame_shape)
     match config:
         case QNetworkConfig():
             return QNetwork(torso, make_head(config, torso.num_features, num_actions), _support(config))
@@ -102,7 +109,13 @@ def expected_values(logits: torch.Tensor, support: torch.Tensor) -> torch.Tensor
     return (logits.softmax(dim=2) * support).sum(dim=2)
 
 
-_TORSOS = {NATURE: NatureTorso, BA3C: PooledTorso}
+def _make_torso(config: NetworkConfig, stack: int, frame_shape: tuple[int, ...]) -> Torso:
+    if config.torso == BA3C:
+        return PooledTorso(stack, frame_shape)
+    # Ours, for actor-critic: with the small first values of Mnih et al. 2015, 31 of the 32 first filters died on Pong,
+    # whose bright background drives all inputs of a filter together (docs/papers.md).
+    layer_shapes = weight_and_bias if isinstance(config, QNetworkConfig) else rectified_weight_and_bias
+    return NatureTorso(stack, frame_shape, layer_shapes)
 
 
 def _support(config: QNetworkConfig) -> torch.Tensor | None:

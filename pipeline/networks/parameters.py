@@ -4,7 +4,7 @@ Not here: which layers there are (`pipeline.networks.network`), tensors on a dev
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -89,6 +89,21 @@ def weight_and_bias(layer: str, weight_shape: tuple[int, ...]) -> list[Parameter
         ParameterShape(f"{layer}.weight", weight_shape, initial),
         ParameterShape(f"{layer}.bias", weight_shape[:1], initial),
     ]
+
+
+def rectified_weight_and_bias(layer: str, weight_shape: tuple[int, ...]) -> list[ParameterShape]:
+    """The same for a layer behind which a rectifier stands: weights uniform in +-sqrt(6 / fan-in), no bias yet.
+
+    Signals then neither fade nor grow from layer to layer (He et al. 2015, "Delving Deep into Rectifiers", 2.2).
+    """
+    return [
+        ParameterShape(f"{layer}.weight", weight_shape, Uniform(math.sqrt(6 / math.prod(weight_shape[1:])))),
+        ParameterShape(f"{layer}.bias", weight_shape[:1], Constant(0.0)),
+    ]
+
+
+LayerShapes = Callable[[str, tuple[int, ...]], list[ParameterShape]]
+"""Name and shape (outputs, ...inputs) of a layer's weight -> its parameters, first values included."""
 
 
 def num_parameters(shapes: Sequence[ParameterShape]) -> int:

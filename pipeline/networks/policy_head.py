@@ -5,7 +5,8 @@
 
 As in the published code of Adamski et al. 2018 (Distributed-BA3C, BA3C-CPU), first values included:
 
-    weights   uniform in +-1.43 sqrt(3 / fan-in), TensorFlow's "uniform unit scaling" with a factor of 1.43
+    weights   uniform in +-1.43 sqrt(3 / fan-in), TensorFlow's "uniform unit scaling" with a factor of 1.43; those of
+              the policy with a factor that is a setting, `policy_scale`
     biases    0
     slope     0.001, of "prelu"
 
@@ -44,14 +45,13 @@ class ActorCriticHead:
 
     def __init__(self, config: ActorCriticNetworkConfig, num_features: int, num_actions: int) -> None:
         self._activation = config.activation
-        hidden = _scaled_layer(_HIDDEN, num_features, config.hidden_units)
+        hidden = _scaled_layer(_HIDDEN, num_features, config.hidden_units, _UNIT_SCALING)
         if config.activation == LINEAR:
             hidden = hidden[:1]
         if config.activation == PRELU:
             hidden.append(ParameterShape(f"{_HIDDEN}.slope", (1,), Constant(_INITIAL_SLOPE)))
-        policy, value = (
-            _scaled_layer(name, config.hidden_units, n) for name, n in ((_POLICY, num_actions), (_VALUE, 1))
-        )
+        policy = _scaled_layer(_POLICY, config.hidden_units, num_actions, config.policy_scale)
+        value = _scaled_layer(_VALUE, config.hidden_units, 1, _UNIT_SCALING)
         self.shapes = (*hidden, *policy, *value)
         """In vector order, the output layers last."""
 
@@ -66,9 +66,9 @@ class ActorCriticHead:
         return PolicyAndValue(_linear(_POLICY, parameters, x), _linear(_VALUE, parameters, x).squeeze(1))
 
 
-def _scaled_layer(name: str, num_inputs: int, num_outputs: int) -> list[ParameterShape]:
+def _scaled_layer(name: str, num_inputs: int, num_outputs: int, factor: float) -> list[ParameterShape]:
     return [
-        ParameterShape(f"{name}.weight", (num_outputs, num_inputs), Uniform(_UNIT_SCALING * math.sqrt(3 / num_inputs))),
+        ParameterShape(f"{name}.weight", (num_outputs, num_inputs), Uniform(factor * math.sqrt(3 / num_inputs))),
         ParameterShape(f"{name}.bias", (num_outputs,), Constant(0.0)),
     ]
 

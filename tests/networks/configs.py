@@ -16,7 +16,9 @@ PLAIN = QNetworkConfig(
     min_return=-10.0,
     max_return=10.0,
 )
-DBA3C = ActorCriticNetworkConfig(kind="actor_critic", torso="ba3c", hidden_units=16, activation="linear")
+DBA3C = ActorCriticNetworkConfig(
+    kind="actor_critic", torso="ba3c", hidden_units=16, activation="linear", policy_scale=1.43
+)
 
 
 def network_config(**changes: Any) -> QNetworkConfig:

@@ -4,9 +4,11 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 from pipeline.networks.network import make_network
 from pipeline.networks.parameters import Constant, TruncatedNormal, Uniform
+from pipeline.networks.replica import PolicyReplica
 from tests.networks.configs import actor_critic_config, network_config
 
 
@@ -68,3 +70,19 @@ def test_dba3cs_convolutions_start_normal_whatever_their_fan_in_and_its_layers_i
     assert deviations["hidden.weight"] == pytest.approx(1.43 / math.sqrt(1600), rel=0.02)
     assert deviations["head.policy.weight"] == pytest.approx(1.43 / math.sqrt(128), rel=0.1)
     assert deviations["head.policy.bias"] == deviations["head.value.bias"] == 0.0
+
+
+def test_a_nature_torso_under_a_policy_starts_wide_without_biases_and_the_policy_nearly_even() -> None:
+    network = make_network(
+        actor_critic_config(torso="nature", hidden_units=512, activation="relu", policy_scale=0.01), 4, (84, 84), 4
+    )
+    initial = {shape.name: shape.initial for shape in network.shapes}
+    for layer, fan_in in (("conv1", 4 * 8 * 8), ("conv2", 32 * 4 * 4), ("conv3", 64 * 3 * 3)):
+        assert initial[f"{layer}.weight"] == Uniform(math.sqrt(6 / fan_in))
+        assert initial[f"{layer}.bias"] == Constant(0.0)
+    replica = PolicyReplica(network, torch.float32, torch.device("cpu"))
+    replica.load(network.initial_parameters(np.random.default_rng(0)))
+    seen = np.random.default_rng(1).integers(0, 256, (8, 4, 84, 84), dtype=np.uint8)
+    logits, values = replica.policy_and_value(seen)
+    assert logits.softmax(dim=1).numpy() == pytest.approx(0.25, abs=0.01)
+    assert values.abs().max() > 0.01, "signals do not fade on their way through the layers"
