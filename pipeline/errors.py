@@ -10,6 +10,7 @@
     ├── RecordingError       a recorded game cannot be read, or is another game when it is played again
     ├── CallTimeoutError     a remote did not answer before its deadline
     ├── RemoteLostError      the host of a remote is gone, and its state with it
+    │   ├── UnreachableError     a connection to it broke, or none could be made; it may be there for others
     │   └── BrokenQuorumError    the shards of a synchronous server no longer agree, which loses their state too
     ├── DivergedError        the loss is no number any more
     └── RoleFailedError      a role ended with an error, or its host died
@@ -70,6 +71,10 @@ class CallTimeoutError(PipelineError):
 
 class RemoteLostError(PipelineError):
     """The host of a remote is gone, and the remote's state with it."""
+
+
+class UnreachableError(RemoteLostError):
+    """The connection to a remote broke, or none could be made; whether its host is gone only the scheduler knows."""
 
 
 class BrokenQuorumError(RemoteLostError):

@@ -17,9 +17,10 @@ from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from distributed import Actor, get_client, get_worker
+from distributed.actor import ProxyRPC
 from distributed.protocol.serialize import to_serialize
 
-from pipeline.errors import CallTimeoutError, RemoteLostError
+from pipeline.errors import CallTimeoutError, RemoteLostError, UnreachableError
 
 T = TypeVar("T")
 
@@ -60,9 +61,9 @@ class Remote:
 
     def _call(self, method: str, *args: object) -> "RemoteCall[Any]":
         what = f"{method} of {self._name}"
-        ours = _worker_or_client()
-        calling = _execute(ours.rpc(self._actor._address), str(self._actor.key), method, args, what)
-        return RemoteCall(what, asyncio.run_coroutine_threadsafe(calling, ours.loop.asyncio_loop))
+        rpc, loop = _way_to(self._actor._address)
+        calling = _execute(rpc, str(self._actor.key), method, args, what)
+        return RemoteCall(what, asyncio.run_coroutine_threadsafe(calling, loop))
 
 
 class RemoteCall(Generic[T]):
@@ -73,19 +74,23 @@ class RemoteCall(Generic[T]):
         self._future = future
 
     def result(self, timeout_seconds: float) -> T:
-        """The answer. Raises CallTimeoutError or RemoteLostError."""
+        """The answer. Raises CallTimeoutError, UnreachableError or RemoteLostError."""
         try:
             return self._future.result(timeout_seconds)
         except TimeoutError as error:
             raise CallTimeoutError(f"{self._what} did not answer within {timeout_seconds} s") from error
 
 
-def _worker_or_client() -> Any:
-    """What this process talks to others with: a role's worker, or the coordinator's client."""
+def _way_to(address: str) -> tuple[Any, asyncio.AbstractEventLoop]:
+    """What a host is called through, and the event loop that does it: a role's worker's, or the coordinator's."""
     try:
-        return get_worker()
+        ours: Any = get_worker()
     except ValueError:
-        return get_client()
+        ours = get_client()
+        if not ours.direct_to_workers:
+            # As Dask's own proxies do: pods are seldom reachable from where the command was typed, their scheduler is.
+            return ProxyRPC(ours.scheduler, address), ours.loop.asyncio_loop
+    return ours.rpc(address), ours.loop.asyncio_loop
 
 
 async def _execute(rpc: Any, key: str, method: str, args: tuple[object, ...], what: str) -> Any:
@@ -93,9 +98,11 @@ async def _execute(rpc: Any, key: str, method: str, args: tuple[object, ...], wh
     # compute the actor anew, and when a connection breaks it sends the call again.
     try:
         answer = await rpc.actor_execute(function=method, actor=key, args=[to_serialize(arg) for arg in args])
-    except (OSError, KeyError) as error:
-        # OSError: the process is gone. KeyError: it was restarted, and knows nothing of the actor.
-        raise RemoteLostError(f"{what}: its host is gone ({error!r})") from error
+    except OSError as error:
+        raise UnreachableError(f"{what}: its host is gone or cannot be reached ({error!r})") from error
+    except KeyError as error:
+        # The process was restarted, and knows nothing of the actor.
+        raise RemoteLostError(f"{what}: its host was restarted ({error!r})") from error
     if answer["status"] != "OK":
         raise answer["exception"]
     return answer["result"]

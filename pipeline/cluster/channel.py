@@ -22,6 +22,9 @@ POLL_SECONDS = 0.5
 RESEND_SECONDS = 10.0
 """A batch that was not acknowledged for this long is sent again."""
 
+STOPPED, LEASE_LAPSED = "stopped", "lease lapsed"
+"""Why a role has to leave."""
+
 _ROW_TYPES = {row_type.__name__: row_type for row_type in ROW_FILES}
 
 
@@ -110,7 +113,7 @@ class Outbox:
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the role has to leave: "stopped" or "lease lapsed"; None while it should go on."""
+        """Why the role has to leave: STOPPED or LEASE_LAPSED; None while it should go on."""
         return self._stop_reason
 
     def emit(self, row: Row) -> None:
@@ -134,6 +137,11 @@ class Outbox:
         """Everything that was not acknowledged, oldest first: a role returns it with its result."""
         self._close_batch()
         return [batch.to_message() for batch in self._unacknowledged.values()]
+
+    def send_all(self) -> None:
+        """Publish everything that was not acknowledged, for a role that ends without a result."""
+        for message in self.drain():
+            self._publish(message)
 
     def _close_batch(self) -> Batch | None:
         if not self._rows and self._progress is None:
@@ -162,9 +170,9 @@ class Outbox:
             for sequence in [s for s in self._unacknowledged if s <= arrived]:
                 del self._unacknowledged[sequence], self._sent_at[sequence]
         if control is not None and control.stop:
-            self._stop_reason = "stopped"
+            self._stop_reason = STOPPED
         elif now - self._beat_at > self._lease_seconds:
-            self._stop_reason = "lease lapsed"
+            self._stop_reason = LEASE_LAPSED
 
 
 class Inbox:

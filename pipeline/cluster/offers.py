@@ -39,6 +39,7 @@ def _offer(config: ClusterConfig, address: str, report: HostReport, num_threads:
             memory_bytes=int((config.memory_bytes or report.free_memory_bytes) * MEMORY_SHARE),
             num_cores=config.host_cores or num_threads,
             num_gpus=config.gpus_per_host,
+            memory_is_total=config.memory_bytes is not None,
         )
     return Offer(
         address=address,
@@ -47,6 +48,7 @@ def _offer(config: ClusterConfig, address: str, report: HostReport, num_threads:
         memory_bytes=config.memory_bytes or report.free_memory_bytes,
         num_cores=report.num_cores,
         num_gpus=_num_gpus(report, num_threads),
+        memory_is_total=config.memory_bytes is not None,
     )
 
 

@@ -46,6 +46,8 @@ class Offer:
     """Cores of the machine."""
     num_gpus: int = 0
     """GPUs of this host."""
+    memory_is_total: bool = False
+    """Whether `memory_bytes` is for all roles that ever stand there, and not what is free beside those that do."""
 
 
 Placement = dict[str, Offer]
@@ -55,7 +57,7 @@ Placement = dict[str, Offer]
 def place(demands: Sequence[Demand], offers: Sequence[Offer], keep: Mapping[str, Offer] | None = None) -> Placement:
     """A host for every role. Raises PlacementError with the wanted and the offered numbers when there is none.
 
-    Roles in `keep` stay where they are, as long as that host is still offered; they have taken their memory already.
+    Roles in `keep` stay where they are, as long as that host is still offered; of free memory they have taken theirs.
     """
     by_address = {offer.address: offer for offer in offers}
     free = {offer.address: offer.num_threads for offer in offers}
@@ -96,7 +98,7 @@ def place(demands: Sequence[Demand], offers: Sequence[Offer], keep: Mapping[str,
     for demand in demands:
         if demand.beside is not None and demand.role not in placement:
             put(demand, placement[demand.beside].address)
-    _check_memory([demand for demand in demands if demand.role not in kept], placement)
+    _check_memory([d for d in demands if d.role not in kept or placement[d.role].memory_is_total], placement)
     return {demand.role: placement[demand.role] for demand in demands}
 
 

@@ -79,7 +79,7 @@ class RoleResult(NamedTuple):
 
     role: str
     reason: str
-    """"done", "stopped" or "lease lapsed"."""
+    """"done", or why it had to leave (`pipeline.cluster.channel`)."""
     undelivered: list[dict[str, object]]
     """Batches that were not acknowledged."""
     progress: RoleProgress
@@ -98,8 +98,13 @@ def run_role(build: RoleBuilder, spec: Any, servers: ServerAddresses, address: R
         while not role.done and not outbox.should_stop():
             role.step()
             outbox.report(role.progress())
-    finally:
-        role.close()
+    except BaseException:
+        # The error counts, not what may come of it at the close; and without a result the last rows go as events.
+        with contextlib.suppress(Exception):
+            role.close()
+        outbox.send_all()
+        raise
+    role.close()
     progress = role.progress()
     outbox.report(progress)
     return RoleResult(address.role, outbox.stop_reason or "done", outbox.drain(), progress)

@@ -24,7 +24,7 @@ from pipeline.cluster.coordinator import Coordinator
 from pipeline.cluster.dashboard.plugin import PAGE, register
 from pipeline.cluster.session import Session, open_session
 from pipeline.cluster.start import submission
-from pipeline.errors import PipelineError, PlacementError, RemoteLostError, RoleFailedError
+from pipeline.errors import DivergedError, PipelineError, PlacementError, RemoteLostError, RoleFailedError
 from pipeline.evaluation import start_states
 from pipeline.experiments import checkpoint, final_evaluation, provenance
 from pipeline.experiments.checkpoint import Checkpoint
@@ -37,6 +37,7 @@ from pipeline.experiments.meter import RunMeter, fraction_spent
 from pipeline.experiments.plan import Plan, make_plan, network_of
 from pipeline.experiments.progress import RunProgress
 from pipeline.experiments.run_folder import RunFolder, check_folder, open_folder
+from pipeline.experiments.saving import Saver
 from pipeline.experiments.specs import fleet_spec
 from pipeline.experiments.training_evaluation import TrainingEvaluation
 from pipeline.param_server.snapshot import first_snapshot
@@ -124,7 +125,7 @@ class _Run:
         self._loggers = Loggers(config.logging_tools, self._progress.say)
         self._published_at = -math.inf
         self._interrupt = threading.Event()
-        self._saved_at = time.monotonic()
+        self._saver = Saver(folder.checkpoints, config.checkpoint, self._progress.say)
         every_frames = config.training_evaluation.every_frames
         self._evaluation: TrainingEvaluation | None = None
         if every_frames is not None:
@@ -197,7 +198,7 @@ class _Run:
                     self._evaluation.cancel()
                 last = fleet.collect(_LEAVE_SECONDS)
                 coordinator.finish(_LEAVE_SECONDS)
-                return self._save(fleet, last, generation), reason
+                return self._saver.save(fleet, last, generation), reason
             except RemoteLostError as error:
                 restarts += 1
                 if restarts > self._config.cluster.max_restarts:
@@ -205,6 +206,11 @@ class _Run:
                         f"shards were lost {restarts} times, the last time because {error}"
                     ) from error
                 start = self._recover(fleet, coordinator, str(error))
+            except RoleFailedError as error:
+                # What diverged is not worth to go on from: the newest checkpoint is from before.
+                if not isinstance(error.__cause__, DivergedError):
+                    self._saver.save_what_is_left(fleet, coordinator.progress(), generation)
+                raise
             finally:
                 fleet.release()
 
@@ -220,8 +226,7 @@ class _Run:
                 return BUDGET
             if self._evaluation is not None and self._score_reached(self._evaluation, fleet, coordinator, generation):
                 return SCORE
-            if time.monotonic() - self._saved_at > self._config.checkpoint.every_minutes * 60:
-                self._save(fleet, roles, generation)
+            self._saver.save_if_due(fleet, roles, generation)
         return INTERRUPTED
 
     def _show(self, roles: dict[str, RoleProgress]) -> None:
@@ -296,12 +301,6 @@ class _Run:
         frames = self._config.num_frames(sum(role.num_steps for role in roles.values()))
         wall_seconds = max((role.wall_seconds for role in roles.values()), default=0.0)
         return fraction_spent(self._config.budget, frames, wall_seconds) >= 1
-
-    def _save(self, fleet: Fleet, roles: dict[str, RoleProgress], generation: int) -> Checkpoint:
-        saved = Checkpoint(fleet.snapshot(), roles, generation)
-        checkpoint.save(self._folder.checkpoints, saved, self._config.checkpoint.keep)
-        self._saved_at = time.monotonic()
-        return saved
 
     def _evaluate(self, end: Checkpoint) -> list[Row] | None:
         # What has ended the training skips no evaluation; where it would, it has to be heard whenever it came.

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pipeline.cluster.session import Session, Task
 from pipeline.cluster.tasks import RoleAddress, run_until_stopped
-from pipeline.errors import RemoteLostError, RoleFailedError
+from pipeline.errors import CallTimeoutError, RemoteLostError, RoleFailedError, UnreachableError
 from pipeline.evaluation import recordings
 from pipeline.evaluation.play import PlayedGame
 from pipeline.experiments import checkpoint
@@ -70,9 +70,7 @@ class TrainingEvaluation:
         if self.host not in self._session.present_hosts():
             return [], self._move(free_hosts)
         if self._task is None:
-            if num_frames >= self._due_frames:
-                self._start(take())
-            return [], ""
+            return [], self._start(take) if num_frames >= self._due_frames else ""
         if not self._task.done():
             return [], ""
         task, self._task = self._task, None
@@ -86,12 +84,18 @@ class TrainingEvaluation:
             self._task = None
             self._due_frames = 0
 
-    def _start(self, taken: Checkpoint) -> None:
+    def _start(self, take: Callable[[], Checkpoint]) -> str:
+        try:
+            taken = take()
+        except (CallTimeoutError, UnreachableError) as error:
+            # Where this is no passing weakness, the run's own checkpoints will find out.
+            self._due_frames += self._every_frames
+            return f"an evaluation is left out: {error}"
         try:
             params = self._session.send(taken.server.params, self.host)
         except RemoteLostError:
             # The next check knows that the host is gone, and the evaluation is still due.
-            return
+            return ""
         frames = self._config.num_frames(taken.num_steps)
         self._due_frames = frames - frames % self._every_frames + self._every_frames
         self._num_started += 1
@@ -103,6 +107,7 @@ class TrainingEvaluation:
         self._task = self._session.submit(
             run_until_stopped, evaluate_params, spec, params, address=address, host=self.host, name=EVALUATOR
         )
+        return ""
 
     def _judge(self, games: list[PlayedGame]) -> str:
         # None where the roles were told to leave meanwhile, as before a new generation, or where its host was lost.

@@ -3,7 +3,7 @@
 A checkpoint holds the whole vectors, so that a run can resume with another number of shards. With the same number
 nothing is lost. With another, new slices straddle old ones, so each new shard takes the oldest version that it might
 hold: the minimum over the old shards, which is what the server's version means. If all shards were at one version, as
-in the deterministic mode, both ways are one, and the resumed run equals the uninterrupted one bit for bit.
+those of a synchronous server are, both ways are one.
 
 Not here: sequence numbers of senders, which end with the generation; files (`pipeline.experiments`).
 """

@@ -75,10 +75,12 @@ class Bundle:
 
     def close(self) -> None:
         """Emit what is left and free the emulators."""
-        self._learner.close()
-        if self._statistics.num_updates:
-            self._emit_row()
-        self._lanes.close()
+        try:
+            self._learner.close()
+            if self._statistics.num_updates:
+                self._emit_row()
+        finally:
+            self._lanes.close()
 
     def _emit_row(self) -> None:
         self._rows.emit(

@@ -51,7 +51,7 @@ class Learner:
         self._transitions = transitions
         self._sink = sink
         self._statistics = statistics
-        self._divergence = DivergenceGuard()
+        self._divergence, self._overflow = DivergenceGuard(), DivergenceGuard()
         self._gathered: list[tuple[torch.Tensor, tuple[int, ...]]] = []
         """Gradients that wait to be sent as one, with the versions that they were computed at."""
         self._loss = QLoss(algorithm, online.replica, target.replica, noise)
@@ -75,6 +75,9 @@ class Learner:
             return
         gradient = self._online.replica.gradient(loss.objective)
         norm = gradient.norm().item()
+        if not self._overflow.admits(norm, self._online.version):
+            self._statistics.outlier(loss_value, mean_q_value)
+            return
         limit = self._algorithm.max_gradient_norm
         if limit is not None and norm > limit:
             gradient.mul_(limit / norm)

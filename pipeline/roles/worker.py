@@ -112,10 +112,12 @@ class Worker:
 
     def close(self) -> None:
         """Emit what is left and free the emulators."""
-        self._statistics.answered(self._exchange.flush())
-        if self._statistics.num_updates:
-            self._emit_row()
-        self._lanes.close()
+        try:
+            self._statistics.answered(self._exchange.flush())
+            if self._statistics.num_updates:
+                self._emit_row()
+        finally:
+            self._lanes.close()
 
     def _ready(self) -> bool:
         asked_at = time.monotonic()

@@ -14,9 +14,11 @@ saved of the shards (`pipeline.topologies.snapshots`).
 import contextlib
 import time
 from collections.abc import Mapping
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pipeline.cluster.channel import LEASE_LAPSED
 from pipeline.cluster.coordinator import Coordinator
 from pipeline.cluster.placement import Demand, Placement, place
 from pipeline.cluster.quorum import HostedLeader, HostedSynchronousShard, LeaderAddress, SynchronousShardAddress
@@ -24,7 +26,7 @@ from pipeline.cluster.remotes import HostedShard, ShardAddress
 from pipeline.cluster.replays import HostedReplay, ReplayAddress
 from pipeline.cluster.session import Session, Task
 from pipeline.cluster.tasks import RoleAddress, RoleBuilder, RoleResult, ServerAddresses, run_role
-from pipeline.errors import CallTimeoutError, PlacementError, RemoteLostError, RoleFailedError
+from pipeline.errors import CallTimeoutError, PlacementError, RemoteLostError, RoleFailedError, UnreachableError
 from pipeline.optimizers import OptimizerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.snapshot import ServerSnapshot, split_snapshot
@@ -35,6 +37,9 @@ from pipeline.topologies.snapshots import take_snapshot
 
 LEADER = "leader"
 """Name of the quorum leader."""
+
+_RESULT_SECONDS = 10.0
+"""How long what a role returned may take to arrive."""
 
 
 def shard_name(index: int) -> str:
@@ -91,6 +96,10 @@ class Fleet:
         self._lost: dict[str, str] = {}
         """Roles that wait for a host, and why they lost theirs."""
         self._lost_at = 0.0
+        self._left: set[str] = set()
+        """Roles that have done their work and are heard out."""
+        self._steps_before = 0
+        """Agent steps of all roles when this generation began."""
         # A role that only prefers a GPU may share it: it must not wait until Dask has one free.
         self._num_gpus = {demand.role: demand.num_gpus for demand in spec.demands}
         self._generation = spec.role.generation
@@ -103,6 +112,7 @@ class Fleet:
         shards = self._start_shards(snapshot)
         leader = self._start_leader(shards, snapshot.version)
         self._addresses = ServerAddresses(shards, self._start_replays(), leader)
+        self._steps_before = sum(progress.num_steps for progress in before.values())
         for role in self._roles:
             self._start_role(role, before)
 
@@ -132,8 +142,8 @@ class Fleet:
         self._placement[demand] = replace(self._placement[demand], address=host)
 
     def finished(self) -> bool:
-        """True once every role has left."""
-        return not self._lost and all(task.done() for task in self._tasks.values())
+        """True once every role was seen to leave with its work done, by `supervise` or `collect`."""
+        return not self._lost and self._left == self._tasks.keys()
 
     def snapshot(self) -> ServerSnapshot:
         """The server's state now: of a synchronous one all shards at one version, else each at the one it is at."""
@@ -155,6 +165,7 @@ class Fleet:
                 raise RoleFailedError(f"{role} did not leave within {timeout_seconds:g} s") from error
             self._coordinator.receive(result.undelivered)
             last[role] = result.progress
+            self._left.add(role)
         return last
 
     def abandon(self, timeout_seconds: float) -> None:
@@ -170,7 +181,8 @@ class Fleet:
     def release(self) -> None:
         """Let Dask forget the shards and the tasks."""
         self._session.client.cancel([*self._tasks.values(), *self._hosted.values()], force=True)
-        self._addresses, self._hosted, self._tasks, self._lost = ServerAddresses((), ()), {}, {}, {}
+        self._addresses, self._hosted, self._tasks = ServerAddresses((), ()), {}, {}
+        self._lost, self._left = {}, set()
 
     def _start_shards(self, snapshot: ServerSnapshot) -> tuple[ShardAddress, ...]:
         server = self._spec.role.param_server
@@ -214,12 +226,13 @@ class Fleet:
     def _start_role(self, role: str, before: Mapping[str, RoleProgress]) -> None:
         self._attempts[role] = self._attempts.get(role, 0) + 1
         plan = self._roles[role]
-        counted = [role] if plan.plays else list(before)
+        mine = before[role].num_steps if role in before else 0
         place = replace(
             self._spec.role.place,
             role=role,
             index=plan.index,
-            num_steps_before=sum(before[name].num_steps for name in counted if name in before),
+            # A role that does not play counts what the replay has got since this generation began, by itself.
+            num_steps_before=mine if plan.plays else self._steps_before,
             # The run's time, not the role's own: no row may seem older than the checkpoint that it goes on from.
             wall_seconds_before=max((progress.wall_seconds for progress in before.values()), default=0.0),
         )
@@ -238,16 +251,34 @@ class Fleet:
 
     def _why_lost(self, role: str, present: set[str]) -> str | None:
         future = self._tasks[role]
-        if self._placement[role].address not in present and future.status != "finished":
+        if role in self._left:
+            return None
+        if self._placement[role].address not in present:
             return f"its host {self._placement[role].address} is gone"
-        if future.status == "finished" or not future.done():
+        if future.status == "finished":
+            return self._why_left(role)
+        if not future.done():
             return None
         error = future.exception()
-        if isinstance(error, RemoteLostError):
-            raise error
         if isinstance(error, CallTimeoutError):
             return str(error)
+        if isinstance(error, UnreachableError) and self._attempts[role] == 1:
+            # The hosts of all shards are there, as far as anybody knows: a single connection may have broken.
+            return str(error)
+        if isinstance(error, RemoteLostError):
+            raise error
         raise RoleFailedError(f"{role} failed: {error!r}") from error
+
+    def _why_left(self, role: str) -> str | None:
+        try:
+            result: RoleResult = self._tasks[role].result(timeout=_RESULT_SECONDS)
+        except (CancelledError, TimeoutError):
+            return "what it returned did not arrive"
+        if result.reason == LEASE_LAPSED:
+            self._coordinator.receive(result.undelivered)
+            return f"it heard nothing of its coordinator for {self._spec.lease_seconds:g} s"
+        self._left.add(role)
+        return None
 
     def _lose(self, role: str, reason: str) -> None:
         if self._attempts[role] > self._spec.max_restarts:
@@ -263,6 +294,9 @@ class Fleet:
             self._session.survey_again()
             offers = self._session.offers()
             present = {offer.address for offer in offers}
+            if gone := sorted(role for role in own & keep.keys() if keep[role].address not in present):
+                # Not yet missed by `supervise`: placed elsewhere it would count as moved, and nobody would start it.
+                raise PlacementError(f"the host of {gone[0]} cannot be asked")
             # What stands aside and has lost its host, too, must not hold up the roles.
             wanted = [d for d in self._spec.demands if d.role in own or keep[d.role].address in present]
             self._placement |= place(wanted, offers, keep)

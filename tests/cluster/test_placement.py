@@ -66,6 +66,14 @@ def test_a_role_that_stays_does_not_ask_for_its_memory_again() -> None:
     assert after["bundle-1"].address == "c"
 
 
+def test_a_role_that_stays_counts_where_the_memory_offered_is_for_all_that_ever_stand_there() -> None:
+    demands = [bundle(0, memory=2 * GIB), bundle(1, memory=2 * GIB)]
+    offer = replace(host("a", threads=2, memory=3 * GIB), memory_is_total=True)
+    with pytest.raises(PlacementError, match=r"want 4\.00 GiB, offered are 3\.00 GiB"):
+        place(demands, [offer], keep={"bundle-0": offer})
+    place(demands, [replace(offer, memory_is_total=False)], keep={"bundle-0": offer})
+
+
 def gpu_host(name: str, gpus: int = 1, threads: int = 1) -> Offer:
     return replace(host(name, threads), num_gpus=gpus)
 

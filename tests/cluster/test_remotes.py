@@ -6,9 +6,11 @@ import traceback
 import uuid
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
+from distributed import Client
 
 from pipeline.cluster.remotes import HostedShard, RemoteShard, ShardAddress
 from pipeline.cluster.session import Session, Task
@@ -247,6 +249,20 @@ def test_a_call_past_its_deadline_is_a_timeout_and_the_shard_lives_on(processes_
         shard.pull(-1).result(0.05)
     processes_session.client.run(_go_on)
     assert pull(shard).version == 0
+
+
+def test_a_client_that_reaches_no_host_itself_calls_through_its_scheduler(
+    processes_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = host_shard(processes_session)
+    scheduler: Any = processes_session.client.scheduler
+    with Client(scheduler.address, direct_to_workers=False, set_as_default=False) as apart, apart.as_current():
+        shard = address.connect()
+        with monkeypatch.context() as without_connections:
+            without_connections.setattr(apart, "rpc", None)
+            assert push(shard, push_of(1, computed_at=0)).admitted
+            assert pull(shard).version == 1
+    assert pull(address.connect()).version == 1
 
 
 def test_a_shard_that_its_host_no_longer_holds_is_lost(processes_session: Session) -> None:

@@ -9,7 +9,8 @@ from pipeline.cluster.coordinator import Coordinator
 from pipeline.cluster.session import Session
 from pipeline.cluster.tasks import RoleAddress, run_role, run_until_stopped
 from pipeline.errors import DivergedError
-from tests.cluster.counting_role import NO_SERVERS, CountingRole
+from pipeline.rows import EpisodeRow, Row
+from tests.cluster.counting_role import NO_SERVERS, CountingRole, numbers
 from tests.clusters import LIMIT_SECONDS, wait_until
 
 
@@ -40,6 +41,32 @@ def test_a_role_s_own_error_is_what_its_task_ends_with(kind: str, request: pytes
     assert isinstance(error, DivergedError) and str(error) == "the loss was nan"
     if kind == "threads":
         assert FailingRole.closed == ["counter-0"]
+
+
+class BrokenRole(FailingRole):
+    """Cannot even be closed."""
+
+    def close(self) -> None:
+        """Fail once more."""
+        self._rows.emit(EpisodeRow(self._name, 0, 99, 0, 0.0, 0, False, 0.0, 0, 0.0))
+        raise OSError("closing failed, too")
+
+
+def test_a_role_that_fails_ends_with_its_first_error_and_its_last_rows_arrive(threads_session: Session) -> None:
+    written: list[Row] = []
+    with Coordinator(threads_session.client, "broken", written.extend) as coordinator:
+        task = threads_session.submit(
+            run_role,
+            BrokenRole,
+            ("counter-0", None),
+            NO_SERVERS,
+            RoleAddress("broken", "counter-0", 1, LIMIT_SECONDS),
+            host=min(threads_session.hosts),
+            name="counter-0",
+        )
+        assert isinstance(task.exception(timeout=LIMIT_SECONDS), DivergedError)
+        wait_until(lambda: numbers(written, "counter-0") == [1, 2, 3, 99], "all rows are there")
+        coordinator.check()
 
 
 def work(name: str, stop: Callable[[], bool]) -> str:

@@ -64,6 +64,15 @@ def loaded_policy(dtype: torch.dtype = torch.float32) -> PolicyReplica:
     return replica
 
 
+def test_on_a_gpu_float32_is_all_of_it_and_emulated_bfloat16_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
+    gpu = torch.device("cuda")
+    assert compute.resolve_precision("float32", gpu) == torch.float32
+    assert not torch.backends.cudnn.allow_tf32
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: including_emulation)
+    assert compute.resolve_precision("auto", gpu) == torch.float32
+
+
 def test_a_policy_for_acting_is_the_one_for_learning_without_a_graph() -> None:
     replica = loaded_policy()
     acting, learning = replica.policy_and_value(FRAMES), replica.outputs(FRAMES)

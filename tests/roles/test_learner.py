@@ -112,6 +112,20 @@ def test_a_run_whose_loss_is_no_number_ends_with_a_reason() -> None:
             wired.bundle._learner.step()
 
 
+def test_a_gradient_that_is_no_number_is_not_sent_though_its_loss_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    wired = Wired(bundle_spec())
+    wired.run(200)
+    learner, version = wired.bundle._learner, wired.server().version
+    gradient = learner._online.replica.gradient
+    monkeypatch.setattr(learner._online.replica, "gradient", lambda loss: gradient(loss).fill_(np.inf))
+    learner.step()
+    assert wired.server().version == version
+    with pytest.raises(DivergedError, match="loss or gradient was inf 100 times in a row"):
+        for _ in range(100):
+            learner.step()
+    assert np.isfinite(wired.server().params).all()
+
+
 def test_rows_hold_what_the_learner_did() -> None:
     wired = Wired(bundle_spec())
     wired.run(600)

@@ -67,6 +67,7 @@ def fleet_on(
     optimizer: OptimizerConfig = ADAGRAD,
     max_restarts: int = 1,
     num_gpus: int = 0,
+    lease_seconds: float = 30.0,
 ) -> Iterator[Run]:
     """A started fleet; it is stopped and forgotten afterwards. Roles that learn want `num_gpus` each."""
     wanted = demands(
@@ -75,7 +76,7 @@ def fleet_on(
     placement = place(wanted, session.offers())
     players = num_actors(topology)
     pattern = replace(role, place=replace(role.place, num_actors=players))
-    spec = FleetSpec(*system(topology, pattern), optimizer, tuple(wanted), 30.0, max_restarts)
+    spec = FleetSpec(*system(topology, pattern), optimizer, tuple(wanted), lease_seconds, max_restarts)
     # A run of its own on a session that is shared.
     session.run_id = uuid.uuid4().hex[:8]
     rows: list[Row] = []

@@ -1,5 +1,6 @@
 """Separate actors and learners around a global replay, on real clusters, and what becomes of them when hosts die."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,9 +10,10 @@ import pytest
 from distributed import Client, LocalCluster, Worker
 
 from pipeline.cluster.session import open_session
-from pipeline.errors import RemoteLostError, RoleFailedError
+from pipeline.errors import CallTimeoutError, RemoteLostError, RoleFailedError
 from pipeline.replay.config import ReplayTrafficConfig
 from pipeline.roles.spec import QRoleSpec
+from pipeline.roles.standalone_learner import StandaloneLearner
 from pipeline.rows import EpisodeRow, UpdateRow
 from pipeline.topologies.config import GlobalConfig
 from pipeline.topologies.needs import RoleNeeds
@@ -127,11 +129,34 @@ def test_an_actor_that_was_killed_with_its_host_goes_on_and_so_does_the_learner(
         assert run.fleet.supervise() == []
 
 
+def test_a_learner_that_is_started_again_counts_the_frames_of_the_replay_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    fails, step = threading.Event(), StandaloneLearner.step
+
+    def failing_once(learner: StandaloneLearner) -> None:
+        if fails.is_set():
+            fails.clear()
+            raise CallTimeoutError("a shard was slow")
+        step(learner)
+
+    monkeypatch.setattr(StandaloneLearner, "step", failing_once)
+    with learning("threads", 5, role(), topology()) as run:
+        fails.set()
+        (said,) = run.supervise_until(1)
+        assert said.startswith("learner-0 was lost (a shard was slow) and started again")
+        count = len(run.rows)
+        wait_until(lambda: any(isinstance(row, UpdateRow) for row in run.rows[count:]), "it learns on")
+        end(run)
+        num_steps = run.steps_of("actor-0") + run.steps_of("actor-1")
+    frames = [row.total_frames for row in run.rows if isinstance(row, UpdateRow)]
+    assert len(frames) >= 2 and frames == sorted(frames) and frames[-1] <= num_steps * 4
+
+
 def test_a_replay_shard_that_was_killed_with_its_host_ends_the_fleet() -> None:
     with learning("processes", 5, role(), topology()) as run:
         kill_host(run.session, run.placement["replay-0"].address)
         with pytest.raises(RemoteLostError, match=r"replay-0 is lost with its host|replay-0.*: its host is gone"):
-            run.supervise_until(1)
+            # A role may notice it first, and is started again then.
+            run.supervise_until(10)
 
 
 def test_a_learner_that_is_held_back_for_too_long_ends_the_run_and_says_why() -> None:
