@@ -24,7 +24,15 @@ NAMES = (
 )
 """Modules of this package that take minutes at most, quick ones first."""
 
-LONG_NAMES = ("random_play", "dba3c_stragglers", "dba3c_scaling", "dba3c_shards", "dba3c_simulation", "dba3c_learning")
+LONG_NAMES = (
+    "random_play",
+    "dba3c_stragglers",
+    "dba3c_scaling",
+    "dba3c_shards",
+    "dba3c_simulation",
+    "quick_agents",
+    "dba3c_learning",
+)
 """Those that run only when they are named. Their modules say how long they take; what was measured is not again."""
 
 _KNOWN = ", ".join(NAMES + LONG_NAMES)

@@ -22,7 +22,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from rich.console import Console
@@ -38,6 +37,7 @@ from benchmarks.dba3c_figures import (
     workers_figure,
 )
 from benchmarks.dba3c_runs import FIGURES, OUTPUT, batch_size, num_parameters
+from benchmarks.learning_curves import LAST_EPISODES, CurveRow, curve
 from benchmarks.row_file import RowFile
 from pipeline import api
 from pipeline.optimizers import AdamConfig
@@ -57,11 +57,6 @@ CASES: dict[str, tuple[str, ...]] = {
     "workers_4": ("topology.num_workers=4",),
 }
 """Settings beside those of `experiment=dba3c`; those that several figures need come first."""
-_LAST_EPISODES = 100
-_FIRST_EPISODES = 20
-"""Fewer games have no mean on a curve yet."""
-_NUM_POINTS = 100
-"""Of a curve."""
 
 
 @dataclass(frozen=True)
@@ -96,22 +91,6 @@ class LearningRow:
     wall_seconds: float
     run_commit: str
     """Of the code that trained; "+" if files differed from it."""
-
-
-@dataclass(frozen=True)
-class CurveRow:
-    """One point of the curve of one run."""
-
-    case: str
-    seed: int
-    game: str
-    frames: int
-    """That the run was to make."""
-    steps: int
-    """Agent steps of all workers."""
-    wall_seconds: float
-    score: float
-    """Mean of the last 100 training games before."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -151,20 +130,6 @@ def draw(runs: pd.DataFrame, curves: pd.DataFrame, folder: Path) -> None:
     for name, (cases, figure) in figures.items():
         if set(cases) <= set(runs["case"]):
             save_figure(figure(), folder / f"{name}.png")
-
-
-def curve(episodes: pd.DataFrame, mean_frame_skip: float) -> list[tuple[int, float, float]]:
-    """(agent steps, wall seconds, mean score of the last 100 games) at the ends of about a hundred games, evenly."""
-    # Workers report in turn: in the file, the order of their games is not that of frames.
-    ordered = episodes.sort_values("total_frames", kind="stable")
-    means = ordered["score"].rolling(_LAST_EPISODES, min_periods=_FIRST_EPISODES).mean().to_numpy()
-    first = _FIRST_EPISODES - 1
-    if len(ordered) <= first:
-        return []
-    kept = np.unique(np.linspace(first, len(ordered) - 1, _NUM_POINTS).astype(int))
-    steps = (ordered["total_frames"].to_numpy()[kept] / mean_frame_skip).round().astype(int)
-    seconds = ordered["wall_seconds"].to_numpy()[kept]
-    return [(int(a), float(b), float(c)) for a, b, c in zip(steps, seconds, means[kept], strict=True)]
 
 
 def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRow, list[CurveRow]]:
@@ -208,7 +173,7 @@ def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRo
         batch_size=batch_size(config),
         num_updates=int(played["version"].iloc[0]),
         data_points_per_second=num_admitted * batch_size(config) / seconds,
-        training_mean=float(loaded.episodes.sort_values("total_frames")["score"].tail(_LAST_EPISODES).mean()),
+        training_mean=float(loaded.episodes.sort_values("total_frames")["score"].tail(LAST_EPISODES).mean()),
         evaluation_mean=score.mean,
         evaluation_low=score.low,
         evaluation_high=score.high,
