@@ -103,6 +103,9 @@ class ActorCriticUpdateRow:
     """L2 norm of the whole gradient before clipping."""
     mean_value: float
     """Mean V(s_tm1) over the batches."""
+    active_filters: float
+    """Share of the first convolution's filters that had a gradient, in root mean square over this group more than a
+    thousandth of the largest one's. The others are switched off by whatever is seen, and learn no more."""
     mean_staleness: float
     """Versions, averaged over shards and gradients (asynchronous only)."""
     max_staleness: int

@@ -16,6 +16,10 @@ _UNEQUAL_FRAMES = 1.05
 """Runs that end at a budget of frames differ by a few steps; more than this ratio is another budget."""
 
 
+_FEW_FILTERS = 0.25
+_LAST_ROWS = 10
+
+
 def missing_scores(loaded: LoadedRuns, scores: pd.DataFrame) -> list[str]:
     """Games and seeds of each experiment without a score under no-op starts, and runs without an end; a line each."""
     played = scores[(scores["agent"] == LAST) & (scores["differs"] == "")]
@@ -56,6 +60,20 @@ def unlike_runs(scores: pd.DataFrame) -> list[str]:
         fewest, most = rows["total_frames"].min(), rows["total_frames"].max()
         if rows["agent"].iloc[0] == LAST and most > _UNEQUAL_FRAMES * fewest:
             found.append(f"{name}: runs of {fewest:,} to {most:,} training frames in one column")
+    return found
+
+
+def blind_runs(loaded: LoadedRuns) -> list[str]:
+    """Runs of an actor-critic that ended with most of the first convolution switched off; a line each."""
+    found = []
+    for run, rows in loaded.actor_critic_updates.groupby(list(RUN_KEYS), sort=True):
+        share = rows.sort_values("version", kind="stable")["active_filters"].tail(_LAST_ROWS).mean()
+        if share < _FEW_FILTERS:
+            found.append(
+                f"{'/'.join(map(str, run))}: at the end {share:.0%} of the first convolution's filters still learned; "
+                "steps that were too large have switched the others off. It may score more with a lower "
+                "optimizer.learning_rate"
+            )
     return found
 
 

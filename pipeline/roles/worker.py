@@ -55,6 +55,7 @@ class Worker:
         environment = spec.environment
         actions = num_actions(spec.game, environment.full_action_set)
         network = make_network(spec.network, environment.stack, environment.frame_shape, actions)
+        self._num_filters = network.shapes[0].shape[0]
         device = compute.resolve_device(spec.device)
         self._replica = PolicyReplica(network, compute.resolve_precision(spec.precision, device), device)
         self._exchange = _exchange(spec, servers, ParamLayout(network.num_parameters, spec.param_server.num_shards))
@@ -131,10 +132,12 @@ class Worker:
         loss = self._loss(self._rollouts.collect(self._policy, self._online.version))
         gradient = self._replica.gradient(loss.objective)
         norm = gradient.norm().item()
+        # A new tensor: what follows may scale the gradient where it lies.
+        first_layer = self._replica.gradient_tensors[0].view(self._num_filters, -1).clone()
         if self._spec.algorithm.max_average_norm is not None:
             clip_by_average_norm(self._replica.gradient_tensors, self._spec.algorithm.max_average_norm)
         self._num_updates += 1
-        self._statistics.computed(loss, norm)
+        self._statistics.computed(loss, norm, first_layer)
         if not self._divergence.admits(norm, self._online.version):
             return None
         return gradient.cpu().numpy()

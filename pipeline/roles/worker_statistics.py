@@ -7,10 +7,15 @@ Not here: how rows travel to the run folder (`pipeline.cluster.channel`).
 import time
 from collections.abc import Sequence
 
+import torch
+
 from pipeline.algorithms.actor_critic import ActorCriticLoss
 from pipeline.roles.statistics import ReceiptCounts
 from pipeline.rows import ActorCriticUpdateRow
 from pipeline.types import Receipt
+
+_ACTIVE = 1e-3
+"""Of the largest root mean square of a filter's gradient; that of a filter which is off is smaller, mostly nothing."""
 
 
 class WorkerStatistics:
@@ -24,12 +29,13 @@ class WorkerStatistics:
         self.num_updates = 0
         self._policy_loss = self._value_loss = self._entropy = self._explained_variance = self._value = 0.0
         self._gradient_norm = self._waited_seconds = self._delayed_seconds = 0.0
+        self._filter_squares: torch.Tensor | None = None
         self._receipts = ReceiptCounts()
         self._first_step = num_steps
         self._started = time.monotonic()
 
-    def computed(self, loss: ActorCriticLoss, gradient_norm: float) -> None:
-        """Count a gradient."""
+    def computed(self, loss: ActorCriticLoss, gradient_norm: float, first_layer: torch.Tensor) -> None:
+        """Count a gradient, of which `first_layer` (filters, weights of each) is the first convolution's part."""
         self.num_updates += 1
         self._policy_loss += loss.policy_loss.item()
         self._value_loss += loss.value_loss.item()
@@ -37,6 +43,8 @@ class WorkerStatistics:
         self._explained_variance += loss.explained_variance.item()
         self._value += loss.mean_value.item()
         self._gradient_norm += gradient_norm
+        squares = first_layer.square().sum(dim=1)
+        self._filter_squares = squares if self._filter_squares is None else self._filter_squares + squares
 
     def answered(self, receipts: Sequence[Receipt]) -> None:
         """Count what became of a gradient that was sent; nothing without receipts."""
@@ -69,6 +77,7 @@ class WorkerStatistics:
             mean_explained_variance=self._explained_variance / count,
             mean_gradient_norm=self._gradient_norm / count,
             mean_value=self._value / count,
+            active_filters=self._active_filters(),
             mean_staleness=self._receipts.mean_staleness,
             max_staleness=self._receipts.max_staleness,
             steps_per_second=(num_steps - self._first_step) / seconds,
@@ -79,3 +88,9 @@ class WorkerStatistics:
         )
         self._begin(num_steps)
         return row
+
+    def _active_filters(self) -> float:
+        squares = self._filter_squares
+        if squares is None:
+            return 0.0
+        return (squares > _ACTIVE**2 * squares.max()).float().mean().item()

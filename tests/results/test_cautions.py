@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from pipeline.results.cautions import missing_scores, protocol_warnings, unlike_runs
+from pipeline.results.cautions import blind_runs, missing_scores, protocol_warnings, unlike_runs
 from pipeline.results.load import load_runs
 from pipeline.results.run_scores import run_scores
-from tests.results.run_folders import evaluation, write_run
+from tests.results.run_folders import actor_critic_update, evaluation, write_run
 
 
 def missing(tmp_path: Path) -> list[str]:
@@ -57,3 +57,12 @@ def test_runs_of_several_commits_or_budgets_in_one_column_are_named(tmp_path: Pa
         "gorila: runs of 2 commits in one column: 0123456, abcdefa",
         "gorila: runs of 1,000 to 2,000 training frames in one column",
     ]
+
+
+def test_runs_that_ended_with_most_of_their_first_filters_off_are_named(tmp_path: Path) -> None:
+    for seed, shares in enumerate(([0.9, 0.1], [0.1, 0.9], [0.2, 0.2])):
+        rows = [actor_critic_update(version=i, active_filters=shares[i // 10]) for i in range(20)]
+        write_run(tmp_path, rows, experiment="dba3c", seed=seed)
+    first, second = blind_runs(load_runs(tmp_path / "runs"))
+    assert first.startswith("dba3c/Pong/0: at the end 10% of the first convolution's filters still learned")
+    assert second.startswith("dba3c/Pong/2: at the end 20%")

@@ -269,6 +269,7 @@ def test_a_group_of_gradients_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first.total_frames == (1_000 + 40) * 4 * 3 and second.total_frames == (1_000 + 80) * 4 * 3
     assert 0 < first.mean_entropy <= np.log(6) and first.mean_gradient_norm > 0
     assert first.mean_explained_variance <= 1 and first.mean_value_loss >= 0
+    assert 0 < first.active_filters <= 1
     assert second.wall_seconds >= first.wall_seconds >= 60.0
     one.close()
     assert [row.num_updates for row in wired.rows.gradients] == [2, 2, 1]
