@@ -9,6 +9,8 @@ import logging
 import sys
 
 import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from hydra_plugins.dask_launcher.needs import current_grant
@@ -30,7 +32,11 @@ def _job(config: DictConfig) -> float | None:
         return final_score(train(run), run.evaluation)
     except PipelineError as error:
         # A foreseen error is a message, not a traceback.
-        sys.exit(f"error: {error}")
+        if HydraConfig.get().mode != RunMode.MULTIRUN:
+            sys.exit(f"error: {error}")
+        # The other runs of a sweep go on; Hydra names this one again at their end.
+        print(f"error: {error}", file=sys.stderr)
+        raise
 
 
 def main() -> None:

@@ -42,6 +42,7 @@ class Coordinator:
         self._beat = 0
         self._stop = False
         self._error: BaseException | None = None
+        self._publishing = threading.Lock()
         self._closing = threading.Event()
         self._threads = [
             threading.Thread(target=self._collect, name="pipeline-rows", daemon=True),
@@ -136,7 +137,9 @@ class Coordinator:
                 self._publish_control()
 
     def _publish_control(self) -> None:
-        with self._lock:
-            self._beat += 1
-            control = Control(self._beat, self._stop, self._inbox.acknowledged())
-        self._variable.set(control.to_message(), timeout="5s")
+        # One after the other: an old "stop" of the other thread must not arrive behind a "go on".
+        with self._publishing:
+            with self._lock:
+                self._beat += 1
+                control = Control(self._beat, self._stop, self._inbox.acknowledged())
+            self._variable.set(control.to_message(), timeout="5s")

@@ -7,6 +7,7 @@
 Loading never unpickles anything. Not here: when to save (`pipeline.experiments.run`), the replay, which is filled anew.
 """
 
+import contextlib
 import json
 import os
 import zipfile
@@ -44,7 +45,10 @@ class Checkpoint(NamedTuple):
 
 
 def save(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
-    """Write the checkpoint into `folder` and delete all but the `keep` newest; returns the file."""
+    """Write the checkpoint into `folder` and delete all but the `keep` newest; returns the file.
+
+    Raises CheckpointError if the disk refuses it; those that are there stay.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     server = checkpoint.server
     meta = {
@@ -59,11 +63,16 @@ def save(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
     arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
     path = path_of(folder, server.version)
     temporary = folder / f".{path.name}.{os.getpid()}"
-    with temporary.open("wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub takes keywords for allow_pickle
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub takes keywords for allow_pickle
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise CheckpointError(f"{path} could not be written: {error}") from error
     for old in _all(folder)[:-keep]:
         old.unlink()
     return path

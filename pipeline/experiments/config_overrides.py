@@ -11,6 +11,7 @@ starting it (`pipeline.train`).
 import copy
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from hydra._internal.utils import get_args_parser  # the words that Hydra itself takes from the command line
@@ -32,9 +33,10 @@ from pipeline.experiments.config_composition import (
     resolved,
     sweep_params,
 )
-from pipeline.experiments.config_sweeps import SWEEP, wrong_launcher_words, wrong_sweep
+from pipeline.experiments.config_sweeps import SWEEP, shared_folder, wrong_launcher_words, wrong_sweep
 from pipeline.experiments.config_tree import Tree
 from pipeline.experiments.config_words import no_such
+from pipeline.experiments.run_folder import folder_path
 
 T = TypeVar("T")
 
@@ -108,8 +110,15 @@ def check_overrides(overrides: Sequence[str], *, multirun: bool = False) -> list
         return [*found, *unusable]
     parsed += of_file
     compose_once = functools.cache(compose_tree)
-    for case in _cases(parsed):
-        found += _check_case(case, compose_once)
+    folders: dict[Path, str] = {}
+    for swept, case in _cases(parsed):
+        mistakes, run = _check_case(case, compose_once)
+        found += mistakes
+        if run is None or run.plan:
+            continue
+        if folder_path(run) in folders and swept:
+            found.append(shared_folder(swept, folder_path(run)))
+        folders[folder_path(run)] = swept
     right = {_text(choices[0]) for choices in parsed}
     if any(text.lstrip("+").startswith(f"{SWEEP}=") and text not in right for text in overrides):
         # One that is misspelt would have named the games.
@@ -206,29 +215,32 @@ def _choices(override: Override) -> list[str]:
     return [f"{key}={value}" for value in override.sweep_string_iterator()]
 
 
-def _cases(parsed: Sequence[Sequence[Override]]) -> Iterator[list[Override]]:
-    """All first choices together, then each further choice in the place of its first."""
+def _cases(parsed: Sequence[Sequence[Override]]) -> Iterator[tuple[str, list[Override]]]:
+    """All first choices together, then each further choice in the place of its first, with the name of what it sets."""
     first = [choices[0] for choices in parsed]
-    yield first
+    yield "", first
     for place, choices in enumerate(parsed):
         for choice in choices[1:]:
-            yield [*first[:place], choice, *first[place + 1 :]]
+            yield choice.key_or_group, [*first[:place], choice, *first[place + 1 :]]
 
 
-def _check_case(case: Sequence[Override], compose_once: Callable[[tuple[str, ...]], Tree]) -> list[str]:
-    """The mistakes of one run's overrides. Those that are wrong by themselves leave the default in place."""
+def _check_case(
+    case: Sequence[Override], compose_once: Callable[[tuple[str, ...]], Tree]
+) -> tuple[list[str], RunConfig | None]:
+    """The mistakes of one run's overrides, and the run if they make one: what is wrong by itself is left out of it."""
     groups = [override for override in case if options(override.key_or_group)]
     settings = [override for override in case if override not in groups]
     found = {_text(override): _wrong_choice(override) for override in groups}
+    run: RunConfig | None = None
     try:
         chosen = compose_once(tuple(_text(override) for override in groups if found[_text(override)] is None))
         found |= {_text(override): _wrong_setting(override, chosen) for override in settings}
-        config_tree.build(resolved(_with(chosen, [word for word in settings if found[_text(word)] is None])))
+        run = config_tree.build(resolved(_with(chosen, [word for word in settings if found[_text(word)] is None])))
         others: tuple[str, ...] = ()
     except ConfigError as error:
         others = error.mistakes
     in_order = [found.get(_text(override)) for override in case]
-    return [*(line for line in in_order if line is not None), *others]
+    return [*(line for line in in_order if line is not None), *others], run
 
 
 def _wrong_choice(override: Override) -> str | None:

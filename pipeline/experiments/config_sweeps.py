@@ -6,6 +6,7 @@ of its settings, which it checks itself before it starts anything.
 
 import dataclasses
 from collections.abc import Sequence
+from pathlib import Path
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
@@ -74,3 +75,12 @@ def _read(text: str) -> Override | None:
         return OverridesParser.create().parse_override(text)
     except HydraException:
         return None
+
+
+def shared_folder(swept: str, folder: Path) -> str:
+    """What is wrong with sweeping over a setting, or over options of a group, that tells no run folder from another."""
+    told_by = swept if "." in swept else f"{swept}.kind"
+    return (
+        f"{swept}: runs that differ in it alone would share the folder {folder}; give each its own with a results_dir "
+        f"that names what differs, e.g. 'results_dir=results/runs/${{{told_by}}}'"
+    )

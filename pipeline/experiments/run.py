@@ -6,6 +6,7 @@
 Not here: who is started (`pipeline.topologies`), how the command line becomes a config (`pipeline.train`).
 """
 
+import contextlib
 import math
 import threading
 import time
@@ -29,7 +30,8 @@ from pipeline.evaluation import start_states
 from pipeline.experiments import checkpoint, final_evaluation, provenance
 from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.config import EVALUATOR, RunConfig
-from pipeline.experiments.evaluations import CHECKPOINT
+from pipeline.experiments.evaluation_rows import keys_in, keys_of
+from pipeline.experiments.evaluations import CHECKPOINT, evaluator_spec
 from pipeline.experiments.interrupts import interruptible
 from pipeline.experiments.logger import LoggedRun
 from pipeline.experiments.loggers import Loggers, check_installed, seconds_since_1970
@@ -147,7 +149,8 @@ class _Run:
         try:
             end, reason = self._train_and_evaluate(start)
         except PipelineError as error:
-            self._folder.write_run(run | {"end_reason": f"error: {error}"})
+            with contextlib.suppress(OSError):  # of a disk that is full, which may be why
+                self._folder.write_run(run | {"end_reason": f"error: {error}"})
             raise
         self._folder.write_run(provenance.end(run, reason, end.wall_seconds, self._config.num_frames(end.num_steps)))
         self._print_table()
@@ -196,9 +199,9 @@ class _Run:
                 coordinator.stop_roles()
                 if self._evaluation is not None:
                     self._evaluation.cancel()
-                last = fleet.collect(_LEAVE_SECONDS)
+                end = self._saver.save(fleet, fleet.collect(_LEAVE_SECONDS), generation)
                 coordinator.finish(_LEAVE_SECONDS)
-                return self._saver.save(fleet, last, generation), reason
+                return end, reason
             except RemoteLostError as error:
                 restarts += 1
                 if restarts > self._config.cluster.max_restarts:
@@ -206,7 +209,7 @@ class _Run:
                         f"shards were lost {restarts} times, the last time because {error}"
                     ) from error
                 start = self._recover(fleet, coordinator, str(error))
-            except RoleFailedError as error:
+            except PipelineError as error:
                 # What diverged is not worth to go on from: the newest checkpoint is from before.
                 if not isinstance(error.__cause__, DivergedError):
                     self._saver.save_what_is_left(fleet, coordinator.progress(), generation)
@@ -243,6 +246,8 @@ class _Run:
             self._evaluation.cancel()
         fleet.abandon(_LEAVE_SECONDS)
         coordinator.finish(_LEAVE_SECONDS)
+        # Before the hosts are asked what is free: an old global replay holds much of it.
+        fleet.release()
         start = checkpoint.load_newest(self._folder.checkpoints)
         self._meter.restarted()
         self._folder.close()
@@ -270,16 +275,15 @@ class _Run:
 
     def _reached(self, reason: str, start: Checkpoint) -> bool:
         spent = self._budget_spent(start.progress) if reason == BUDGET else self._has_score()
-        return spent and self._is_evaluated(start.server.version)
+        return spent and self._is_evaluated(start)
 
     def _has_score(self) -> bool:
         goal, best = self._config.budget.score, None if self._evaluation is None else self._evaluation.best_mean
         return goal is not None and best is not None and best >= goal
 
-    def _is_evaluated(self, version: int) -> bool:
+    def _is_evaluated(self, end: Checkpoint) -> bool:
         # Ctrl-C may have skipped the final evaluation: then going on means to play it.
-        games = load_run(self._folder.path).evaluations
-        return bool(((games["agent"] == CHECKPOINT) & (games["version"] == version)).any())
+        return keys_of(evaluator_spec(self._config, end, CHECKPOINT)) <= keys_in(self._folder.path)
 
     def _score_reached(
         self, evaluation: TrainingEvaluation, fleet: Fleet, coordinator: Coordinator, generation: int

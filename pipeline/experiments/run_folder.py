@@ -9,6 +9,7 @@ is of a run that goes on, or that was killed.
 Not here: reading folders back into tables (`pipeline.results.load`).
 """
 
+import contextlib
 import csv
 import dataclasses
 import io
@@ -16,6 +17,7 @@ import json
 import math
 import os
 import shutil
+import uuid
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -114,12 +116,17 @@ class RunFolder:
         return num_discarded
 
     def close(self) -> None:
-        """Close the row files."""
-        for file in self._files.values():
-            file.flush()
-            os.fsync(file.fileno())
-            file.close()
-        self._files = {}
+        """Close the row files. Raises RunFolderError, when all are closed, if the disk has refused rows."""
+        files, self._files = list(self._files.values()), {}
+        try:
+            with contextlib.ExitStack() as stack:
+                for file in files:
+                    stack.callback(file.close)
+                for file in files:
+                    file.flush()
+                    os.fsync(file.fileno())
+        except OSError as error:
+            raise RunFolderError(f"{self.path}: the last rows could not be written: {error}") from error
 
     def _file(self, row_type: type[Row]) -> io.TextIOWrapper:
         if row_type not in self._files:
@@ -151,6 +158,9 @@ def check_folder(config: RunConfig) -> None:
     """Raise RunFolderError when the run's folder is taken, or not fit to be resumed. Changes nothing."""
     path = folder_path(config)
     exists = (path / CONFIG).exists()
+    if not exists and path.exists() and not (path.is_dir() and _is_ours_to_begin(path)):
+        raise RunFolderError(f"{path} is there and is no run folder: move it away, or choose another results_dir")
+    _check_writable(path)
     if exists and (config.resume or config.overwrite):
         run_lock.check_free(path / CONFIG)
     if exists and not config.resume and not config.overwrite:
@@ -168,19 +178,44 @@ def open_folder(config: RunConfig) -> RunFolder:
     path = folder_path(config)
     exists = (path / CONFIG).exists()
     if exists and config.overwrite:
-        shutil.rmtree(path)
+        _delete(path)
     path.mkdir(parents=True, exist_ok=True)
     folder = RunFolder(path)
     if config.resume and exists and not checkpoint.any_in(folder.checkpoints):
         # Killed before its first checkpoint: nothing to go on from, so it begins again, and its rows are set aside.
         folder.discard_rows_after(-1.0)
-    (path / CONFIG).write_text(to_yaml(config))
+    # Whole or not at all: without it, checkpoints are of no use.
+    temporary = path / f".{CONFIG}"
+    temporary.write_text(to_yaml(config))
+    temporary.replace(path / CONFIG)
     folder.write_headers(config)
     return folder
 
 
+def _is_ours_to_begin(path: Path) -> bool:
+    # A start that was killed before its config was written leaves no more than this.
+    return all(entry.name == f".{CONFIG}" for entry in path.iterdir())
+
+
+def _check_writable(path: Path) -> None:
+    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise RunFolderError(f"{path} cannot be written: {there} is read-only or no folder; choose another results_dir")
+
+
+def _delete(path: Path) -> None:
+    # Renamed first: half a folder, if this is cut short, would be taken for a run.
+    path.rename(path.with_name(f"{_deleted(path)}{uuid.uuid4().hex}"))
+    for doomed in path.parent.glob(f"{_deleted(path)}*"):
+        shutil.rmtree(doomed)
+
+
+def _deleted(path: Path) -> str:
+    return f".{path.name}.deleted."
+
+
 def _check_same_run(path: Path, config: RunConfig) -> None:
-    changed = differences(from_yaml((path / CONFIG).read_text()), config)
+    changed = differences(read_config(path), config)
     if changed:
         raise RunFolderError(
             f"{path} cannot be resumed with other settings:\n  "

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pipeline.errors import CallTimeoutError, PipelineError, UnreachableError
+from pipeline.errors import CallTimeoutError, CheckpointError, UnreachableError
 from pipeline.experiments import checkpoint
 from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.config import CheckpointConfig
@@ -38,12 +38,12 @@ class Saver:
         return saved
 
     def save_if_due(self, fleet: Fleet, roles: Mapping[str, RoleProgress], generation: int) -> None:
-        """Take one if it is time. A shard that does not answer puts it off, twice in a row at most."""
+        """Take one if it is time. A shard that does not answer, or a full disk, puts it off, twice in a row at most."""
         if time.monotonic() < self._due_at:
             return
         try:
             self.save(fleet, roles, generation)
-        except (CallTimeoutError, UnreachableError) as error:
+        except (CallTimeoutError, UnreachableError, CheckpointError) as error:
             self._num_missed += 1
             if self._num_missed >= _MAX_MISSED:
                 raise
@@ -51,6 +51,7 @@ class Saver:
             self._say(f"no checkpoint could be taken, it is tried again in {_RETRY_SECONDS:g} s: {error}")
 
     def save_what_is_left(self, fleet: Fleet, roles: Mapping[str, RoleProgress], generation: int) -> None:
-        """Take one of a fleet of which a role has failed, if its shards still answer."""
-        with contextlib.suppress(PipelineError):
+        """Take one of a fleet that ends with an error, if its shards still answer."""
+        # What ended the run counts, not what comes of this.
+        with contextlib.suppress(Exception):
             self.save(fleet, roles, generation)

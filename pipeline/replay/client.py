@@ -185,8 +185,9 @@ class ReplayReader(TransitionSource):
             raise ValueError("no minibatch is here: sample() goes after ready()")
         self._drawn_from, batch = self._next
         self._next = None
-        # Asked for now, so that they travel while this one is computed with.
-        self._ask()
+        if self._config.prefetch > 0:
+            # Asked for now, so that they travel while this one is computed with.
+            self._ask()
         return TransitionBatch(
             s_tm1=batch.stacks[:, : self._stack],
             a_tm1=batch.a_tm1,

@@ -69,7 +69,9 @@ def load_runs(runs_directory: Path) -> LoadedRuns:
     """
     loaded: dict[tuple[Any, ...], LoadedRuns] = {}
     problems: list[str] = []
-    for folder in sorted(path for path in runs_directory.glob("*/*/*") if path.is_dir()):
+    # Hidden ones are being deleted.
+    found = (path for path in runs_directory.glob("*/*/*") if path.is_dir() and not path.name.startswith("."))
+    for folder in sorted(found):
         try:
             run = load_run(folder)
         except (RunFolderError, OSError) as error:

@@ -26,7 +26,14 @@ from pipeline.cluster.remotes import HostedShard, ShardAddress
 from pipeline.cluster.replays import HostedReplay, ReplayAddress
 from pipeline.cluster.session import Session, Task
 from pipeline.cluster.tasks import RoleAddress, RoleBuilder, RoleResult, ServerAddresses, run_role
-from pipeline.errors import CallTimeoutError, PlacementError, RemoteLostError, RoleFailedError, UnreachableError
+from pipeline.errors import (
+    CallTimeoutError,
+    PlacementError,
+    RemoteLostError,
+    RoleFailedError,
+    StarvedError,
+    UnreachableError,
+)
 from pipeline.optimizers import OptimizerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.snapshot import ServerSnapshot, split_snapshot
@@ -93,6 +100,8 @@ class Fleet:
         """Shards of both kinds; Dask frees an actor when its last future goes."""
         self._tasks: dict[str, Task] = {}
         self._attempts: dict[str, int] = {}
+        self._excused: dict[str, int] = {}
+        """How often each role ended because of another one that was lost."""
         self._lost: dict[str, str] = {}
         """Roles that wait for a host, and why they lost theirs."""
         self._lost_at = 0.0
@@ -163,6 +172,14 @@ class Fleet:
                 result: RoleResult = task.result(timeout=timeout_seconds)
             except TimeoutError as error:
                 raise RoleFailedError(f"{role} did not leave within {timeout_seconds:g} s") from error
+            except (CallTimeoutError, UnreachableError):
+                # Its last push was not answered; what it had done before, the coordinator knows.
+                last |= {role: known[role]} if role in known else {}
+                continue
+            except RemoteLostError:
+                raise
+            except Exception as error:
+                raise RoleFailedError(f"{role} failed: {error!r}") from error
             self._coordinator.receive(result.undelivered)
             last[role] = result.progress
             self._left.add(role)
@@ -262,6 +279,10 @@ class Fleet:
         error = future.exception()
         if isinstance(error, CallTimeoutError):
             return str(error)
+        if isinstance(error, StarvedError) and self._lost:
+            # Whom it waited for waits for a host, which has a deadline of its own.
+            self._excused[role] = self._excused.get(role, 0) + 1
+            return str(error)
         if isinstance(error, UnreachableError) and self._attempts[role] == 1:
             # The hosts of all shards are there, as far as anybody knows: a single connection may have broken.
             return str(error)
@@ -281,7 +302,7 @@ class Fleet:
         return None
 
     def _lose(self, role: str, reason: str) -> None:
-        if self._attempts[role] > self._spec.max_restarts:
+        if self._attempts[role] - self._excused.get(role, 0) > self._spec.max_restarts:
             raise RoleFailedError(f"{role} was lost {self._attempts[role]} times, the last time because {reason}")
         self._tasks[role].cancel()
         self._lost[role] = reason

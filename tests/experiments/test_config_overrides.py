@@ -191,13 +191,39 @@ def test_each_choice_of_a_sweep_is_checked() -> None:
 
 
 def test_a_setting_must_fit_every_option_that_is_swept() -> None:
-    assert check_command_line(["-m", "game=Pong", "optimizer=choice(adam,rmsprop)", "optimizer.beta1=0.8"]) == [
+    words = [
+        "-m",
+        "game=Pong",
+        "optimizer=choice(adam,rmsprop)",
+        "optimizer.beta1=0.8",
+        "results_dir=${optimizer.kind}",
+    ]
+    assert check_command_line(words) == [
         "optimizer.beta1=0.8: no such setting with optimizer=rmsprop; it belongs to optimizer=adam"
     ]
 
 
+@pytest.mark.parametrize(
+    ("swept", "told_by"),
+    [
+        ("algorithm.double=true,false", "algorithm.double"),
+        ("budget.frames=1000,2000", "budget.frames"),
+        ("optimizer=adam,rmsprop", "optimizer.kind"),
+    ],
+)
+def test_runs_of_a_sweep_that_would_share_a_folder_are_refused(swept: str, told_by: str) -> None:
+    name, words = swept.partition("=")[0], ["-m", "experiment=dqn", "game=Pong,Breakout", "seed=0,1", swept]
+    assert check_command_line(words) == [
+        f"{name}: runs that differ in it alone would share the folder results/runs/dqn/Pong/0; give each its own "
+        f"with a results_dir that names what differs, e.g. 'results_dir=results/runs/${{{told_by}}}'"
+    ]
+    assert check_command_line([*words, f"results_dir=results/runs/${{{told_by}}}"]) == []
+    assert check_command_line([*words, "plan=true"]) == []
+
+
 def test_a_glob_sweeps_over_the_files_of_its_group() -> None:
-    assert check_command_line(["-m", "game=Pong", "optimizer=glob(ad*)"]) == []
+    words = ["-m", "game=Pong", "optimizer=glob(ad*)", "results_dir=runs/${optimizer.learning_rate}"]
+    assert check_command_line(words) == []
     assert check_command_line(["-m", "game=Pong", "optimizer=glob(x*)"]) == [
         "optimizer=glob(x*): a sweep without values"
     ]

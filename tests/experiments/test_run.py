@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from pipeline.errors import RunFolderError
+from pipeline.errors import RoleFailedError, RunFolderError
 from pipeline.experiments import checkpoint, run
 from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.run import RunResult, train
 from pipeline.experiments.specs import q_role_spec
 from pipeline.results.load import load_run
+from pipeline.roles.bundle import Bundle
 from tests.experiments.smoke_runs import smoke_config
 from tests.roles.wiring import Wired
 
@@ -129,6 +130,34 @@ def test_a_run_whose_final_evaluation_was_skipped_plays_it_when_it_is_resumed(co
     config = smoke_config(copy_of_gorila.results_dir, f"budget.frames={FRAMES}", "resume=true")
     assert carry_out(copy_of_gorila.results_dir, config).result == copy_of_gorila.result
     assert set(load_run(copy_of_gorila.folder).evaluations["agent"]) == {"checkpoint", "random"}
+
+
+def test_another_protocol_s_games_are_no_final_evaluation(copy_of_gorila: Finished) -> None:
+    path = copy_of_gorila.folder / "evaluations.csv"
+    path.write_text(path.read_text().replace("smoke,checkpoint", "sticky,checkpoint"))
+    again = carry_out(
+        copy_of_gorila.results_dir, smoke_config(copy_of_gorila.results_dir, f"budget.frames={FRAMES}", "resume=true")
+    )
+    assert "final evaluation" in again.printed
+    assert set(load_run(again.folder).evaluations["protocol"]) == {"smoke", "sticky"}
+
+
+def test_a_run_that_ends_with_a_role_s_error_keeps_what_it_had_learned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = Bundle.step
+
+    def breaks_down(bundle: Bundle) -> None:
+        if bundle.progress().num_updates > 40:
+            raise ValueError("a cosmic ray")
+        step(bundle)
+
+    monkeypatch.setattr(Bundle, "step", breaks_down)
+    with pytest.raises(RoleFailedError, match="a cosmic ray"):
+        carry_out(tmp_path, smoke_config(tmp_path))
+    (folder,) = (path.parent for path in tmp_path.rglob("run.json"))
+    assert json.loads((folder / "run.json").read_text())["end_reason"].startswith("error: bundle-")
+    assert checkpoint.load_newest(folder / "checkpoints").server.version > 20
 
 
 def test_a_resumed_run_goes_on_where_its_checkpoint_is(copy_of_gorila: Finished) -> None:

@@ -1,5 +1,6 @@
 """Run folders: never overwritten silently, written as rows come, trimmed back to a checkpoint."""
 
+import shutil
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.config_tree import from_yaml
 from pipeline.experiments.run_folder import RunFolder, check_folder, folder_path, open_folder
 from pipeline.param_server.snapshot import first_snapshot
-from pipeline.results.load import load_run
+from pipeline.results.load import load_run, load_runs
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, UpdateRow
 from tests.experiments.smoke_runs import smoke_config
 
@@ -65,6 +66,56 @@ def test_overwrite_deletes_the_old_run(tmp_path: Path) -> None:
     folder = open_folder(smoke_config(tmp_path, "overwrite=true"))
     assert {path.name for path in folder.path.iterdir()} == {"config.yaml", *FILES}
     assert [len((folder.path / name).read_text().splitlines()) for name in FILES] == [1, 1, 1]
+
+
+def test_an_overwrite_that_was_cut_short_leaves_nothing_that_looks_like_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    save_checkpoint(folder)
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(shutil, "rmtree", raise_interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            open_folder(smoke_config(tmp_path, "overwrite=true"))
+    assert not folder.path.exists() and load_runs(tmp_path).runs.empty
+    assert [path.name.rpartition(".")[0] for path in folder.path.parent.iterdir()] == [".0.deleted"]
+    again = open_folder(smoke_config(tmp_path, "overwrite=true"))
+    assert not checkpoint.any_in(again.checkpoints)
+    open_folder(smoke_config(tmp_path, "overwrite=true"))
+    assert [path.name for path in folder.path.parent.iterdir()] == ["0"]
+
+
+def raise_interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_what_is_no_run_folder_is_neither_filled_nor_deleted(tmp_path: Path) -> None:
+    path = folder_path(smoke_config(tmp_path))
+    path.mkdir(parents=True)
+    (path / "thesis.tex").touch()
+    for words in ([], ["overwrite=true"], ["resume=true"]):
+        with pytest.raises(RunFolderError, match="is there and is no run folder: move it away"):
+            open_folder(smoke_config(tmp_path, *words))
+    assert [entry.name for entry in path.iterdir()] == ["thesis.tex"]
+    with pytest.raises(RunFolderError, match=r"cannot be written: .*thesis\.tex is read-only or no folder"):
+        check_folder(smoke_config(path / "thesis.tex"))
+
+
+def test_a_config_that_cannot_be_read_is_named_with_its_file(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    (folder.path / "config.yaml").write_text("")
+    with pytest.raises(RunFolderError, match=r"smoke_gorila/Breakout/0/config\.yaml cannot be read"):
+        check_folder(smoke_config(tmp_path, "resume=true"))
+
+
+def test_rows_that_the_disk_refuses_are_told_as_what_they_are(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    (folder.path / "episodes.csv").unlink()
+    (folder.path / "episodes.csv").symlink_to("/dev/full")
+    folder._file(EpisodeRow).write("x")
+    with pytest.raises(RunFolderError, match=r"the last rows could not be written: .*No space left"):
+        folder.close()
+    folder.close()
 
 
 def test_a_resume_with_other_settings_is_refused_with_both_values(tmp_path: Path) -> None:

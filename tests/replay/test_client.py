@@ -1,5 +1,7 @@
 """Both ends of the global replay against real shards in this thread."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -140,6 +142,17 @@ def test_minibatches_are_asked_for_ahead() -> None:
     assert reader.ready()
     reader.sample()
     assert handle.num_asked == 1 + TRAFFIC.prefetch
+
+
+def test_without_prefetch_a_minibatch_is_asked_for_when_it_is_wanted() -> None:
+    shard = make_shard()
+    write(make_writer(shard), range(9))
+    handle = _Counting(shard)
+    reader = make_reader(handle, traffic=replace(TRAFFIC, prefetch=0))
+    for num_asked in (1, 2):
+        assert reader.ready()
+        reader.sample()
+        assert handle.num_asked == num_asked, "after the priorities of the one before"
 
 
 def test_shards_are_drawn_from_in_proportion_to_their_mass_and_priorities_go_back_to_the_right_one() -> None:
