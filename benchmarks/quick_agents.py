@@ -151,7 +151,8 @@ def agents_figure(curves: pd.DataFrame) -> Figure:
     for index, (case, alike) in enumerate(curves.groupby("case", sort=False)):
         colour, runs = COLOURS[index % len(COLOURS)], [run for _, run in alike.groupby("seed", sort=True)]
         for axes, column, per_unit in ((panels[0], "steps", 1e6 / 4), (panels[1], "wall_seconds", 60.0)):
-            for run in runs:
+            # An actor that is ahead of another one reports later frames earlier.
+            for run in (run.sort_values(column) for run in runs):
                 axes.plot(run[column] / per_unit, run["score"], color=colour, linewidth=0.6, alpha=0.6)
             places = np.linspace(max(r[column].min() for r in runs), min(r[column].max() for r in runs), 100)
             mean = _at(alike, places, column).mean(axis=0)
@@ -189,7 +190,8 @@ def _has_both(runs: pd.DataFrame) -> bool:
 
 def _at(curves: pd.DataFrame, places: FloatArray, column: str = "steps") -> FloatArray:
     """(num_runs, num_places) scores, between two points in proportion."""
-    return np.array([np.interp(places, run[column], run["score"]) for _, run in curves.groupby("seed", sort=True)])
+    runs = (run.sort_values(column) for _, run in curves.groupby("seed", sort=True))
+    return np.array([np.interp(places, run[column], run["score"]) for run in runs])
 
 
 def _last_score(run: pd.DataFrame, seconds: float) -> float:
