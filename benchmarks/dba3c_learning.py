@@ -18,13 +18,13 @@ Not here: how fast a system is without what it learns (`benchmarks.dba3c_scaling
 """
 
 import argparse
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
-from rich.console import Console
 
 from benchmarks.dba3c_figures import (
     ADAM_CASES,
@@ -37,11 +37,10 @@ from benchmarks.dba3c_figures import (
     workers_figure,
 )
 from benchmarks.dba3c_runs import FIGURES, OUTPUT, batch_size, num_parameters
-from benchmarks.learning_curves import LAST_EPISODES, CurveRow, curve
 from benchmarks.row_file import RowFile
+from benchmarks.trained_runs import CurveRow, TrainedRow, curve_rows, train_or_load, trained_row
 from pipeline import api
 from pipeline.optimizers import AdamConfig
-from pipeline.results.scores import mean_interval
 from pipeline.results.style import save_figure
 from pipeline.topologies.config import WorkersConfig
 
@@ -60,14 +59,9 @@ CASES: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class LearningRow:
-    """One run."""
+class LearningRow(TrainedRow):
+    """One run, and what it was made of."""
 
-    case: str
-    seed: int
-    game: str
-    frames: int
-    """Emulator frames that the run was to make."""
     network: str
     """Its torso and the units of its hidden layer."""
     num_parameters: int
@@ -78,19 +72,8 @@ class LearningRow:
     learning_rate: float
     batch_size: int
     """Steps of one gradient."""
-    num_updates: int
     data_points_per_second: float
     """Agent steps that became part of an update, over the whole run."""
-    training_mean: float
-    """Score of the last 100 training games."""
-    evaluation_mean: float
-    evaluation_low: float
-    """95 % interval over its games."""
-    evaluation_high: float
-    evaluation_episodes: int
-    wall_seconds: float
-    run_commit: str
-    """Of the code that trained; "+" if files differed from it."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -141,28 +124,18 @@ def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRo
             f"budget.frames={chosen.frames}",
             "evaluation.num_episodes=20",
             f"results_dir={chosen.runs_dir}/{case}",
-            "overwrite=true",
+            "resume=true",
             *CASES[case],
             *chosen.overrides,
         ]
     )
-    # Standard output is for figures.
-    result = api.train(config, Console(stderr=True))
-    if result.folder is None or result.end_reason != "budget":
-        raise SystemExit(f"{case}, seed {seed}, ended before its frames were made ({result.end_reason}): it has no row")
-    loaded = api.load_run(result.folder)
-    played = loaded.evaluations[loaded.evaluations["agent"] == "checkpoint"]
-    score = mean_interval(played["score"])
+    loaded = train_or_load(config)
+    trained = trained_row(loaded, case, config)
     topology, optimizer, network = config.topology, config.optimizer, config.network
     assert isinstance(topology, WorkersConfig) and isinstance(optimizer, AdamConfig)
-    updates = loaded.actor_critic_updates
-    seconds = float(loaded.runs["wall_seconds"].iloc[0])
-    num_admitted = int(updates["num_admitted"].sum())
+    num_admitted = int(loaded.actor_critic_updates["num_admitted"].sum())
     row = LearningRow(
-        case=case,
-        seed=seed,
-        game=chosen.game,
-        frames=chosen.frames,
+        **dataclasses.asdict(trained),
         network=f"{network.torso} {network.hidden_units}",
         num_parameters=num_parameters(config),
         num_workers=topology.num_workers,
@@ -171,18 +144,9 @@ def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRo
         beta2=optimizer.beta2,
         learning_rate=optimizer.learning_rate,
         batch_size=batch_size(config),
-        num_updates=int(played["version"].iloc[0]),
-        data_points_per_second=num_admitted * batch_size(config) / seconds,
-        training_mean=float(loaded.episodes.sort_values("total_frames")["score"].tail(LAST_EPISODES).mean()),
-        evaluation_mean=score.mean,
-        evaluation_low=score.low,
-        evaluation_high=score.high,
-        evaluation_episodes=score.num_episodes,
-        wall_seconds=seconds,
-        run_commit=str(loaded.runs["commit"].iloc[0]),
+        data_points_per_second=num_admitted * batch_size(config) / trained.wall_seconds,
     )
-    points = curve(loaded.episodes, config.environment.mean_frame_skip)
-    return row, [CurveRow(case, seed, chosen.game, chosen.frames, *point) for point in points]
+    return row, curve_rows(loaded, trained, config)
 
 
 if __name__ == "__main__":

@@ -18,22 +18,19 @@ Not here: runs of hours (`results/reference_runs`), the speed of bundles without
 """
 
 import argparse
-from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from rich.console import Console
 
 from benchmarks import report
-from benchmarks.learning_curves import LAST_EPISODES, CurveRow, curve
 from benchmarks.row_file import RowFile
+from benchmarks.trained_runs import LAST_EPISODES, CurveRow, TrainedRow, curve_rows, train_or_load, trained_row
 from pipeline import api
-from pipeline.experiments.run_folder import folder_path
 from pipeline.results.comparison import probability_of_improvement
-from pipeline.results.scores import FloatArray, mean_interval, seed_interval
+from pipeline.results.scores import FloatArray, seed_interval
 from pipeline.results.style import COLOURS, STYLE, save_figure
 
 CASES: dict[str, tuple[str, ...]] = {
@@ -51,30 +48,6 @@ _NUM_FRAMES_COMPARED = 50
 """Places along the frames at which two curves are compared."""
 
 
-@dataclass(frozen=True)
-class AgentRow:
-    """One run."""
-
-    case: str
-    seed: int
-    game: str
-    frames: int
-    """Emulator frames that were made."""
-    num_updates: int
-    training_mean: float
-    """Score of the last 100 training games, at the exploration of training."""
-    evaluation_mean: float
-    """Score under no-op starts of the last parameters, which nobody chose."""
-    evaluation_low: float
-    """95 % interval over its games."""
-    evaluation_high: float
-    evaluation_episodes: int
-    wall_seconds: float
-    """Of training."""
-    run_commit: str
-    """Of the code that trained; "+" if files differed from it."""
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Make the runs that are missing, then compare and draw what is there."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -86,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--figures", type=Path, default=Path("docs/figures"), help="where the figure goes")
     parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
     chosen = parser.parse_args(arguments)
-    runs = RowFile(chosen.output / "runs.csv", AgentRow, settings=("case", "seed", "game"))
+    runs = RowFile(chosen.output / "runs.csv", TrainedRow, settings=("case", "seed", "game"))
     curves = RowFile(chosen.output / "curves.csv", CurveRow, settings=())
     # Seed after seed, so that all cases have one before one of them has three.
     for seed in chosen.seeds:
@@ -100,7 +73,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def improvements(runs: pd.DataFrame) -> pd.DataFrame:
-    """Per case the chance that a run of it scores higher than one of the baseline, with its interval; AgentRows."""
+    """Per case the chance that a run of it scores higher than one of the baseline, with its interval; TrainedRows."""
     scores = {str(case): alike["evaluation_mean"].to_numpy() for case, alike in runs.groupby("case", sort=False)}
     if BASELINE not in scores:
         return pd.DataFrame(columns=["case", "num_runs", "mean_score", "probability", "low", "high"])
@@ -198,47 +171,12 @@ def _last_score(run: pd.DataFrame, seconds: float) -> float:
     return float(run["score"][run["wall_seconds"] <= seconds].iloc[-1])
 
 
-def _is_done(folder: Path) -> bool:
-    return (folder / "run.json").exists() and api.load_run(folder).runs["end_reason"].iloc[0] == "budget"
-
-
-def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[AgentRow, list[CurveRow]]:
-    config = api.compose(
-        [
-            *CASES[case],
-            f"game={chosen.game}",
-            f"seed={seed}",
-            f"results_dir={chosen.runs_dir}/{case}",
-            # One that was cut short goes on.
-            "resume=true",
-            *chosen.overrides,
-        ]
-    )
-    folder = folder_path(config)
-    if not _is_done(folder):
-        # Standard output is for figures.
-        end_reason = api.train(config, Console(stderr=True)).end_reason
-        if end_reason != "budget":
-            raise SystemExit(f"{case}, seed {seed}, ended before its frames were made ({end_reason}): it has no row")
-    loaded = api.load_run(folder)
-    played = loaded.evaluations[loaded.evaluations["agent"] == "checkpoint"]
-    score = mean_interval(played["score"])
-    points = curve(loaded.episodes, config.environment.mean_frame_skip)
-    row = AgentRow(
-        case=case,
-        seed=seed,
-        game=chosen.game,
-        frames=int(played["total_frames"].iloc[0]),
-        num_updates=int(played["version"].iloc[0]),
-        training_mean=float(loaded.episodes.sort_values("total_frames")["score"].tail(LAST_EPISODES).mean()),
-        evaluation_mean=score.mean,
-        evaluation_low=score.low,
-        evaluation_high=score.high,
-        evaluation_episodes=score.num_episodes,
-        wall_seconds=float(loaded.updates["wall_seconds"].max()),
-        run_commit=str(loaded.runs["commit"].iloc[0]),
-    )
-    return row, [CurveRow(case, seed, chosen.game, row.frames, *point) for point in points]
+def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[TrainedRow, list[CurveRow]]:
+    words = [f"game={chosen.game}", f"seed={seed}", f"results_dir={chosen.runs_dir}/{case}", "resume=true"]
+    config = api.compose([*CASES[case], *words, *chosen.overrides])
+    loaded = train_or_load(config)
+    row = trained_row(loaded, case, config)
+    return row, curve_rows(loaded, row, config)
 
 
 if __name__ == "__main__":

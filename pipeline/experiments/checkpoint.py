@@ -4,7 +4,8 @@
         params, target, slot.<name>  (P,) float32: whole vectors, so that a resume may use another number of shards
         meta                         UTF-8 JSON: versions, target versions, progress of each role, format
 
-Loading never unpickles anything. Not here: when to save (`pipeline.experiments.run`), the replay, which is filled anew.
+Loading never unpickles anything.
+Not here: when to save (`pipeline.experiments.saving`), the replay, which is filled anew.
 """
 
 import contextlib

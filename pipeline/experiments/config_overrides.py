@@ -110,15 +110,15 @@ def check_overrides(overrides: Sequence[str], *, multirun: bool = False) -> list
         return [*found, *unusable]
     parsed += of_file
     compose_once = functools.cache(compose_tree)
-    folders: dict[Path, str] = {}
+    folders: set[Path] = set()
     for swept, case in _cases(parsed):
         mistakes, run = _check_case(case, compose_once)
         found += mistakes
         if run is None or run.plan:
             continue
         if folder_path(run) in folders and swept:
-            found.append(shared_folder(swept, folder_path(run)))
-        folders[folder_path(run)] = swept
+            found.append(shared_folder(swept, run))
+        folders.add(folder_path(run))
     right = {_text(choices[0]) for choices in parsed}
     if any(text.lstrip("+").startswith(f"{SWEEP}=") and text not in right for text in overrides):
         # One that is misspelt would have named the games.

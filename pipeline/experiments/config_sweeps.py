@@ -5,8 +5,8 @@ of its settings, which it checks itself before it starts anything.
 """
 
 import dataclasses
+import functools
 from collections.abc import Sequence
-from pathlib import Path
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
@@ -14,7 +14,9 @@ from hydra.errors import HydraException
 
 from hydra_plugins.dask_launcher.config import DaskLauncherConf
 from pipeline.cluster.config import ADDRESS, PROCESSES, THREADS
+from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_words import no_such
+from pipeline.experiments.run_folder import folder_path
 
 SWEEP = "sweep"
 """Group of the files that name the games of a sweep, and what else it goes over."""
@@ -77,10 +79,16 @@ def _read(text: str) -> Override | None:
         return None
 
 
-def shared_folder(swept: str, folder: Path) -> str:
-    """What is wrong with sweeping over a setting, or over options of a group, that tells no run folder from another."""
-    told_by = swept if "." in swept else f"{swept}.kind"
+def shared_folder(swept: str, run: RunConfig) -> str:
+    """What is wrong with sweeping over a setting, or over options of a group, that tells no run folder from another.
+
+    `run` is one of those that would share it.
+    """
+    value = functools.reduce(getattr, swept.split("."), run)
+    told_by = f"{swept}.kind" if hasattr(value, "kind") else swept
+    is_group = dataclasses.is_dataclass(value) or value is None
+    example = "" if is_group and told_by == swept else f", e.g. 'results_dir=results/runs/${{{told_by}}}'"
     return (
-        f"{swept}: runs that differ in it alone would share the folder {folder}; give each its own with a results_dir "
-        f"that names what differs, e.g. 'results_dir=results/runs/${{{told_by}}}'"
+        f"{swept}: runs that differ in it alone would share the folder {folder_path(run)}; give each its own with a "
+        f"results_dir that names what differs{example}"
     )

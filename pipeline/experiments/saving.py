@@ -51,7 +51,10 @@ class Saver:
             self._say(f"no checkpoint could be taken, it is tried again in {_RETRY_SECONDS:g} s: {error}")
 
     def save_what_is_left(self, fleet: Fleet, roles: Mapping[str, RoleProgress], generation: int) -> None:
-        """Take one of a fleet that ends with an error, if its shards still answer."""
+        """Take one of a fleet that ends with an error, if its shards still answer and that version has none yet."""
         # What ended the run counts, not what comes of this.
         with contextlib.suppress(Exception):
-            self.save(fleet, roles, generation)
+            server = fleet.snapshot()
+            # One of the same version was saved in order, with counters that are no older.
+            if not checkpoint.path_of(self._folder, server.version).exists():
+                checkpoint.save(self._folder, Checkpoint(server, dict(roles), generation), self._config.keep)

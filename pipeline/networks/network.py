@@ -112,8 +112,8 @@ def expected_values(logits: torch.Tensor, support: torch.Tensor) -> torch.Tensor
 def _make_torso(config: NetworkConfig, stack: int, frame_shape: tuple[int, ...]) -> Torso:
     if config.torso == BA3C:
         return PooledTorso(stack, frame_shape)
-    # Ours, for actor-critic: with the small first values of Mnih et al. 2015, 31 of the 32 first filters died on Pong,
-    # whose bright background drives all inputs of a filter together (docs/papers.md).
+    # Ours, for actor-critic: a run on Pong that began with the small first values of Mnih et al. 2015 ended with 31 of
+    # its 32 first filters dead (docs/papers.md). That these mend it is a guess, until a run shows it.
     layer_shapes = weight_and_bias if isinstance(config, QNetworkConfig) else rectified_weight_and_bias
     return NatureTorso(stack, frame_shape, layer_shapes)
 

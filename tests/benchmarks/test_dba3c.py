@@ -17,7 +17,7 @@ from benchmarks import (
     dba3c_shards,
     dba3c_simulation,
     dba3c_stragglers,
-    learning_curves,
+    trained_runs,
 )
 from benchmarks.dba3c_costs import Steps
 from benchmarks.dba3c_runs import speed
@@ -217,14 +217,14 @@ def test_a_curve_is_the_mean_of_the_last_hundred_games() -> None:
     episodes = pd.DataFrame({"total_frames": np.arange(3, 453, 3), "wall_seconds": np.arange(150.0)})
     # Reported by two workers in turn: the file has other games first.
     episodes = episodes.assign(score=np.arange(150.0)).sample(frac=1.0, random_state=0)
-    points = learning_curves.curve(episodes, mean_frame_skip=3.0)
+    points = trained_runs.curve(episodes, mean_frame_skip=3.0)
     assert points[0] == (20, 19.0, np.arange(20).mean())
     assert points[-1] == (150, 149.0, np.arange(50, 150).mean())
 
 
 def test_a_curve_of_too_few_games_is_empty() -> None:
     episodes = pd.DataFrame({"total_frames": [3], "wall_seconds": [1.0], "score": [1.0]})
-    assert learning_curves.curve(episodes, mean_frame_skip=3.0) == []
+    assert trained_runs.curve(episodes, mean_frame_skip=3.0) == []
 
 
 def learning_rows(cases: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -209,6 +209,7 @@ def test_a_setting_must_fit_every_option_that_is_swept() -> None:
         ("algorithm.double=true,false", "algorithm.double"),
         ("budget.frames=1000,2000", "budget.frames"),
         ("optimizer=adam,rmsprop", "optimizer.kind"),
+        ("precision=float32,bfloat16", "precision"),
     ],
 )
 def test_runs_of_a_sweep_that_would_share_a_folder_are_refused(swept: str, told_by: str) -> None:
@@ -219,6 +220,11 @@ def test_runs_of_a_sweep_that_would_share_a_folder_are_refused(swept: str, told_
     ]
     assert check_command_line([*words, f"results_dir=results/runs/${{{told_by}}}"]) == []
     assert check_command_line([*words, "plan=true"]) == []
+
+
+def test_for_a_group_whose_options_have_no_name_among_their_settings_no_wrong_way_out_is_shown() -> None:
+    (mistake,) = check_command_line(["-m", "experiment=dqn", "game=Pong", "evaluation=noop_starts,sticky"])
+    assert mistake.endswith("give each its own with a results_dir that names what differs")
 
 
 def test_a_glob_sweeps_over_the_files_of_its_group() -> None:

@@ -73,3 +73,5 @@ def test_of_a_fleet_that_failed_what_is_left_is_saved_if_it_answers(tmp_path: Pa
     slow.error = None
     saver.save_what_is_left(fleet, {}, 1)
     assert checkpoint.any_in(tmp_path)
+    saver.save_what_is_left(fleet, {}, 2)
+    assert checkpoint.load_newest(tmp_path).generation == 1, "what was saved in order stays"

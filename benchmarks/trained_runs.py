@@ -1,0 +1,117 @@
+"""Whole runs of a benchmark as rows of CSV files: what each came to, and its curve of a hundred points.
+
+Not here: figures of a run folder's own rows (`pipeline.results.curves`), what is compared (`benchmarks.quick_agents`,
+`.dba3c_learning`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from rich.console import Console
+
+from pipeline import api
+from pipeline.experiments.config import RunConfig
+from pipeline.experiments.run_folder import folder_path
+from pipeline.results.load import LoadedRuns
+from pipeline.results.scores import mean_interval
+
+LAST_EPISODES = 100
+_FIRST_EPISODES = 20
+"""Fewer games have no mean on a curve yet."""
+_NUM_POINTS = 100
+"""Of a curve."""
+
+
+@dataclass(frozen=True)
+class TrainedRow:
+    """One run."""
+
+    case: str
+    seed: int
+    game: str
+    frames: int
+    """Emulator frames that the run was to make."""
+    num_updates: int
+    training_mean: float
+    """Score of the last 100 training games, at the exploration of training."""
+    evaluation_mean: float
+    """Score of the last parameters, which nobody chose, under the experiment's final protocol."""
+    evaluation_low: float
+    """95 % interval over its games."""
+    evaluation_high: float
+    evaluation_episodes: int
+    wall_seconds: float
+    """Of training."""
+    run_commit: str
+    """Of the code that trained; "+" if files differed from it."""
+
+
+@dataclass(frozen=True)
+class CurveRow:
+    """One point of the curve of one run."""
+
+    case: str
+    seed: int
+    game: str
+    frames: int
+    """That the run was to make."""
+    steps: int
+    """Agent steps of all workers."""
+    wall_seconds: float
+    score: float
+    """Mean of the last 100 training games before."""
+
+
+def curve(episodes: pd.DataFrame, mean_frame_skip: float) -> list[tuple[int, float, float]]:
+    """(agent steps, wall seconds, mean score of the last 100 games) at the ends of about a hundred games, evenly."""
+    # Workers report in turn: in the file, the order of their games is not that of frames.
+    ordered = episodes.sort_values("total_frames", kind="stable")
+    means = ordered["score"].rolling(LAST_EPISODES, min_periods=_FIRST_EPISODES).mean().to_numpy()
+    first = _FIRST_EPISODES - 1
+    if len(ordered) <= first:
+        return []
+    kept = np.unique(np.linspace(first, len(ordered) - 1, _NUM_POINTS).astype(int))
+    steps = (ordered["total_frames"].to_numpy()[kept] / mean_frame_skip).round().astype(int)
+    seconds = ordered["wall_seconds"].to_numpy()[kept]
+    return [(int(a), float(b), float(c)) for a, b, c in zip(steps, seconds, means[kept], strict=True)]
+
+
+def train_or_load(config: RunConfig) -> LoadedRuns:
+    """The rows of a run: of its folder if it is done, else after it was made, or gone on with (`resume=true`).
+
+    Ends the program if the run ends before its frames are made: it has no row.
+    """
+    folder = folder_path(config)
+    if not ((folder / "run.json").exists() and api.load_run(folder).runs["end_reason"].iloc[0] == "budget"):
+        # Standard output is for figures.
+        end_reason = api.train(config, Console(stderr=True)).end_reason
+        if end_reason != "budget":
+            raise SystemExit(f"{folder} ended before its frames were made ({end_reason}): it has no row")
+    return api.load_run(folder)
+
+
+def trained_row(loaded: LoadedRuns, case: str, config: RunConfig) -> TrainedRow:
+    """What the run `loaded` came to."""
+    played = loaded.evaluations[loaded.evaluations["agent"] == "checkpoint"]
+    score = mean_interval(played["score"])
+    return TrainedRow(
+        case=case,
+        seed=config.seed,
+        game=config.game,
+        frames=config.budget.frames or 0,
+        num_updates=int(played["version"].iloc[0]),
+        training_mean=float(loaded.episodes.sort_values("total_frames")["score"].tail(LAST_EPISODES).mean()),
+        evaluation_mean=score.mean,
+        evaluation_low=score.low,
+        evaluation_high=score.high,
+        evaluation_episodes=score.num_episodes,
+        wall_seconds=float(loaded.runs["wall_seconds"].iloc[0]),
+        run_commit=str(loaded.runs["commit"].iloc[0]),
+    )
+
+
+def curve_rows(loaded: LoadedRuns, row: TrainedRow, config: RunConfig) -> list[CurveRow]:
+    """The curve of the run that became `row`."""
+    points = curve(loaded.episodes, config.environment.mean_frame_skip)
+    return [CurveRow(row.case, row.seed, row.game, row.frames, *point) for point in points]
