@@ -42,7 +42,9 @@ class RoleParts:
         self._device = compute.resolve_device(spec.device)
         self._dtype = compute.resolve_precision(spec.precision, self._device)
         layout = ParamLayout(self._network.num_parameters, spec.param_server.num_shards)
-        self._client = ParamClient(shards, layout, spec.sender, spec.generation, spec.param_server)
+        self._client = ParamClient(
+            shards, layout, spec.sender, spec.generation, spec.param_server, first_shard=spec.place.index
+        )
         # One stream for acting and learning: they draw in turn, in one thread.
         self._noise = torch.Generator().manual_seed(seeding.torch_seed(spec.seed, *self.stream_name("noise")))
         self.online = self._follower()

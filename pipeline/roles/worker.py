@@ -188,7 +188,9 @@ class Worker:
 
 def _exchange(spec: WorkerSpec, servers: Servers, layout: ParamLayout) -> GradientExchange:
     if servers.leader is None:
-        return ParamClient(servers.shards, layout, spec.sender, spec.generation, spec.param_server)
+        return ParamClient(
+            servers.shards, layout, spec.sender, spec.generation, spec.param_server, first_shard=spec.place.index
+        )
     # Where there is a leader, all shards wait for it (`Servers.leader`).
     shards = cast(Sequence[SynchronousShardHandle], servers.shards)
     return SynchronousClient(shards, servers.leader, layout, spec.sender, spec.generation, spec.param_server)

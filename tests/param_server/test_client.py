@@ -238,6 +238,22 @@ def test_after_a_lost_answer_nothing_is_missed_and_nothing_is_applied_twice(make
     np.testing.assert_array_equal(target.pull_target().flat, [1.0, 2.0])
 
 
+@pytest.mark.parametrize(("first_shard", "order"), [(0, "ab"), (1, "ba"), (2, "ab")])
+def test_clients_begin_with_different_shards_and_get_their_answers_in_shard_order(
+    make_server: MakeServer, first_shard: int, order: str
+) -> None:
+    server = make_server([1.0, 2.0], num_shards=2, target_period_updates=1)
+    server.shards[1].push(push_of([1.0], sender="bundle-9"))
+    journal: list[str] = []
+    handles = [_Journal(name, shard, journal) for name, shard in zip("ab", server.shards, strict=True)]
+    client = ParamClient(handles, server.layout, "bundle-0", 1, server.config, first_shard)
+    params, target = Copy(client, size=2).pull(), Copy(client, size=2).pull_target()
+    assert params.versions == target.versions == (0, 1)
+    assert [receipt.version for receipt in client.push(np.ones(2, np.float32), params.versions)] == [1, 2]
+    calls = [entry for entry in journal if not entry.startswith("wait")]
+    assert "".join(entry[-1] for entry in calls) == order * 3
+
+
 def _client_with_journal(make_server: MakeServer, **settings: object) -> tuple[ParamClient, list[_Journal]]:
     server = make_server([1.0, 2.0], num_shards=2, **settings)
     journal: list[str] = []
