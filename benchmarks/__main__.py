@@ -30,6 +30,7 @@ LONG_NAMES = (
     "dba3c_scaling",
     "dba3c_shards",
     "dba3c_simulation",
+    "sweep_overhead",
     "quick_agents",
     "dba3c_learning",
 )

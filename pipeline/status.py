@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from hydra_plugins.dask_launcher.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING
+from hydra_plugins.dask_launcher.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING, is_held
 from pipeline.errors import PipelineError
 from pipeline.experiments.arguments import parse_words
 from pipeline.experiments.sweep_status import JobStatus, SweepStatus, newest_sweep, read_sweep
@@ -68,10 +68,11 @@ def render(sweep: SweepStatus) -> RenderableType:
 
 
 def _watch(sweep: SweepStatus, console: Console) -> SweepStatus:
-    """Show it until nothing waits or runs any more, or Ctrl-C."""
+    """Show it until nothing waits or runs any more, or nobody runs it, or Ctrl-C."""
     try:
         with Live(render(sweep), console=console, auto_refresh=False, transient=True) as live:
-            while sweep.with_status(RUNNING) or sweep.with_status(WAITING):
+            # Rows of a command that was killed wait for ever.
+            while is_held(sweep.folder) and (sweep.with_status(RUNNING) or sweep.with_status(WAITING)):
                 time.sleep(_WATCH_SECONDS)
                 sweep = read_sweep(sweep.folder)
                 live.update(render(sweep), refresh=True)

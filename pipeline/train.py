@@ -17,8 +17,11 @@ from hydra_plugins.dask_launcher.needs import current_grant
 from pipeline.errors import ConfigError, PipelineError
 from pipeline.experiments.config_composition import config_directory
 from pipeline.experiments.config_overrides import check_command_line, from_hydra
-from pipeline.experiments.run import train
+from pipeline.experiments.run import INTERRUPTED, train
 from pipeline.experiments.sweep_job import final_score, run_granted
+
+_INTERRUPTED_STATUS = 130
+"""What shells give to a program that SIGINT ended."""
 
 
 @hydra.main(version_base="1.3", config_path=str(config_directory()), config_name="config")
@@ -29,7 +32,11 @@ def _job(config: DictConfig) -> float | None:
         return run_granted(from_hydra(config), grant)
     try:
         run = from_hydra(config)
-        return final_score(train(run), run.evaluation)
+        result = train(run)
+        if result.end_reason == INTERRUPTED and HydraConfig.get().mode == RunMode.MULTIRUN:
+            # Who stops one of many runs means all of them.
+            sys.exit(_INTERRUPTED_STATUS)
+        return final_score(result, run.evaluation)
     except PipelineError as error:
         # A foreseen error is a message, not a traceback.
         if HydraConfig.get().mode != RunMode.MULTIRUN:

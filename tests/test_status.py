@@ -133,6 +133,10 @@ def test_a_sweep_that_has_ended_is_not_watched_for_ever(sweep: Path) -> None:
     assert "6 done" in shown(f"sweep_dir={sweep}", "watch=true").splitlines()[0]
 
 
+def test_a_sweep_whose_command_was_killed_is_not_watched_for_ever(sweep: Path) -> None:
+    assert "1 running" in shown(f"sweep_dir={sweep}", "watch=true").splitlines()[0]
+
+
 def test_the_newest_sweep_is_found_and_none_is_an_error(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert newest_sweep(sweep.parent) == sweep
     with pytest.raises(SweepError, match=r"there is no sweep below .*: name one with sweep_dir="):

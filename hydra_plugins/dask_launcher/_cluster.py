@@ -7,6 +7,7 @@ Not here: which job runs where (`_allocation`), what runs on a host (`_host`).
 
 import contextlib
 import logging
+import math
 import os
 import time
 from collections import Counter
@@ -17,9 +18,11 @@ import dask
 import psutil
 from distributed import Client, LocalCluster
 from distributed.security import Security
+from distributed.system import MEMORY_LIMIT
 from hydra.errors import CompactHydraException
 
 from hydra_plugins.dask_launcher._allocation import HostSize
+from hydra_plugins.dask_launcher._grants import prepare
 from hydra_plugins.dask_launcher._host import HostReport, IgnoreInterrupts, report_host
 from hydra_plugins.dask_launcher._outcome import HostSetup
 from hydra_plugins.dask_launcher.config import DaskLauncherConf, locate
@@ -50,7 +53,8 @@ class Cluster:
         self._folder = folder
         self._memory_per_host_bytes = settings.memory_per_host_bytes
         if settings.memory_per_host_bytes is None and settings.address is None:
-            self._memory_per_host_bytes = psutil.virtual_memory().available // settings.num_hosts
+            # A container may have less than what is free on its machine.
+            self._memory_per_host_bytes = min(psutil.virtual_memory().available, MEMORY_LIMIT) // settings.num_hosts
         self._reports: dict[str, HostReport] = {}
         self._unfit: set[str] = set()
         self._surveyed_at = 0.0
@@ -92,7 +96,8 @@ class Cluster:
         return complaints
 
     def forget(self, address: str) -> None:
-        """Take the host at this address for one that is lost, until the next survey finds out."""
+        """Take the host at this address for one that is lost, until the next survey, which is due at once."""
+        self._surveyed_at = -math.inf
         self._reports.pop(address, None)
         self.hosts = [host for host in self.hosts if host.address != address]
 
@@ -157,6 +162,7 @@ def open_cluster(settings: DaskLauncherConf, setup: HostSetup) -> Iterator[Clust
             ) from error
         if settings.address is None:
             client.register_plugin(IgnoreInterrupts())
+        _check_scheduler(client)
         cluster = Cluster(client, settings, setup.folder)
         if complaints := cluster.survey():
             raise CompactHydraException("\n".join(["hosts of the cluster cannot be used:", *complaints]))
@@ -223,6 +229,17 @@ def _join(settings: DaskLauncherConf) -> Client:
         return Client(settings.address, timeout=settings.start_timeout_seconds, security=security, set_as_default=False)
     except (OSError, ValueError) as error:
         raise unanswered from error
+
+
+def _check_scheduler(client: Client) -> None:
+    """Raise CompactHydraException for a scheduler that cannot keep the grants of a sweep."""
+    try:
+        prepare(client)
+    except Exception as error:  # whatever its Python fails of when it looks for this launcher
+        raise CompactHydraException(
+            f"the scheduler at {client.scheduler_info(n_workers=0)['address']} cannot take part: {error!r}: its Python "
+            "needs this launcher, so start `dask scheduler` from an environment that has it"
+        ) from error
 
 
 def _can_encrypt(security: Security) -> bool:

@@ -56,6 +56,8 @@ class Command:
         ledger = self._open_ledger()
         jobs = [self._job(ledger, overrides, first_number + i) for i, overrides in enumerate(job_overrides)]
         pending = [job for job in dict.fromkeys(jobs) if _row(ledger, job).status != DONE]
+        if jobs and not pending:
+            self._say_that_all_is_done(len(jobs))
         outcomes = self._run(pending, ledger) if pending else {}
         return [
             job.job_return(outcomes[job.number])
@@ -77,6 +79,13 @@ class Command:
             ledger.write(row)
         job = Job(row.job, tuple(overrides), self._program)
         return self._launched.setdefault(row.job, job)
+
+    def _say_that_all_is_done(self, num_jobs: int) -> None:
+        display = Display(Console(), self._program.settings.progress, Board({}, []))
+        display.say(
+            f"{num_jobs} jobs are done already, by {self._folder / LEDGER}; to run one again, delete its row there and "
+            "what it has left"
+        )
 
     def _run(self, jobs: Sequence[Job], ledger: Ledger) -> dict[int, Outcome]:
         orphans = [job.number for job in jobs if _row(ledger, job).status == RUNNING]

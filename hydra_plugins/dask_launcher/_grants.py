@@ -26,6 +26,11 @@ def give_back(client: Client, job: int) -> None:
     client.run_on_scheduler(_give_back, client.id, job)
 
 
+def prepare(client: Client) -> None:
+    """Have the scheduler keep grants. Raises whatever its Python fails of where it does not have this launcher."""
+    client.run_on_scheduler(_prepare)
+
+
 class _Grants(SchedulerPlugin):
     name = _NAME
 
@@ -50,6 +55,10 @@ def _take(
 
 def _give_back(owner: str, job: int, dask_scheduler: Scheduler) -> None:
     _held(dask_scheduler).get(owner, {}).pop(job, None)
+
+
+def _prepare(dask_scheduler: Scheduler) -> None:
+    _held(dask_scheduler)
 
 
 def _held(scheduler: Scheduler) -> dict[str, dict[int, Allocation]]:

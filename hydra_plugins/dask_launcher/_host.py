@@ -144,6 +144,8 @@ class _Watch:
         self._stop: _Stop | None = None
         self._kill_at = self._measure_at = 0.0
         self._stop_seconds = setup.stop_seconds
+        self._ended_at: float | None = None
+        """When its outcome was there."""
         self._granted_bytes = order.memory_bytes
         self._memory_factor = setup.memory_factor
 
@@ -158,7 +160,7 @@ class _Watch:
             elif (excess := self._excess()) is not None:
                 # At once: memory that its neighbours were granted is being taken.
                 self._begin(_Stop(FAILED, excess, 0.0))
-        if self._stop is not None and time.monotonic() >= self._kill_at:
+        if (self._stop is not None and time.monotonic() >= self._kill_at) or self._lingers():
             self._process.kill()
 
     def outcome(self) -> Outcome:
@@ -170,6 +172,12 @@ class _Watch:
         if left is not None and left.status == DONE:
             return left
         return Outcome(self._stop.status, self._stop.reason, None if left is None else left.job_return)
+
+    def _lingers(self) -> bool:
+        """Whether the process lives on long after its work: a thread that the job has left would keep it for ever."""
+        if self._ended_at is None and self._process.has_outcome:
+            self._ended_at = time.monotonic()
+        return self._ended_at is not None and time.monotonic() >= self._ended_at + self._stop_seconds
 
     def _begin(self, stop: _Stop) -> None:
         kill_at = time.monotonic() + stop.patience_seconds

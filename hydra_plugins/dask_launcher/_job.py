@@ -81,6 +81,8 @@ def main() -> None:
     # What is done is not lost by a stop that comes too late.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     temporary = Path(f"{order.outcome_file}.new")
+    # Machines clear away what has lain in their temporary folder for days.
+    temporary.parent.mkdir(mode=0o700, exist_ok=True)
     temporary.write_bytes(pickle.dumps(outcome))
     temporary.replace(order.outcome_file)
     ended.set()

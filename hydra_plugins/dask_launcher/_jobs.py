@@ -49,7 +49,9 @@ class Program:
     def key(self, overrides: Sequence[str]) -> str:
         """What the job with these overrides is known by in the ledger."""
         ignored = self.settings.ignored_overrides
-        return " ".join(o for o in overrides if o.lstrip("+~").partition("=")[0] not in ignored)
+        names = [override.lstrip("+~").partition("=")[0] for override in overrides]
+        told = [not any(name == one or name.startswith(f"{one}.") for one in ignored) for name in names]
+        return " ".join(override for override, tells in zip(overrides, told, strict=True) if tells)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ import io
 import json
 import os
 import socket
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,8 @@ LEDGER = "ledger.csv"
 """Name of the file in the folder of a sweep."""
 
 _LOCK = "ledger.lock"
+_PAUSES = (0.02, 0.1)
+"""Seconds between attempts to take the lock."""
 _MAX_FIELD = 2**31 - 1
 
 
@@ -158,9 +161,37 @@ def _to_row(record: list[str]) -> LedgerRow:
     )
 
 
+def is_held(folder: Path) -> bool:
+    """True while a command writes the ledger in `folder`."""
+    try:
+        lock = (folder / _LOCK).open()
+    except FileNotFoundError:
+        return False
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _lock(lock: io.TextIOWrapper) -> None:
+    """Raises BlockingIOError if another command has it."""
+    for pause in (*_PAUSES, None):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            # `is_held` has it for a moment whenever it looks.
+            if pause is None:
+                raise
+            time.sleep(pause)
+        else:
+            return
+
+
 def _take(lock: io.TextIOWrapper, folder: Path) -> None:
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(lock)
     except BlockingIOError as error:
         lock.seek(0)
         raise LedgerError(

@@ -39,8 +39,9 @@ class Grant(NamedTuple):
     """Address of the Dask scheduler that the hosts belong to; None: the job may not use it."""
     hosts: dict[str, int]
     """Address of each host -> threads of the job there. The job's own process runs on the first."""
-    retry: int = 0
-    """How often this command has started the job before."""
+    launched_at: float = 0.0
+    """When the command began to give jobs to hosts, by its clock, in seconds since 1970: what a job's files had before
+    is not of this command."""
 
     @property
     def fits_one_host(self) -> bool:

@@ -67,6 +67,11 @@ class JobProcess:
         """True once the process is gone; its children may live."""
         return self._process.poll() is not None
 
+    @property
+    def has_outcome(self) -> bool:
+        """True once its work is done, whether or not the process has ended."""
+        return self._outcome_file.exists()
+
     def hand_over(self, order: Order, variables: Mapping[str, str]) -> None:
         """Give it its order, with environment variables beside those that every job gets."""
         grant = order.grant
@@ -156,10 +161,12 @@ class JobProcess:
         with contextlib.suppress(BrokenPipeError):
             self._stdin.close()
         self._close_progress()
-        if self._before_order.stat().st_size and self._log_file is not self._before_order:
-            with self._log_file.open("ab") as log:
-                log.write(self._before_order.read_bytes())
-        shutil.rmtree(self._folder)
+        # Machines clear away what has lain in their temporary folder for days.
+        with contextlib.suppress(FileNotFoundError):
+            if self._before_order.stat().st_size and self._log_file is not self._before_order:
+                with self._log_file.open("ab") as log:
+                    log.write(self._before_order.read_bytes())
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     @property
     def _outcome_file(self) -> Path:

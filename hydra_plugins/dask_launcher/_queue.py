@@ -34,10 +34,6 @@ class JobQueue:
         """The job that is to be started before any other; None while there is none."""
         return next((job for job in self._waiting if self._not_before.get(job, now) <= now), None)
 
-    def num_failures(self, job: int) -> int:
-        """How often it was started and failed."""
-        return self._num_failures[job]
-
     def postpone(self, job: int, until: float) -> None:
         """A waiting job is not started before then."""
         self._not_before[job] = until

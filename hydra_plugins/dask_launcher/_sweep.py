@@ -7,6 +7,7 @@ Not here: what a host does with a job (`_host`), Hydra's side (`launcher`).
 
 import contextlib
 import datetime
+import math
 import queue
 import time
 import uuid
@@ -74,6 +75,8 @@ class Sweep:
         self._spares: dict[str, Future[Any]] = {}
         self._heard: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._waits_for_hosts: set[int] = set()
+        # Whole seconds, as files tell them.
+        self._launched_at = float(math.floor(time.time()))
         self._num_interrupts = 0
         self._stop_seconds: float | None = None
         self._stop_reason = ""
@@ -154,8 +157,7 @@ class Sweep:
         address, part = next(iter(allocation.items()))
         attempt = self._row(job.number).attempts + 1
         hosts = {host: granted.num_threads for host, granted in allocation.items()}
-        retry = self._queue.num_failures(job.number)
-        grant = Grant(job.number, attempt, self._cluster.scheduler_address, hosts, retry)
+        grant = Grant(job.number, attempt, self._cluster.scheduler_address, hosts, self._launched_at)
         try:
             work = job.work()
         except Exception as error:  # cloudpickle passes on whatever the user's objects raise
@@ -277,7 +279,9 @@ class Sweep:
         self._display.changed(row)
         told = {name: getattr(row, name) for name in ("job", "status", "host", "reason", "return_value")}
         message = {"sweep": self._setup.sweep, "kind": "status", "attempt": row.attempts, **told}
-        self._cluster.client.log_event(TOPIC, message)
+        # Who watches misses it; a scheduler that is gone for good is found out by the next thing that it is asked.
+        with contextlib.suppress(OSError, TimeoutError):
+            self._cluster.client.log_event(TOPIC, message)
 
 
 def _outcome_of(future: Future[Any]) -> Outcome:

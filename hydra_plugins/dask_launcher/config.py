@@ -58,7 +58,10 @@ class DaskLauncherConf:
     memory_factor: float | None = 1.5
     """A job whose processes hold more than this times the memory it was granted is stopped. None: never."""
     ignored_overrides: list[str] = field(default_factory=list)
-    """Overrides that tell no job from another: with or without them it is the same job in the ledger."""
+    """Overrides that tell no job from another, with all below them: "cluster" is also "cluster.address".
+
+    With or without them it is the same job in the ledger.
+    """
     retries: int = 1
     """How often a job that failed is started again, in one command."""
     backoff_seconds: float = 5.0

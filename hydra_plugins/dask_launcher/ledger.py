@@ -17,6 +17,7 @@ from hydra_plugins.dask_launcher._ledger import (
     Ledger,
     LedgerError,
     LedgerRow,
+    is_held,
     read_ledger,
 )
 
@@ -31,5 +32,6 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "LedgerRow",
+    "is_held",
     "read_ledger",
 ]

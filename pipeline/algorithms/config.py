@@ -101,6 +101,8 @@ class ActorCriticConfig(AlgorithmConfig):
     """How much half the squared error of the values counts."""
     max_average_norm: float | None
     """Each tensor's gradient is scaled down to this L2 norm per element at the sender; None: never."""
+    max_gradient_norm: float | None
+    """After that the whole gradient is scaled down to this L2 norm; None: never."""
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
@@ -111,6 +113,7 @@ class ActorCriticConfig(AlgorithmConfig):
         for name in ("entropy_weight", "value_weight"):
             if getattr(self, name) < 0:
                 found.append(f"{name}={getattr(self, name)} must be at least 0")
-        if self.max_average_norm is not None and self.max_average_norm <= 0:
-            found.append(f"max_average_norm={self.max_average_norm} must be positive, or null for none")
+        for name in ("max_average_norm", "max_gradient_norm"):
+            if (limit := getattr(self, name)) is not None and limit <= 0:
+                found.append(f"{name}={limit} must be positive, or null for none")
         return found + changes_mistakes("entropy_weight_changes", self.entropy_weight_changes, at_least=0.0)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 from distributed import Worker
+from distributed.system import MEMORY_LIMIT
 
 import pipeline
 from pipeline.errors import HostMismatchError
@@ -54,7 +55,8 @@ def report_host(dask_worker: Worker | None = None) -> HostReport:
     versions = {"python": ".".join(platform.python_version_tuple()[:2]), "pipeline": pipeline.__version__}
     # A torch build's local part (+cpu, +cu130) may differ between a laptop and a GPU host; the release may not.
     versions |= {name: metadata.version(name).split("+")[0] for name in _MUST_BE_EQUAL}
-    free = int(psutil.virtual_memory().available * MEMORY_SHARE)
+    # A container may have less than what is free on its machine.
+    free = int(min(psutil.virtual_memory().available, MEMORY_LIMIT) * MEMORY_SHARE)
     device = compute.resolve_device("auto")
     precision = str(compute.resolve_precision("auto", device)).removeprefix("torch.")
     num_cores = psutil.cpu_count() or 1

@@ -9,6 +9,7 @@ A game is an action per step, so 30 games of five minutes take about 100 kB at m
 Not here: playing them again (`pipeline.envs.episodes`), showing them (`pipeline.rendering`).
 """
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -29,7 +30,10 @@ FORMAT = 1
 
 
 def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
-    """Write the games of one evaluation into `folder`, in place of an older one of the same protocol and agent."""
+    """Write the games of one evaluation into `folder`, in place of an older one of the same protocol and agent.
+
+    Raises RecordingError if the disk refuses them; those that are there stay.
+    """
     row, episode = games[0]
     meta = {
         "format": FORMAT,
@@ -37,21 +41,26 @@ def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
         "environment": dataclasses.asdict(episode.config),
         "rows": [dataclasses.asdict(game.row) for game in games],
     }
-    folder.mkdir(parents=True, exist_ok=True)
     # Whatever a protocol is called, it makes a file name.
     name = re.sub(r"[^\w.-]+", "-", f"{row.protocol}_{row.agent}") + "_"
     path = folder / f"{name}{row.version:012d}.npz"
     temporary = folder / f".{path.name}.{os.getpid()}"
-    with temporary.open("wb") as file:
-        np.savez_compressed(
-            file,
-            actions=np.frombuffer(b"".join(game.episode.actions for game in games), dtype=np.uint8),
-            num_steps=np.array([game.episode.num_steps for game in games]),
-            meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
-        )
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            np.savez_compressed(
+                file,
+                actions=np.frombuffer(b"".join(game.episode.actions for game in games), dtype=np.uint8),
+                num_steps=np.array([game.episode.num_steps for game in games]),
+                meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
+            )
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise RecordingError(f"{path} could not be written: {error}") from error
     for old in set(folder.glob(f"{name}[0-9]*.npz")) - {path}:
         old.unlink()
     return path

@@ -7,10 +7,11 @@ made of the rows (`pipeline.results.table`).
 """
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.cluster.session import Session
-from pipeline.errors import RoleFailedError
+from pipeline.errors import RecordingError, RoleFailedError
 from pipeline.evaluation import recordings
 from pipeline.experiments import checkpoint
 from pipeline.experiments.checkpoint import Checkpoint
@@ -23,7 +24,12 @@ from pipeline.rows import Row
 
 
 def evaluate(
-    session: Session, config: RunConfig, end: Checkpoint, interrupt: threading.Event, folder: Path
+    session: Session,
+    config: RunConfig,
+    end: Checkpoint,
+    interrupt: threading.Event,
+    folder: Path,
+    say: Callable[[str], None],
 ) -> list[Row] | None:
     """Rows of all games, which are recorded in the folder; the random player's only if it has none yet.
 
@@ -47,7 +53,11 @@ def evaluate(
     if interrupt.is_set():
         return None
     for games in played.values():
-        recordings.save(folder / RECORDINGS, games)
+        try:
+            recordings.save(folder / RECORDINGS, games)
+        except RecordingError as error:
+            # Scores without their games are better than none.
+            say(f"games are scored and not recorded: {error}")
     return [game.row for index in sorted(played) for game in played[index]]
 
 

@@ -12,6 +12,9 @@ from pipeline.cluster.placement import Placement
 from pipeline.envs.rom import rom_md5
 from pipeline.experiments.config import RunConfig
 
+_GIT_SECONDS = 10.0
+"""A run does not wait longer for its commit: a checkout on a network disk may take minutes to compare."""
+
 
 def begin(
     before: dict[str, Any], config: RunConfig, hosts: Mapping[str, HostReport], placement: Placement
@@ -68,12 +71,13 @@ def commit() -> str | None:
     try:
         head = _git(folder, "rev-parse", "HEAD")
         return head + ("+" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")
-    except (OSError, subprocess.CalledProcessError):
+    except (OSError, subprocess.SubprocessError):
         return None
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, text=True, check=True, timeout=10)
+    command = ["git", "-C", str(folder), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_GIT_SECONDS)
     return done.stdout.strip()
 
 

@@ -157,7 +157,7 @@ class _Run:
         return RunResult(self._folder.path, reason)
 
     def _train_and_evaluate(self, start: Checkpoint) -> tuple[Checkpoint, str]:
-        with interruptible(self._interrupt), ExitStack() as stack:
+        with interruptible(self._interrupt, second_ends=self._evaluates_when_interrupted), ExitStack() as stack:
             stack.callback(self._folder.close)
             stack.callback(self._loggers.close)
             coordinator = stack.enter_context(Coordinator(self._session.client, self._session.run_id, self._write))
@@ -315,7 +315,8 @@ class _Run:
             f"final evaluation: {evaluation.num_episodes} games under {evaluation.protocol}, Ctrl-C skips it",
             highlight=False,
         )
-        return final_evaluation.evaluate(self._session, self._config, end, self._interrupt, self._folder.path)
+        folder, say = self._folder.path, self._progress.say
+        return final_evaluation.evaluate(self._session, self._config, end, self._interrupt, folder, say)
 
     def _write(self, rows: list[Row]) -> None:
         self._folder.write(rows)

@@ -62,14 +62,20 @@ class RunFolder:
         return run_lock.hold(self.path / CONFIG)
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Append rows to their files and hand them to the operating system, so that a killed run still has them."""
+        """Append rows to their files and hand them to the operating system, so that a killed run still has them.
+
+        Raises RunFolderError if the disk refuses them.
+        """
         touched = set()
-        for row in rows:
-            file = self._file(type(row))
-            csv.writer(file, lineterminator="\n").writerow(dataclasses.astuple(row))
-            touched.add(file)
-        for file in touched:
-            file.flush()
+        try:
+            for row in rows:
+                file = self._file(type(row))
+                csv.writer(file, lineterminator="\n").writerow(dataclasses.astuple(row))
+                touched.add(file)
+            for file in touched:
+                file.flush()
+        except OSError as error:
+            raise RunFolderError(f"{self.path}: rows could not be written: {error}") from error
 
     def write_headers(self, config: RunConfig) -> None:
         """Make the files that are not there yet, so that no rows and no file are told apart."""

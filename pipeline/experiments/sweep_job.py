@@ -9,6 +9,7 @@ Not here: granting, queue and ledger (`hydra_plugins.dask_launcher`), the run it
 """
 
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +82,14 @@ def granted_config(config: RunConfig, grant: Grant) -> RunConfig:
     else:
         no_tls: dict[str, Any] = dict.fromkeys(("tls_ca_file", "tls_cert_file", "tls_key_file"))
         cluster = AddressConfig(**(common | {"kind": ADDRESS}), address=grant.scheduler, **no_tls)
-    # What the command's own first attempt has left is no older run.
-    begins_anew = config.overwrite and grant.retry == 0
+    begins_anew = config.overwrite and not _was_begun_since(grant.launched_at, folder_path(config))
     return replace(config, cluster=cluster, resume=not begins_anew, overwrite=begins_anew)
+
+
+def _was_begun_since(seconds_since_1970: float, folder: Path) -> bool:
+    """Whether the run in `folder` is of an earlier attempt of the same command, which is gone on with."""
+    started_at = RunFolder(folder).read_run().get("started_at")
+    return started_at is not None and datetime.fromisoformat(started_at).timestamp() >= seconds_since_1970
 
 
 def final_score(result: RunResult, evaluation: EvaluationConfig) -> float | None:

@@ -17,7 +17,14 @@ from pathlib import Path
 
 from pipeline.cluster.session import Session, Task
 from pipeline.cluster.tasks import RoleAddress, run_until_stopped
-from pipeline.errors import CallTimeoutError, RemoteLostError, RoleFailedError, UnreachableError
+from pipeline.errors import (
+    CallTimeoutError,
+    CheckpointError,
+    RecordingError,
+    RemoteLostError,
+    RoleFailedError,
+    UnreachableError,
+)
 from pipeline.evaluation import recordings
 from pipeline.evaluation.play import PlayedGame
 from pipeline.experiments import checkpoint
@@ -115,10 +122,15 @@ class TrainingEvaluation:
             self._due_frames = 0
             return ""
         first, mean, best = games[0].row, statistics.fmean(game.row.score for game in games), self.best_mean
+        sentence = f"evaluation at {first.total_frames:,} frames: mean {mean:.1f} over {len(games)} games"
         if best is None or mean > best:
-            self._keep(self._playing, {"mean_score": mean, "num_episodes": len(games), "protocol": first.protocol})
-            recordings.save(self._recordings, games)
-        return f"evaluation at {first.total_frames:,} frames: mean {mean:.1f} over {len(games)} games"
+            try:
+                self._keep(self._playing, {"mean_score": mean, "num_episodes": len(games), "protocol": first.protocol})
+                recordings.save(self._recordings, games)
+            except (CheckpointError, RecordingError, OSError) as error:
+                # The training is worth more than the best of it so far.
+                sentence += f", the best so far, of which not all could be kept: {error}"
+        return sentence
 
     def _keep(self, played: Checkpoint, score: dict[str, object]) -> None:
         path = checkpoint.save(self._folder, played, keep=2)

@@ -134,13 +134,19 @@ class Worker:
         norm = gradient.norm().item()
         # A new tensor: what follows may scale the gradient where it lies.
         first_layer = self._replica.gradient_tensors[0].view(self._num_filters, -1).clone()
-        if self._spec.algorithm.max_average_norm is not None:
-            clip_by_average_norm(self._replica.gradient_tensors, self._spec.algorithm.max_average_norm)
-        self._num_updates += 1
-        self._statistics.computed(loss, norm, first_layer)
         if not self._divergence.admits(norm, self._online.version):
             return None
+        self._num_updates += 1
+        self._statistics.computed(loss, norm, first_layer)
+        self._clip(gradient)
         return gradient.cpu().numpy()
+
+    def _clip(self, gradient: torch.Tensor) -> None:
+        algorithm = self._spec.algorithm
+        if algorithm.max_average_norm is not None:
+            clip_by_average_norm(self._replica.gradient_tensors, algorithm.max_average_norm)
+        if algorithm.max_gradient_norm is not None and (norm := gradient.norm().item()) > algorithm.max_gradient_norm:
+            gradient.mul_(algorithm.max_gradient_norm / norm)
 
     def _loss(self, batch: RolloutBatch) -> ActorCriticLoss:
         algorithm, device = self._spec.algorithm, self._replica.device

@@ -22,6 +22,7 @@ from benchmarks import (
     replay_wire,
     report_time,
     server_wire,
+    sweep_overhead,
 )
 from pipeline.experiments.config_overrides import compose
 from pipeline.results.load import load_run
@@ -210,3 +211,13 @@ def test_guards_meet_the_same_faults_on_and_off(tmp_path: Path, capsys: pytest.C
     unguarded = rows[~rows["guards"]]
     assert unguarded["num_dropped_stale"].max() == unguarded["num_dropped_outlier"].max() == 0
     assert "| both | off |" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_sweep_is_timed_beside_the_same_runs_by_hand(capfd: pytest.CaptureFixture[str]) -> None:
+    smoke = ("experiment=smoke_dba3c", "progress=none", "overwrite=true")
+    sweep_overhead.main(games=("Pong", "Boxing", "Freeway"), overrides=smoke)
+    (line,) = (json.loads(text) for text in capfd.readouterr().out.splitlines())
+    assert line["num_runs"] == 3
+    assert positive(line, "by_hand_seconds", "sweep_seconds", "sweep_over_by_hand", "startup_seconds")
+    assert 0 < line["busy_share"] <= 1

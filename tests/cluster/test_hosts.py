@@ -12,6 +12,7 @@ import torch
 from distributed import Client, LocalCluster
 
 import pipeline
+from pipeline.cluster import hosts
 from pipeline.cluster import session as session_module
 from pipeline.cluster.hosts import HostReport, check_versions, report_host
 from pipeline.cluster.session import Session
@@ -31,6 +32,11 @@ def test_a_host_reports_its_machine_and_the_versions_that_must_be_equal() -> Non
     assert report.versions["pipeline"] == pipeline.__version__
     assert report.versions["torch"] == torch.__version__.split("+")[0]
     assert list(report.versions) == ["python", "pipeline", "torch", "ale-py", "distributed"]
+
+
+def test_a_host_in_a_container_offers_no_more_memory_than_that_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts, "MEMORY_LIMIT", 1_000_000)
+    assert report_host().free_memory_bytes == 800_000
 
 
 def test_a_host_reports_the_gpus_that_it_was_started_with() -> None:

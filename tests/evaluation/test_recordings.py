@@ -85,6 +85,12 @@ def test_a_recording_that_was_cut_short_is_refused_by_name(games: list[PlayedGam
         recordings.load(path)
 
 
+def test_a_recording_that_the_disk_refuses_is_told_by_name(games: list[PlayedGame], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RecordingError, match=r"file/.*\.npz could not be written"):
+        recordings.save(tmp_path / "file", games)
+
+
 def test_a_recording_of_another_format_names_both(
     games: list[PlayedGame], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from pipeline.errors import RoleFailedError
 from pipeline.experiments import final_evaluation
 from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.plan import network_of
-from pipeline.experiments.run_folder import open_folder
+from pipeline.experiments.run_folder import RECORDINGS, open_folder
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.rows import EvaluationRow
 from tests.clusters import cluster_config, kill_host, wait_until
@@ -26,11 +26,24 @@ def test_parameters_that_have_been_played_are_not_played_again(tmp_path: Path) -
     end = Checkpoint(first_snapshot(params), {}, generation=1)
     folder = open_folder(config)
     with open_session(cluster_config("threads"), num_hosts=1, threads_per_host=1) as session:
-        rows = final_evaluation.evaluate(session, config, end, threading.Event(), folder.path)
+        rows = final_evaluation.evaluate(session, config, end, threading.Event(), folder.path, print)
         assert rows and {row.agent for row in rows if isinstance(row, EvaluationRow)} == {"checkpoint", "random"}
         folder.write(rows)
         folder.close()
-        assert final_evaluation.evaluate(session, config, end, threading.Event(), folder.path) == []
+        assert final_evaluation.evaluate(session, config, end, threading.Event(), folder.path, print) == []
+
+
+def test_games_that_cannot_be_recorded_are_scored_all_the_same(tmp_path: Path) -> None:
+    config = smoke_config(tmp_path)
+    params = network_of(config).initial_parameters(seeding.stream(0, "parameters")).astype(np.float32)
+    end = Checkpoint(first_snapshot(params), {}, generation=1)
+    folder = open_folder(config).path
+    (folder / RECORDINGS).touch()
+    said: list[str] = []
+    with open_session(cluster_config("threads"), num_hosts=1, threads_per_host=1) as session:
+        rows = final_evaluation.evaluate(session, config, end, threading.Event(), folder, said.append)
+    assert rows is not None and len(rows) == 2 * config.evaluation.num_episodes
+    assert len(said) == 2 and all(sentence.startswith("games are scored and not recorded: ") for sentence in said)
 
 
 def test_what_a_dead_host_played_is_played_elsewhere_until_too_many_have_died(tmp_path: Path) -> None:
@@ -42,7 +55,7 @@ def test_what_a_dead_host_played_is_played_elsewhere_until_too_many_have_died(tm
         open_session(cluster_config("processes"), num_hosts=2, threads_per_host=1) as session,
         ThreadPoolExecutor(1) as pool,
     ):
-        evaluating = pool.submit(final_evaluation.evaluate, session, config, end, threading.Event(), folder)
+        evaluating = pool.submit(final_evaluation.evaluate, session, config, end, threading.Event(), folder, print)
         victim = sorted(session.hosts)[0]
         wait_until(lambda: session.client.processing()[victim], "the evaluation is under way")
         kill_host(session, victim)

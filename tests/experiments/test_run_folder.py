@@ -118,6 +118,16 @@ def test_rows_that_the_disk_refuses_are_told_as_what_they_are(tmp_path: Path) ->
     folder.close()
 
 
+def test_a_disk_that_refuses_rows_is_told_at_once(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    (folder.path / "episodes.csv").unlink()
+    (folder.path / "episodes.csv").symlink_to("/dev/full")
+    with pytest.raises(RunFolderError, match=r"rows could not be written: .*No space left"):
+        folder.write([EPISODE])
+    with pytest.raises(RunFolderError):
+        folder.close()
+
+
 def test_a_resume_with_other_settings_is_refused_with_both_values(tmp_path: Path) -> None:
     open_folder(smoke_config(tmp_path))
     changed = smoke_config(tmp_path, "resume=true", "replay.batch_size=16", "budget.frames=99", "cluster=processes")

@@ -1,6 +1,7 @@
 """A run as a job: what it asks for, how it takes what it is granted, what it returns."""
 
 import io
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from pipeline.experiments import checkpoint
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_tree import to_yaml
 from pipeline.experiments.run import train
-from pipeline.experiments.run_folder import folder_path
+from pipeline.experiments.run_folder import RunFolder, folder_path
 from pipeline.experiments.sweep_job import granted_config, job_needs, run_granted
 from pipeline.results.load import load_run
 from tests.experiments.smoke_runs import smoke_config
@@ -80,8 +81,18 @@ def test_a_job_goes_on_in_its_folder_unless_it_is_told_to_begin_anew(tmp_path: P
     assert granted_config(smoke_config(tmp_path), ONE_HOST).resume
     overwriting = granted_config(smoke_config(tmp_path, "overwrite=true"), ONE_HOST)
     assert overwriting.overwrite and not overwriting.resume
-    second = granted_config(smoke_config(tmp_path, "overwrite=true"), ONE_HOST._replace(attempt=2, retry=1))
-    assert second.resume and not second.overwrite, "what the first attempt has saved is kept"
+
+
+def test_beginning_anew_replaces_what_older_commands_have_left_and_no_attempt_of_this_one(tmp_path: Path) -> None:
+    config = smoke_config(tmp_path, "overwrite=true")
+    folder = RunFolder(folder_path(config))
+    folder.path.mkdir(parents=True)
+    launched = datetime(2026, 5, 4, 12, tzinfo=UTC)
+    grant = ONE_HOST._replace(attempt=2, launched_at=launched.timestamp())
+    for minutes, is_older in ((-1, True), (0, False), (1, False)):
+        folder.write_run({"started_at": (launched + timedelta(minutes=minutes)).isoformat(timespec="seconds")})
+        run = granted_config(config, grant)
+        assert (run.overwrite, run.resume) == (is_older, not is_older)
 
 
 def test_a_run_is_begun_gone_on_with_and_when_it_is_finished_only_asked_for_its_score(tmp_path: Path) -> None:

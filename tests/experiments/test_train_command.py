@@ -111,6 +111,15 @@ def test_ctrl_c_ends_a_run_with_its_table_and_it_can_be_resumed(start: Start, re
     assert ended.updates["num_admitted"].sum() == max(end.server.versions)
 
 
+def test_ctrl_c_ends_all_runs_of_a_plain_sweep(start: Start, results_dir: Path) -> None:
+    command = start(*train_words(results_dir, FOR_EVER, OFTEN), "seed=0,1", "-m")
+    command.wait_until(lambda: has_learned(folder_in(results_dir)), "rows and a checkpoint")
+    command.send(signal.SIGINT)
+    assert command.ends() == 130, command.printed
+    assert "Breakout, smoke_gorila, seed 0" in command.printed
+    assert [folder.name for folder in folder_in(results_dir).parent.iterdir()] == ["0"]
+
+
 def test_a_shard_s_host_that_is_killed_takes_the_run_back_to_its_checkpoint_and_the_run_goes_on(
     start: Start, results_dir: Path
 ) -> None:

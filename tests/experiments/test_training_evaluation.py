@@ -135,6 +135,13 @@ def test_the_best_is_kept_and_remembered_by_a_run_that_goes_on(
     assert Evaluated(session, tmp_path).evaluation.best_mean == 4.5
 
 
+def test_a_best_that_cannot_be_kept_is_told_and_ends_nothing(evaluated: Evaluated) -> None:
+    evaluated.recordings.touch()
+    num_rows, said = evaluated.play(300, played(1.0, 1, 300))
+    assert num_rows == 2 and "mean 1.5 over 2 games, the best so far, of which not all could be kept: " in said
+    assert evaluated.evaluation.best_mean == 1.5
+
+
 def test_the_best_may_be_of_an_older_version_than_the_best_before(evaluated: Evaluated) -> None:
     evaluated.play(300, played(1.0, 90, 300))
     evaluated.play(600, played(2.0, 80, 600))  # after the run went back to a checkpoint

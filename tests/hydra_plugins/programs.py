@@ -13,7 +13,7 @@ from tests.clusters import wait_until
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 SCRIPT = """
-import os, signal, sys, time
+import os, signal, sys, threading, time
 from pathlib import Path
 
 import hydra
@@ -72,6 +72,8 @@ def main(config):
             while "is_deaf listens no more" not in Path("events.txt").read_text():
                 time.sleep(0.02)
             raise ValueError("no such luck")
+        case "leaves_a_thread":
+            threading.Thread(target=time.sleep, args=(60,)).start()
         case "reports":
             report(float("nan"), float("inf"), "things/s", {})
             report(0.5, 3.0, "things/s", {"colour": "red"})

@@ -1,5 +1,6 @@
 """Clusters that a launcher opens or joins, who holds what of them, and what it says of those that it cannot use."""
 
+import importlib
 import os
 import socket
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from distributed import Client, LocalCluster
 from distributed.security import Security
 from hydra.errors import CompactHydraException
 
+from hydra_plugins.dask_launcher import _cluster, _grants
 from hydra_plugins.dask_launcher._allocation import HostSize
 from hydra_plugins.dask_launcher._cluster import open_cluster
 from hydra_plugins.dask_launcher._grants import give_back, take
@@ -44,6 +46,29 @@ def test_an_own_cluster_has_the_hosts_that_were_asked_for_and_is_closed_with_the
         lambda: not any(host.is_running() and "spawn_main" in " ".join(host.cmdline()) for host in hosts),
         "the hosts are gone",
     )
+
+
+def test_hosts_in_a_container_share_no_more_memory_than_that_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_cluster, "MEMORY_LIMIT", 1_000_000)
+    with open_cluster(DaskLauncherConf(num_hosts=2, threads_per_host=1), setup(tmp_path)) as cluster:
+        assert [host.memory_bytes for host in cluster.hosts] == [500_000] * 2
+
+
+def test_a_scheduler_without_this_launcher_is_refused_in_words(
+    scheduler_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nowhere_else.py").write_text("def prepare(dask_scheduler):\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    # The scheduler is another process, and looks for the function by its name.
+    monkeypatch.setattr(_grants, "_prepare", importlib.import_module("nowhere_else").prepare)
+    settings = DaskLauncherConf(address=scheduler_address)
+    with (
+        pytest.raises(CompactHydraException, match=r"cannot take part: .*nowhere_else.* needs this launcher"),
+        open_cluster(settings, setup(tmp_path)),
+    ):
+        raise AssertionError("it is not opened")
 
 
 marks: list[str] = []

@@ -13,6 +13,7 @@ from hydra_plugins.dask_launcher.ledger import (
     Ledger,
     LedgerError,
     LedgerRow,
+    is_held,
     read_ledger,
 )
 
@@ -52,6 +53,15 @@ def test_a_job_has_a_number_that_no_other_has(tmp_path: Path) -> None:
     ledger.write(*ROWS)
     assert [ledger.free_number(wanted) for wanted in (0, 1, 2, 7)] == [2, 2, 2, 7]
     ledger.close()
+
+
+def test_it_can_be_asked_whether_a_command_has_it(tmp_path: Path) -> None:
+    assert not is_held(tmp_path)
+    ledger = Ledger.open(tmp_path)
+    assert is_held(tmp_path)
+    ledger.close()
+    assert not is_held(tmp_path)
+    Ledger.open(tmp_path).close()
 
 
 def test_a_second_writer_is_refused_with_the_process_and_what_to_do(tmp_path: Path) -> None:

@@ -129,12 +129,20 @@ def test_a_job_that_does_not_hear_that_it_is_stopped_is_killed_when_its_time_is_
     assert rows["is_deaf"].seconds is not None and rows["is_deaf"].seconds < 30, "it sleeps for a minute"
 
 
+def test_a_job_that_is_done_and_does_not_leave_is_ended(program: Program, scheduler_address: str) -> None:
+    ended = program.run("+kind=leaves_a_thread", *at(scheduler_address), "hydra.launcher.stop_seconds=1")
+    row = program.rows()["leaves_a_thread"]
+    assert (ended.status, row.status, row.return_value) == (0, DONE, '"leaves_a_thread"')
+    assert row.seconds is not None and row.seconds < 30, "its thread sleeps for a minute"
+
+
 def test_an_override_that_tells_no_job_from_another_does_not_make_a_done_job_run_again(
     program: Program, scheduler_address: str
 ) -> None:
     words = ("+kind=plain,raises_once", *at(scheduler_address), "hydra.launcher.ignored_overrides=[again]")
     assert program.run(*words, "hydra.launcher.retries=0").status == 1
-    assert program.run(*words, "+again=true").status == 0
+    assert program.run(*words, "+again.below=true").status == 0
+    assert "2 jobs are done already" in program.run(*words).output
     assert {kind: (row.status, row.attempts) for kind, row in program.rows().items()} == {
         "plain": (DONE, 1),
         "raises_once": (DONE, 2),

@@ -70,14 +70,21 @@ def loop_by_hand(spec: WorkerSpec, num_updates: int, optimizer_config: Optimizer
         gradient = replica.gradient(loss.objective)
         if algorithm.max_average_norm is not None:
             clip_by_average_norm(replica.gradient_tensors, algorithm.max_average_norm)
+        if algorithm.max_gradient_norm is not None:
+            norm = gradient.norm().item()
+            assert norm > algorithm.max_gradient_norm, "a limit that is never met shows nothing"
+            gradient = gradient * (algorithm.max_gradient_norm / norm)
         optimizer.apply(params, gradient.numpy().copy())
     lanes.close()
     return params
 
 
-@pytest.mark.parametrize("max_average_norm", [1e-4, None])
-def test_one_worker_equals_a_loop_written_by_hand_bit_for_bit(max_average_norm: float | None) -> None:
-    spec = worker_spec(algorithm=actor_critic(max_average_norm=max_average_norm))
+@pytest.mark.parametrize(("max_average_norm", "max_gradient_norm"), [(1e-4, None), (None, None), (1e-4, 1e-3)])
+def test_one_worker_equals_a_loop_written_by_hand_bit_for_bit(
+    max_average_norm: float | None, max_gradient_norm: float | None
+) -> None:
+    algorithm = actor_critic(max_average_norm=max_average_norm, max_gradient_norm=max_gradient_norm)
+    spec = worker_spec(algorithm=algorithm)
     by_hand = loop_by_hand(spec, NUM_UPDATES)
     assert not np.array_equal(by_hand, first_server(spec).params)
     three_shards = replace(spec, param_server=server_config(num_shards=3, target_period_updates=None))
@@ -250,7 +257,7 @@ def test_a_gradient_that_is_no_number_is_not_sent_and_too_many_end_the_run_with_
     (one,) = wired.workers
     for _ in range(2):
         one.step()
-    assert wired.synchronous.versions == [0, 0] and one.progress().num_updates == 2
+    assert wired.synchronous.versions == [0, 0] and one.progress().num_updates == 0
     with pytest.raises(DivergedError, match=r"3 times in a row at update 0: lower optimizer\.learning_rate"):
         one.step()
     one.close()

@@ -37,6 +37,7 @@ def actor_critic(**changes: Any) -> ActorCriticConfig:
         entropy_weight_changes=(),
         value_weight=1.0,
         max_average_norm=1e-4,
+        max_gradient_norm=None,
     )
     return replace(config, **changes)
 
