@@ -1,9 +1,11 @@
-"""A small Hydra program in a folder of its own, run as a user runs one; what it leaves behind."""
+"""A small Hydra program in a folder of its own, run as a user runs one; what it leaves behind; Dask's own commands."""
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -141,3 +143,30 @@ class Program:
     def wait_for(self, condition: Callable[[list[str]], bool], what: str) -> None:
         """Until the events are so."""
         wait_until(lambda: condition(self.events()), what)
+
+
+@contextmanager
+def scheduler_and_host(folder: Path, *words: str) -> Iterator[str]:
+    """`dask scheduler` and one `dask worker`, as on a command line; the scheduler's address."""
+    file = str(folder / "scheduler.json")
+    with dask(folder, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file):
+        wait_until(lambda: Path(file).exists(), "the scheduler has written its file")
+        with dask(folder, "worker", "--scheduler-file", file, *words):
+            yield json.loads(Path(file).read_text())["address"]
+
+
+@contextmanager
+def dask(folder: Path, *words: str) -> Iterator[None]:
+    """A command of Dask's, ended after use."""
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "dask", *words],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            yield
+        finally:
+            process.terminate()

@@ -22,6 +22,7 @@ from hydra_plugins.dask_launcher.config import DaskLauncherConf
 from hydra_plugins.dask_launcher.needs import JobNeeds, Part
 from tests.cluster.certificates import make_certificates
 from tests.clusters import wait_until
+from tests.hydra_plugins.programs import scheduler_and_host
 
 
 def setup(folder: Path) -> HostSetup:
@@ -56,17 +57,16 @@ def test_hosts_in_a_container_share_no_more_memory_than_that_has(
         assert [host.memory_bytes for host in cluster.hosts] == [500_000] * 2
 
 
-def test_a_scheduler_without_this_launcher_is_refused_in_words(
-    scheduler_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "nowhere_else.py").write_text("def prepare(dask_scheduler):\n    pass\n")
-    monkeypatch.syspath_prepend(tmp_path)
+def test_a_scheduler_without_this_launcher_is_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "nowhere_else.py").write_text("def prepare(dask_scheduler):\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path / "here")
     # The scheduler is another process, and looks for the function by its name.
     monkeypatch.setattr(_grants, "_prepare", importlib.import_module("nowhere_else").prepare)
-    settings = DaskLauncherConf(address=scheduler_address)
     with (
+        scheduler_and_host(tmp_path) as address,
         pytest.raises(CompactHydraException, match=r"cannot take part: .*nowhere_else.* needs this launcher"),
-        open_cluster(settings, setup(tmp_path)),
+        open_cluster(DaskLauncherConf(address=address), setup(tmp_path)),
     ):
         raise AssertionError("it is not opened")
 

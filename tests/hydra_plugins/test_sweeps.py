@@ -3,10 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -15,7 +11,7 @@ from distributed import Client
 
 from hydra_plugins.dask_launcher.ledger import DONE, FAILED, INTERRUPTED, LEDGER, RUNNING, WAITING, Ledger
 from tests.clusters import wait_until
-from tests.hydra_plugins.programs import CHECKOUT, Program
+from tests.hydra_plugins.programs import Program, scheduler_and_host
 
 ONE_HOST = ("hydra.launcher.num_hosts=1", "hydra.launcher.threads_per_host=1")
 BOTH_HOSTS = """
@@ -178,7 +174,7 @@ def test_a_launcher_that_is_killed_leaves_nothing_behind_but_its_ledger(
     spare = ("hydra.launcher.threads=2", "hydra.launcher.preload=[json]")
     words = ("hydra.launcher.threads_per_host=2",) if own_cluster else at(scheduler_address)
     with program.start("+kind=waits,waits_too,plain", *words, *spare) as process:
-        program.wait_for(lambda events: bool(events), "a job runs")
+        program.wait_for(lambda events: any(event.startswith("waits 1") for event in events), "the first job runs")
         left = psutil.Process(process.pid).children(recursive=True) if own_cluster else job_processes()
         assert left
         process.kill()
@@ -220,30 +216,3 @@ def test_hosts_started_by_hand_are_used_as_they_say_they_are_and_left_running(pr
     assert [answer[1] for answer in told] == ["2", "2", "2"]
     assert {answer[2] for answer in told} == {"0", "1"}, "each job sees a GPU of its own"
     assert [answer[3] for answer in told] == [None, None, None], "what Dask's nanny sets is no business of jobs"
-
-
-@contextmanager
-def scheduler_and_host(folder: Path, *words: str) -> Iterator[str]:
-    """`dask scheduler` and one `dask worker`, as on a command line; the scheduler's address."""
-    file = str(folder / "scheduler.json")
-    with dask(folder, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file):
-        wait_until(lambda: Path(file).exists(), "the scheduler has written its file")
-        with dask(folder, "worker", "--scheduler-file", file, *words):
-            yield json.loads(Path(file).read_text())["address"]
-
-
-@contextmanager
-def dask(folder: Path, *words: str) -> Iterator[None]:
-    """A command of Dask's, ended after use."""
-    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
-    with subprocess.Popen(
-        [sys.executable, "-m", "dask", *words],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        try:
-            yield
-        finally:
-            process.terminate()
