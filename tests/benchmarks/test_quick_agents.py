@@ -92,9 +92,9 @@ def test_a_curve_lies_within_another_s_interval_where_its_mean_does() -> None:
 
 
 def test_the_time_to_a_score_is_that_of_its_first_reach_or_never() -> None:
-    found = time_to_score(curves(dqn=[0.0, 2.0, 9.0], gorila=[3.0, 1.0, 1.0]), minutes=2.5)
+    found = time_to_score(curves(dqn=[0.0, 2.0, 9.0], gorila=[3.0, 1.0, 1.0]), baseline_minutes=2.5)
     assert set(found["score"]) == {2.0}
     minutes = {(row["case"], row["seed"]): row["minutes"] for row in found.to_dict("records")}
     assert minutes == {("dqn", 0): 3.0, ("dqn", 1): 2.0, ("gorila", 0): 1.0, ("gorila", 1): 1.0}
-    never = time_to_score(curves(dqn=[5.0], gorila=[1.0]), minutes=1.0)
+    never = time_to_score(curves(dqn=[5.0], gorila=[1.0]), baseline_minutes=1.0)
     assert np.isinf(never["minutes"][never["case"] == "gorila"]).all()
