@@ -12,6 +12,7 @@ A round takes some twelve minutes on two cores. Not here: sweeps of jobs that ru
 
 import contextlib
 import json
+import logging
 import socket
 import statistics
 import subprocess
@@ -41,6 +42,8 @@ def main(
     games: Sequence[str] = ("Breakout", "Boxing", "Freeway"), num_rounds: int = 1, overrides: Sequence[str] = RUN
 ) -> None:
     """Print one JSON line."""
+    # A client whose scheduler has gone, as it does at the end of a sweep, says so at length.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     busy_shares: list[float] = []
     startups: list[list[float]] = []
     with tempfile.TemporaryDirectory() as place:

@@ -214,10 +214,11 @@ def test_guards_meet_the_same_faults_on_and_off(tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_a_sweep_is_timed_beside_the_same_runs_by_hand(capfd: pytest.CaptureFixture[str]) -> None:
     smoke = ("experiment=smoke_dba3c", "progress=none", "overwrite=true")
-    sweep_overhead.main(games=("Pong", "Boxing", "Freeway"), overrides=smoke)
+    sweep_overhead.main(games=("Pong", "Boxing"), overrides=smoke)
     (line,) = (json.loads(text) for text in capfd.readouterr().out.splitlines())
-    assert line["num_runs"] == 3
+    assert line["num_runs"] == 2
     assert positive(line, "by_hand_seconds", "sweep_seconds", "sweep_over_by_hand", "startup_seconds")
     assert 0 < line["busy_share"] <= 1
