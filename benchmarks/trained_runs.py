@@ -14,6 +14,7 @@ from pipeline import api
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.run_folder import folder_path
 from pipeline.results.load import LoadedRuns
+from pipeline.results.run_frames import run_frames
 from pipeline.results.scores import mean_interval
 
 LAST_EPISODES = 100
@@ -65,8 +66,8 @@ class CurveRow:
 
 def curve(episodes: pd.DataFrame, mean_frame_skip: float) -> list[tuple[int, float, float]]:
     """(agent steps, wall seconds, mean score of the last 100 games) at the ends of about a hundred games, evenly."""
-    # Workers report in turn: in the file, the order of their games is not that of frames.
-    ordered = episodes.sort_values("total_frames", kind="stable")
+    # Workers report in turn: in the file, the order of their games is not that of time.
+    ordered = episodes.assign(total_frames=run_frames(episodes)).sort_values("wall_seconds", kind="stable")
     means = ordered["score"].rolling(LAST_EPISODES, min_periods=_FIRST_EPISODES).mean().to_numpy()
     first = _FIRST_EPISODES - 1
     if len(ordered) <= first:
@@ -101,7 +102,7 @@ def trained_row(loaded: LoadedRuns, case: str, config: RunConfig) -> TrainedRow:
         game=config.game,
         frames=config.budget.frames or 0,
         num_updates=int(played["version"].iloc[0]),
-        training_mean=float(loaded.episodes.sort_values("total_frames")["score"].tail(LAST_EPISODES).mean()),
+        training_mean=float(loaded.episodes.sort_values("wall_seconds")["score"].tail(LAST_EPISODES).mean()),
         evaluation_mean=score.mean,
         evaluation_low=score.low,
         evaluation_high=score.high,

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 from pipeline.results.load import LoadedRuns
 from pipeline.results.protocols import PROTOCOL_FIELDS
+from pipeline.results.run_frames import run_frames
 from pipeline.results.scores import FloatArray, seed_interval
 from pipeline.results.style import COLOURS, FAINT, LINES, PAPER, STYLE, save_figure
 
@@ -126,7 +127,7 @@ def _runs(loaded: LoadedRuns, game: str) -> list[_Run]:
     experiments = sorted({experiment for experiment, _ in keys})
     return [
         _Run(
-            _of_run(episodes, experiment, seed),
+            _with_run_frames(_of_run(episodes, experiment, seed)),
             _of_run(evaluations, experiment, seed),
             COLOURS[experiments.index(experiment) % len(COLOURS)],
             LINES[[other for name, other in keys if name == experiment].index(seed) % len(LINES)],
@@ -134,6 +135,10 @@ def _runs(loaded: LoadedRuns, game: str) -> list[_Run]:
         )
         for experiment, seed in keys
     ]
+
+
+def _with_run_frames(episodes: pd.DataFrame) -> pd.DataFrame:
+    return episodes.assign(total_frames=run_frames(episodes))
 
 
 def _finish(figure: Figure, panels: list[Axes], axes_of_panels: list[_Axis], *, loc: _Place, ncols: int) -> None:
