@@ -9,10 +9,8 @@ A game is an action per step, so 30 games of five minutes take about 100 kB at m
 Not here: playing them again (`pipeline.envs.episodes`), showing them (`pipeline.rendering`).
 """
 
-import contextlib
 import dataclasses
 import json
-import os
 import re
 import zipfile
 from collections.abc import Sequence
@@ -25,6 +23,7 @@ from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.errors import RecordingError
 from pipeline.evaluation.play import PlayedGame
 from pipeline.rows import EvaluationRow
+from pipeline.whole_file import whole_file
 
 FORMAT = 1
 
@@ -44,22 +43,16 @@ def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
     # Whatever a protocol is called, it makes a file name.
     name = re.sub(r"[^\w.-]+", "-", f"{row.protocol}_{row.agent}") + "_"
     path = folder / f"{name}{row.version:012d}.npz"
-    temporary = folder / f".{path.name}.{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
+        with whole_file(path) as file:
             np.savez_compressed(
                 file,
                 actions=np.frombuffer(b"".join(game.episode.actions for game in games), dtype=np.uint8),
                 num_steps=np.array([game.episode.num_steps for game in games]),
                 meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
             )
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise RecordingError(f"{path} could not be written: {error}") from error
     for old in set(folder.glob(f"{name}[0-9]*.npz")) - {path}:
         old.unlink()

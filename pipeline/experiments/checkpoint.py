@@ -8,9 +8,7 @@ Loading never unpickles anything.
 Not here: when to save (`pipeline.experiments.saving`), the replay, which is filled anew.
 """
 
-import contextlib
 import json
-import os
 import zipfile
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +18,7 @@ import numpy as np
 from pipeline.errors import CheckpointError
 from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
+from pipeline.whole_file import whole_file
 
 FORMAT = 1
 _SLOT = "slot."
@@ -63,16 +62,10 @@ def save(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
     arrays |= {f"{_SLOT}{name}": slot for name, slot in server.slots.items()}
     arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
     path = path_of(folder, server.version)
-    temporary = folder / f".{path.name}.{os.getpid()}"
     try:
-        with temporary.open("wb") as file:
+        with whole_file(path) as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub takes keywords for allow_pickle
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise CheckpointError(f"{path} could not be written: {error}") from error
     for old in _all(folder)[:-keep]:
         old.unlink()
