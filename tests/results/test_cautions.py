@@ -60,9 +60,9 @@ def test_runs_of_several_commits_or_budgets_in_one_column_are_named(tmp_path: Pa
 
 
 def test_runs_that_ended_with_most_of_their_first_filters_off_are_named(tmp_path: Path) -> None:
-    for seed, shares in enumerate(([0.9, 0.1], [0.1, 0.9], [0.2, 0.2])):
+    for seed, shares in enumerate(([0.9, 0.05], [0.05, 0.9], [0.08, 0.08], [0.9, 0.15])):
         rows = [actor_critic_update(version=i, active_filters=shares[i // 10]) for i in range(20)]
         write_run(tmp_path, rows, experiment="dba3c", seed=seed)
     first, second = blind_runs(load_runs(tmp_path / "runs"))
-    assert first.startswith("dba3c/Pong/0: at the end 10% of the first convolution's filters still learned")
-    assert second.startswith("dba3c/Pong/2: at the end 20%")
+    assert first.startswith("dba3c/Pong/0: at the end 5% of the first convolution's filters still learned")
+    assert second.startswith("dba3c/Pong/2: at the end 8%")
