@@ -73,7 +73,17 @@ def alternate(
 
 def median_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float:
     """Median over the rounds of the ratio within each round: slow drift of the machine cancels."""
-    return statistics.median(a / b for a, b in zip(numerators, denominators, strict=True))
+    return statistics.median(_ratios(numerators, denominators))
+
+
+def ratio_quartiles(numerators: Sequence[float], denominators: Sequence[float]) -> tuple[float, float]:
+    """First and third quartile of what `median_ratio` is the median of: how far its rounds lie apart."""
+    low, high = np.quantile(_ratios(numerators, denominators), [0.25, 0.75])
+    return float(low), float(high)
+
+
+def _ratios(numerators: Sequence[float], denominators: Sequence[float]) -> list[float]:
+    return [a / b for a, b in zip(numerators, denominators, strict=True)]
 
 
 class Copy:

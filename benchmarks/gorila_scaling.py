@@ -22,7 +22,7 @@ from functools import partial
 import pandas as pd
 from rich.console import Console
 
-from benchmarks import alternate, median_ratio, report
+from benchmarks import alternate, median_ratio, ratio_quartiles, report
 from pipeline import seeding
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import compose
@@ -71,6 +71,7 @@ def main(game: str = "Pong", num_rounds: int = 5, bundle_steps: int = 6_000, ove
             num_rounds,
             num_warmup_rounds=0,
         )
+    low, high = ratio_quartiles(measured["two"], measured["one"])
     report(
         "gorila_scaling",
         game=game,
@@ -80,6 +81,8 @@ def main(game: str = "Pong", num_rounds: int = 5, bundle_steps: int = 6_000, ove
         **{f"{name}_steps_per_second": statistics.median(rates) for name, rates in measured.items()},
         two_admitted=statistics.median(admitted),
         two_over_one=median_ratio(measured["two"], measured["one"]),
+        two_over_one_quartile_1=low,
+        two_over_one_quartile_3=high,
         two_over_no_server=median_ratio(measured["two"], measured["no_server"]),
     )
 
