@@ -123,7 +123,7 @@ def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRo
             f"seed={seed}",
             f"budget.frames={chosen.frames}",
             "evaluation.num_episodes=20",
-            f"results_dir={chosen.runs_dir}/{case}",
+            f"results_dir={chosen.runs_dir}/{case}_{chosen.frames}",
             "resume=true",
             *CASES[case],
             *chosen.overrides,

@@ -106,7 +106,7 @@ def share_within(curves: pd.DataFrame, case: str, other: str) -> float:
 def time_to_score(curves: pd.DataFrame, baseline_minutes: float) -> pd.DataFrame:
     """Minutes until each run first has the score that the baseline's have on average after so many minutes; CurveRows.
 
-    Infinite where a run never had it.
+    Infinite where a run never had it, and everywhere if the baseline has no mean so early.
     """
     baseline = curves[curves["case"] == BASELINE]
     goal = (
@@ -174,7 +174,8 @@ def _at(curves: pd.DataFrame, places: FloatArray, column: str = "steps") -> Floa
 
 
 def _last_score(run: pd.DataFrame, seconds: float) -> float:
-    return float(run["score"][run["wall_seconds"] <= seconds].iloc[-1])
+    before = run["score"][run["wall_seconds"] <= seconds]
+    return float(before.iloc[-1]) if len(before) else np.nan
 
 
 def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[TrainedRow, list[CurveRow]]:

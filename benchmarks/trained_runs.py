@@ -12,10 +12,9 @@ from rich.console import Console
 
 from pipeline import api
 from pipeline.experiments.config import RunConfig
-from pipeline.experiments.run_folder import folder_path
 from pipeline.results.load import LoadedRuns
 from pipeline.results.run_frames import run_frames
-from pipeline.results.scores import mean_interval
+from pipeline.results.run_scores import LAST, run_scores
 
 LAST_EPISODES = 100
 _FIRST_EPISODES = 20
@@ -79,34 +78,39 @@ def curve(episodes: pd.DataFrame, mean_frame_skip: float) -> list[tuple[int, flo
 
 
 def train_or_load(config: RunConfig) -> LoadedRuns:
-    """The rows of a run: of its folder if it is done, else after it was made, or gone on with (`resume=true`).
+    """The rows of a run that is made, gone on with (`resume=true`), or only read if its folder is done.
 
     Ends the program if the run ends before its frames are made: it has no row.
     """
-    folder = folder_path(config)
-    if not ((folder / "run.json").exists() and api.load_run(folder).runs["end_reason"].iloc[0] == "budget"):
-        # Standard output is for figures.
-        end_reason = api.train(config, Console(stderr=True)).end_reason
-        if end_reason != "budget":
-            raise SystemExit(f"{folder} ended before its frames were made ({end_reason}): it has no row")
-    return api.load_run(folder)
+    # Standard output is for figures.
+    result = api.train(config, Console(stderr=True))
+    assert result.folder is not None
+    loaded = api.load_run(result.folder)
+    num_frames = int(loaded.runs["total_frames"].iloc[0])
+    if result.end_reason != "budget" or num_frames < (config.budget.frames or 0):
+        raise SystemExit(
+            f"{result.folder} ended with {num_frames:,} of its {config.budget.frames:,} frames ({result.end_reason}): "
+            "it has no row"
+        )
+    return loaded
 
 
 def trained_row(loaded: LoadedRuns, case: str, config: RunConfig) -> TrainedRow:
     """What the run `loaded` came to."""
-    played = loaded.evaluations[loaded.evaluations["agent"] == "checkpoint"]
-    score = mean_interval(played["score"])
+    # An evaluation of each end that an interrupted run had may be there: the newest counts.
+    scores = run_scores(loaded)
+    (score,) = scores[(scores["agent"] == LAST) & (scores["protocol"] == config.evaluation.protocol)].to_dict("records")
     return TrainedRow(
         case=case,
         seed=config.seed,
         game=config.game,
         frames=config.budget.frames or 0,
-        num_updates=int(played["version"].iloc[0]),
+        num_updates=int(score["version"]),
         training_mean=float(loaded.episodes.sort_values("wall_seconds")["score"].tail(LAST_EPISODES).mean()),
-        evaluation_mean=score.mean,
-        evaluation_low=score.low,
-        evaluation_high=score.high,
-        evaluation_episodes=score.num_episodes,
+        evaluation_mean=score["score"],
+        evaluation_low=score["low"],
+        evaluation_high=score["high"],
+        evaluation_episodes=int(score["episodes"]),
         wall_seconds=float(loaded.runs["wall_seconds"].iloc[0]),
         run_commit=str(loaded.runs["commit"].iloc[0]),
     )

@@ -233,12 +233,15 @@ def _join(settings: DaskLauncherConf) -> Client:
 
 def _check_scheduler(client: Client) -> None:
     """Raise CompactHydraException for a scheduler that cannot keep the grants of a sweep."""
+    address = client.scheduler_info(n_workers=0)["address"]
     try:
         prepare(client)
+    except OSError as error:
+        raise CompactHydraException(f"the scheduler at {address} does not answer any more: {error}") from error
     except Exception as error:  # whatever its Python fails of when it looks for this launcher
         raise CompactHydraException(
-            f"the scheduler at {client.scheduler_info(n_workers=0)['address']} cannot take part: {error!r}: its Python "
-            "needs this launcher, so start `dask scheduler` from an environment that has it"
+            f"the scheduler at {address} cannot take part: {error!r}: its Python needs this launcher, so start "
+            "`dask scheduler` from an environment that has it"
         ) from error
 
 

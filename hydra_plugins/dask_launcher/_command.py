@@ -78,7 +78,14 @@ class Command:
             row = LedgerRow(ledger.free_number(number), key)
             ledger.write(row)
         job = Job(row.job, tuple(overrides), self._program)
-        return self._launched.setdefault(row.job, job)
+        launched = self._launched.setdefault(row.job, job)
+        if launched.overrides != job.overrides:
+            raise CompactHydraException(
+                f"jobs {' '.join(launched.overrides)!r} and {' '.join(job.overrides)!r} are one and the same here: "
+                f"{', '.join(self._program.settings.ignored_overrides)} (hydra.launcher.ignored_overrides) tell no job "
+                "from another; sweep over something else"
+            )
+        return launched
 
     def _say_that_all_is_done(self, num_jobs: int) -> None:
         display = Display(Console(), self._program.settings.progress, Board({}, []))

@@ -26,6 +26,8 @@ from hydra_plugins.dask_launcher.progress import TOPIC
 
 _LISTEN_SECONDS = 0.25
 _MEASURE_SECONDS = 1.0
+_LEAVE_SECONDS = 30.0
+"""What a job that is done has at least for what programs do at their exit."""
 _GPU_VARIABLE = "CUDA_VISIBLE_DEVICES"
 _GPU_MARGIN_SECONDS = 10.0
 _WANTED_STATES = ("executing", "long-running")
@@ -177,7 +179,8 @@ class _Watch:
         """Whether the process lives on long after its work: a thread that the job has left would keep it for ever."""
         if self._ended_at is None and self._process.has_outcome:
             self._ended_at = time.monotonic()
-        return self._ended_at is not None and time.monotonic() >= self._ended_at + self._stop_seconds
+        patience_seconds = max(self._stop_seconds, _LEAVE_SECONDS)
+        return self._ended_at is not None and time.monotonic() >= self._ended_at + patience_seconds
 
     def _begin(self, stop: _Stop) -> None:
         kill_at = time.monotonic() + stop.patience_seconds

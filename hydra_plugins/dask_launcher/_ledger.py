@@ -162,16 +162,14 @@ def _to_row(record: list[str]) -> LedgerRow:
 
 
 def is_held(folder: Path) -> bool:
-    """True while a command writes the ledger in `folder`."""
+    """True while a command writes the ledger in `folder`, and where nothing can be known of that."""
     try:
-        lock = (folder / _LOCK).open()
+        with (folder / _LOCK).open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+    except OSError:  # another has it, or this disk has no locks, or it is not ours to read
+        return True
     return False
 
 

@@ -52,10 +52,10 @@ def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
                 num_steps=np.array([game.episode.num_steps for game in games]),
                 meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
             )
+        for old in set(folder.glob(f"{name}[0-9]*.npz")) - {path}:
+            old.unlink()
     except OSError as error:
         raise RecordingError(f"{path} could not be written: {error}") from error
-    for old in set(folder.glob(f"{name}[0-9]*.npz")) - {path}:
-        old.unlink()
     return path
 
 

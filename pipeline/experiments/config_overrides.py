@@ -110,15 +110,17 @@ def check_overrides(overrides: Sequence[str], *, multirun: bool = False) -> list
         return [*found, *unusable]
     parsed += of_file
     compose_once = functools.cache(compose_tree)
-    folders: set[Path] = set()
+    folders: dict[Path, RunConfig] = {}
     for swept, case in _cases(parsed):
         mistakes, run = _check_case(case, compose_once)
         found += mistakes
-        if run is None or run.plan:
+        # A word that is wrong was left out of its run, whose folder is not the one that was meant.
+        is_wrong = any(line.lstrip("+").startswith(f"{swept}=") for line in found)
+        if is_wrong or run is None or run.plan:
             continue
-        if folder_path(run) in folders and swept:
-            found.append(shared_folder(swept, run))
-        folders.add(folder_path(run))
+        first = folders.setdefault(folder_path(run), run)
+        if first is not run and swept:
+            found.append(shared_folder(swept, first, run))
     right = {_text(choices[0]) for choices in parsed}
     if any(text.lstrip("+").startswith(f"{SWEEP}=") and text not in right for text in overrides):
         # One that is misspelt would have named the games.

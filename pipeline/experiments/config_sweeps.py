@@ -5,7 +5,6 @@ of its settings, which it checks itself before it starts anything.
 """
 
 import dataclasses
-import functools
 from collections.abc import Sequence
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -79,16 +78,26 @@ def _read(text: str) -> Override | None:
         return None
 
 
-def shared_folder(swept: str, run: RunConfig) -> str:
+def shared_folder(swept: str, first: RunConfig, second: RunConfig) -> str:
     """What is wrong with sweeping over a setting, or over options of a group, that tells no run folder from another.
 
-    `run` is one of those that would share it.
+    `first` and `second` would share it.
     """
-    value = functools.reduce(getattr, swept.split("."), run)
+    value = _setting(second, swept)
     told_by = f"{swept}.kind" if hasattr(value, "kind") else swept
-    is_group = dataclasses.is_dataclass(value) or value is None
-    example = "" if is_group and told_by == swept else f", e.g. 'results_dir=results/runs/${{{told_by}}}'"
+    is_group = told_by == swept and (dataclasses.is_dataclass(value) or value is None)
+    # Options of a group may be of one kind: then nothing short names what parts them.
+    names_both = not is_group and _setting(first, told_by) != _setting(second, told_by)
+    example = f", e.g. 'results_dir=results/runs/${{{told_by}}}'" if names_both else ""
     return (
-        f"{swept}: runs that differ in it alone would share the folder {folder_path(run)}; give each its own with a "
+        f"{swept}: runs that differ in it alone would share the folder {folder_path(second)}; give each its own with a "
         f"results_dir that names what differs{example}"
     )
+
+
+def _setting(run: RunConfig, name: str) -> object:
+    value: object = run
+    for field in name.split("."):
+        # A part that this run has not is none, and so is all below it.
+        value = getattr(value, field, None)
+    return value

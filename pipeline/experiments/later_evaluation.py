@@ -23,7 +23,7 @@ from rich.console import Console
 
 from pipeline.cluster.config import ASKED, ClusterConfig
 from pipeline.cluster.session import open_session
-from pipeline.errors import CheckpointError, ConfigError, PipelineError, RunFolderError
+from pipeline.errors import CheckpointError, ConfigError, PipelineError, RecordingError, RunFolderError
 from pipeline.evaluation import recordings
 from pipeline.experiments import checkpoint, config_tree, evaluation_rows, run_lock
 from pipeline.experiments.checkpoint import Checkpoint
@@ -228,9 +228,13 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
         )
         for index, games in play_all(session, cluster, [one.evaluation for one in wanted], interrupt):
             one = wanted[index]
-            recordings.save(one.folder / RECORDINGS, games)
+            # Scores without their games are better than none.
             evaluation_rows.add(one.folder, [game.row for game in games])
             num_played += 1
+            try:
+                recordings.save(one.folder / RECORDINGS, games)
+            except RecordingError as error:
+                console.print(f"games are scored and not recorded: {error}", highlight=False, soft_wrap=True)
             mean = statistics.fmean(game.row.score for game in games)
             console.print(f"{_name(one)}: mean {mean:,.1f} over {len(games)} games", highlight=False, soft_wrap=True)
     if interrupt.is_set():

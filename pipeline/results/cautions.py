@@ -73,7 +73,7 @@ def blind_runs(loaded: LoadedRuns) -> list[str]:
             found.append(
                 f"{'/'.join(map(str, key))}: at the end {share:.0%} of the first convolution's filters still learned; "
                 "the others are switched off, as after steps that were too large. It may score more with a lower "
-                "optimizer.learning_rate"
+                "optimizer.learning_rate (and its learning_rate_changes)"
             )
     return found
 

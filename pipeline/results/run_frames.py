@@ -11,7 +11,8 @@ import pandas as pd
 def run_frames(episodes: pd.DataFrame) -> "pd.Series[float]":
     """(N,) frames of all actors together at the end of each of `episodes`, the EpisodeRows of one run, by their index.
 
-    The mean of what each actor has told last, as far as they have: exact once all have finished a game.
+    The mean of what each actor has told last, as far as they have: behind by at most one game of each other actor, for
+    an actor tells of its frames when its games end.
     """
     ordered = episodes.sort_values("wall_seconds", kind="stable")
     told = {role: ordered["total_frames"].where(ordered["role"] == role).ffill() for role in ordered["role"].unique()}

@@ -32,8 +32,8 @@ class DivergenceGuard:
         if self._num_not_finite >= _MAX_NOT_FINITE:
             raise DivergedError(
                 f"loss or gradient was {measure} {_MAX_NOT_FINITE} times in a row at update {version}: lower "
-                "optimizer.learning_rate, or clip gradients (algorithm.max_gradient_norm, algorithm.max_average_norm), "
-                "and resume from a checkpoint"
+                "optimizer.learning_rate (and its learning_rate_changes), or clip gradients "
+                "(algorithm.max_gradient_norm, algorithm.max_average_norm), and resume from a checkpoint"
             )
         return self._num_not_finite == 0
 
@@ -57,6 +57,6 @@ class BlindnessGuard:
         if self._num_blind >= self._max_blind:
             raise DivergedError(
                 f"the network gives the same answer, {highest:g}, to every state at update {version}: steps that were "
-                "too large have switched its rectifiers off for good. Lower optimizer.learning_rate, or raise "
-                "optimizer.epsilon (Adam: 1.5e-4 instead of 1e-8), and begin anew"
+                "too large have switched its rectifiers off for good. Lower optimizer.learning_rate (and its "
+                "learning_rate_changes), or raise optimizer.epsilon (Adam: 1.5e-4 instead of 1e-8), and begin anew"
             )

@@ -5,8 +5,9 @@
     replay-0 ... replay-R    Dask actors, one part of the global replay each; none where bundles have their own
     roles                    long-running Dask tasks that talk to these and never to each other
 
-A role whose host dies is started again elsewhere; a lost shard of either kind ends the fleet, and the run begins a new
-generation from its newest checkpoint (`pipeline.experiments.run`).
+A role whose host dies is started again elsewhere; as long as those that are left make a quorum, the run goes on
+without it for as long as that takes. A lost shard of either kind ends the fleet, and the run begins a new generation
+from its newest checkpoint (`pipeline.experiments.run`).
 Not here: which roles there are (`pipeline.topologies.bundled`, `.separate`), where they stand (`.placement`), what is
 saved of the shards (`pipeline.topologies.snapshots`).
 """
@@ -45,6 +46,8 @@ from pipeline.topologies.snapshots import take_snapshot
 LEADER = "leader"
 """Name of the quorum leader."""
 
+_REMIND_SECONDS = 60.0
+"""How often at most it is said that a role waits which nobody waits for."""
 _RESULT_SECONDS = 10.0
 """How long what a role returned may take to arrive."""
 
@@ -129,16 +132,17 @@ class Fleet:
         """Look after all roles once; returns what happened, in sentences.
 
         Raises RemoteLostError when a shard is lost, RoleFailedError when a role failed by itself or too often,
-        PlacementError when no host came for a lost one in time.
+        PlacementError when no host came for a lost one in time; the latter two only for one that a quorum needs.
         """
         present = self._session.present_hosts()
         for name in self._hosted:
             if self._host_of(name) not in present:
                 raise RemoteLostError(f"{name} is lost with its host")
-        for role in self._tasks:
+        happened = []
+        for role in list(self._tasks):
             if role not in self._lost and (reason := self._why_lost(role, present)) is not None:
-                self._lose(role, reason)
-        return self._restart_lost() if self._lost else []
+                happened += self._lose(role, reason)
+        return happened + (self._restart_lost() if self._lost else [])
 
     def free_hosts(self) -> set[str]:
         """Addresses of the hosts that hold nothing of this fleet; none while a role waits for one."""
@@ -161,10 +165,10 @@ class Fleet:
     def collect(self, timeout_seconds: float) -> dict[str, RoleProgress]:
         """Wait for all roles to leave; their last rows go to the coordinator. Returns each one's last progress.
 
-        Of a role that waits for a host, it is what the coordinator knows.
+        Of a role that waits for a host, or was given up, it is what the coordinator knows.
         """
         known = self._coordinator.progress()
-        last = {role: known[role] for role in self._lost if role in known}
+        last = {role: known[role] for role in known if role in self._lost or role not in self._tasks}
         for role, task in self._tasks.items():
             if role in self._lost:
                 continue
@@ -301,16 +305,26 @@ class Fleet:
         self._left.add(role)
         return None
 
-    def _lose(self, role: str, reason: str) -> None:
-        if self._attempts[role] - self._excused.get(role, 0) > self._spec.max_restarts:
-            raise RoleFailedError(f"{role} was lost {self._attempts[role]} times, the last time because {reason}")
+    def _lose(self, role: str, reason: str) -> list[str]:
+        lost = f"{role} was lost {self._attempts[role]} times, the last time because {reason}"
+        is_given_up = self._attempts[role] - self._excused.get(role, 0) > self._spec.max_restarts
+        if is_given_up and not self._is_quorum_without(role):
+            raise RoleFailedError(lost)
         self._tasks[role].cancel()
+        if is_given_up:
+            del self._tasks[role]
+            return [f"{lost}; the others make the quorum, and it is not started again"]
         self._lost[role] = reason
         self._lost_at = time.monotonic()
+        return []
+
+    def _is_quorum_without(self, *roles: str) -> bool:
+        left = self._tasks.keys() - self._lost.keys() - set(roles)
+        return self._spec.quorum is not None and len(left) >= self._spec.quorum
 
     def _restart_lost(self) -> list[str]:
         keep = {role: offer for role, offer in self._placement.items() if role not in self._lost}
-        own = {*self._roles, *self._hosted}
+        own = {*self._tasks, *self._hosted}
         try:
             self._session.survey_again()
             offers = self._session.offers()
@@ -323,8 +337,13 @@ class Fleet:
             self._placement |= place(wanted, offers, keep)
         except (OSError, PlacementError):
             # A nanny or a batch system may be bringing a host; the others go on meanwhile.
-            if time.monotonic() - self._lost_at > self._session.host_timeout_seconds:
-                raise
+            waited_seconds = time.monotonic() - self._lost_at
+            if not self._is_quorum_without():
+                if waited_seconds > self._session.host_timeout_seconds:
+                    raise
+            elif waited_seconds > max(self._session.host_timeout_seconds, _REMIND_SECONDS):
+                self._lost_at = time.monotonic()
+                return [f"{', '.join(self._lost)} still without a host; the others make the quorum and go on"]
             return []
         lost, self._lost = self._lost, {}
         return [self._restart(role, reason) for role, reason in lost.items()]

@@ -53,13 +53,17 @@ def demands(topology: TopologyConfig, algorithm: AlgorithmConfig, num_shards: in
     """What all roles and shards want of their hosts."""
     match topology:
         case BundledConfig() if isinstance(algorithm, ActorCriticConfig):
-            return workers.demands(1, topology.compute_threads, topology.shards, num_shards, needs)
+            return workers.demands(1, 1, topology.compute_threads, topology.shards, num_shards, needs)
         case BundledConfig():
             return bundled.demands(topology, num_shards, needs)
         case GlobalConfig():
             return separate.demands(topology, num_shards, needs)
         case WorkersConfig():
-            return workers.demands(topology.num_started, topology.compute_threads, topology.shards, num_shards, needs)
+            # A lost shard sends the run back to its checkpoint: with backup workers, all but one host can be lost.
+            num_holders = 1 if topology.num_backup_workers else topology.num_workers
+            return workers.demands(
+                topology.num_started, num_holders, topology.compute_threads, topology.shards, num_shards, needs
+            )
     raise _no_such(topology)
 
 

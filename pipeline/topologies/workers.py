@@ -24,11 +24,13 @@ def worker_name(index: int) -> str:
     return f"worker-{index}"
 
 
-def demands(num_workers: int, compute_threads: int, shards: str, num_shards: int, needs: RoleNeeds) -> list[Demand]:
-    """What the roles want of their hosts: workers first, so that shards can stand beside them."""
+def demands(
+    num_workers: int, num_holders: int, compute_threads: int, shards: str, num_shards: int, needs: RoleNeeds
+) -> list[Demand]:
+    """What the roles want of their hosts: workers first, so that shards can stand beside the first `num_holders`."""
     workers = [learner_demand(worker_name(i), compute_threads, needs.learner_bytes, needs) for i in range(num_workers)]
     servers = [
-        server_demand(shard_name(i), needs.shard_bytes, worker_name(i % num_workers), shards, needs)
+        server_demand(shard_name(i), needs.shard_bytes, worker_name(i % num_holders), shards, needs)
         for i in range(num_shards)
     ]
     return workers + servers

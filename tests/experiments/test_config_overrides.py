@@ -223,8 +223,26 @@ def test_runs_of_a_sweep_that_would_share_a_folder_are_refused(swept: str, told_
 
 
 def test_for_a_group_whose_options_have_no_name_among_their_settings_no_wrong_way_out_is_shown() -> None:
-    (mistake,) = check_command_line(["-m", "experiment=dqn", "game=Pong", "evaluation=noop_starts,sticky"])
-    assert mistake.endswith("give each its own with a results_dir that names what differs")
+    for words in (["experiment=dqn", "evaluation=noop_starts,sticky"], ["experiment=dba3c", "network=dba3c,ba3c"]):
+        (mistake,) = check_command_line(["-m", "game=Pong", *words])
+        assert mistake.endswith("give each its own with a results_dir that names what differs")
+
+
+@pytest.mark.parametrize(
+    ("swept", "mistakes"),
+    [
+        (
+            "optimizer.lerning_rate=1e-3,1e-4",
+            [
+                "optimizer.lerning_rate=0.001: no such setting; did you mean optimizer.learning_rate?",
+                "optimizer.lerning_rate=0.0001: no such setting; did you mean optimizer.learning_rate?",
+            ],
+        ),
+        ("seed=x,0", ["seed=x: an integer is expected"]),
+    ],
+)
+def test_a_swept_word_that_is_wrong_tells_nothing_of_folders(swept: str, mistakes: list[str]) -> None:
+    assert check_command_line(["-m", "experiment=dqn", "game=Pong", swept]) == mistakes
 
 
 def test_a_glob_sweeps_over_the_files_of_its_group() -> None:

@@ -94,6 +94,15 @@ def test_what_the_training_evaluated_is_there_already_and_played_again_only_if_a
     assert len((run / "discarded" / "evaluations.csv").read_text().splitlines()) == 3
 
 
+def test_games_that_the_disk_does_not_take_are_scored_all_the_same(copies: Path) -> None:
+    run = copies / "0"
+    shutil.rmtree(run / "recordings")
+    (run / "recordings").touch()
+    result, printed = evaluate(f"run={run}", "seed=5")
+    assert result.num_played == 1 and "games are scored and not recorded: " in printed
+    assert len(load_run(run).evaluations.query("agent == 'checkpoint'")) == 4
+
+
 def test_another_seed_plays_other_games_beside_those_that_are_there(copies: Path) -> None:
     assert evaluate(f"run={copies / '0'}", "seed=5")[0].num_played == 1
     rows = load_run(copies / "0").evaluations.query("agent == 'checkpoint'")

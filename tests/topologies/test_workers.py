@@ -15,8 +15,10 @@ from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import WorkerSpec
 from pipeline.roles.straggler import StragglerConfig
 from pipeline.rows import ActorCriticUpdateRow
+from pipeline.topologies import fleet
 from pipeline.topologies.config import BundledConfig, TopologyConfig, WorkersConfig
 from pipeline.topologies.needs import RoleNeeds
+from pipeline.topologies.systems import demands as system_demands
 from pipeline.topologies.systems import num_actors, system
 from pipeline.topologies.workers import demands
 from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
@@ -180,6 +182,32 @@ def test_with_a_backup_worker_a_killed_one_stops_nobody_and_is_started_again() -
         assert run.fleet.supervise() == []
 
 
+@pytest.mark.slow
+def test_a_backup_worker_for_which_no_host_comes_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    with learning_in_processes(workers(1, num_backup_workers=1), num_hosts=2) as run:
+        monkeypatch.setattr(Session, "host_timeout_seconds", 0.1)
+        monkeypatch.setattr(fleet, "_REMIND_SECONDS", 0.1)
+        run.session.client.retire_workers([run.placement["worker-1"].address])
+        version = run.version_of("worker-0")
+        waits = "worker-1 still without a host; the others make the quorum and go on"
+        assert run.supervise_until(2)[:2] == [waits, waits]
+        wait_until(lambda: run.version_of("worker-0") >= version + 5, "updates go on")
+
+
+@pytest.mark.slow
+def test_a_backup_worker_that_is_lost_too_often_is_given_up_and_the_run_goes_on() -> None:
+    with learning_in_processes(workers(1, num_backup_workers=1), num_hosts=2) as run:
+        for lost in ("worker-1 was lost (its host", "worker-1 was lost 2 times, the last time because its host"):
+            kill_host(run.session, run.placement["worker-1"].address)
+            (said,) = run.supervise_until(1)
+            assert said.startswith(lost)
+        assert said.endswith("the others make the quorum, and it is not started again")
+        version = run.version_of("worker-0")
+        wait_until(lambda: run.version_of("worker-0") >= version + 5 and not run.fleet.supervise(), "updates go on")
+        last, _ = end(run)
+        assert run.fleet.finished() and last.keys() == {"worker-0", "worker-1"}
+
+
 def test_without_a_backup_worker_a_killed_one_is_started_again_and_updates_go_on() -> None:
     with learning_in_processes(workers(2), num_hosts=2) as run:
         kill_host(run.session, run.placement["worker-1"].address)
@@ -202,12 +230,18 @@ def test_a_shard_and_the_leader_that_were_killed_with_their_host_end_the_fleet()
 
 def test_workers_ask_for_hosts_and_gpus_and_shards_stand_beside_them_in_turn_or_apart() -> None:
     needs = RoleNeeds(replay_bytes=100, learner_bytes=30, actor_bytes=20, shard_bytes=5, host_bytes=1, num_gpus=1)
-    wanted = {demand.role: demand for demand in demands(2, 3, "beside", 3, needs)}
+    wanted = {demand.role: demand for demand in demands(2, 2, 3, "beside", 3, needs)}
     assert list(wanted) == ["worker-0", "worker-1", "shard-0", "shard-1", "shard-2"]
     assert [wanted[f"shard-{i}"].beside for i in range(3)] == ["worker-0", "worker-1", "worker-0"]
     assert (wanted["worker-1"].num_threads, wanted["worker-1"].num_gpus, wanted["worker-1"].memory_bytes) == (3, 1, 31)
     assert wanted["shard-2"].num_threads == 0 and wanted["shard-2"].memory_bytes == 5
-    assert all(demand.alone for demand in demands(2, 3, "apart", 3, needs) if demand.role.startswith("shard"))
+    assert all(demand.alone for demand in demands(2, 2, 3, "apart", 3, needs) if demand.role.startswith("shard"))
+
+
+def test_with_a_backup_worker_all_shards_stand_beside_the_first_so_that_any_other_may_be_lost() -> None:
+    needs = RoleNeeds(0, 30, 20, 5, 1, num_gpus=0)
+    wanted = system_demands(workers(2, num_backup_workers=1), spec().algorithm, 2, needs)
+    assert [demand.beside for demand in wanted if demand.role.startswith("shard")] == ["worker-0", "worker-0"]
 
 
 def test_backup_workers_play_but_do_not_count_for_the_quorum() -> None:
