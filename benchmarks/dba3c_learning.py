@@ -1,19 +1,18 @@
-"""What `dba3c` learns with other networks, workers and optimizers: `python -m benchmarks dba3c_learning`.
+"""What `dba3c` learns with other networks, workers and optimizers: `python -m benchmarks.dba3c_learning`.
 
-    base          two synchronous workers, the reduced network, 320 steps an update
-    ba3c, nature  the same with the full network, and with the Nature torso, on the same colours
-    workers_1, workers_4    one and four workers, each with the same batch: an update has as many times 160 steps
+    base          two synchronous workers with the Nature torso, 40 steps an update, Nature DQN's games
+    dba3c, ba3c   the same with the authors' two networks
+    workers_1, workers_4    one and four workers, each with the same batch: an update has as many times 20 steps
     async         each gradient is an update as it comes
-    adam_paper, adam_usual  Adam with beta1 0.8, beta2 0.75, and with 0.9, 0.999; both with the authors' step size
-                            and an effective batch of 1,920 steps, near theirs
+    adam_paper, adam_usual  Adam with beta1 0.8, beta2 0.75, and with 0.9, 0.999; both with the authors' step size and
+                            an effective batch of 1,920 steps, near theirs, over four times the frames
 
-Real runs on a game that moves early, all of the same frames. Scores are means of the last 100 training games, in which
-actions are drawn from the policy, and of the final evaluation. A row a run goes into results/dba3c/learning.csv, its
-curve into learning_curves.csv; runs that are there are not made again, and figures of what is there are drawn into
-docs/figures/dba3c_*.png.
+Real runs on a game that moves early; with 320 steps an update it had hardly moved after 400,000 steps, so updates are
+small here. Scores are means of the last 100 training games, in which actions are drawn from the policy, and of the
+final evaluation. A row a run goes into results/dba3c/learning.csv, its curve into learning_curves.csv; runs that are
+there are not made again, and figures of what is there are drawn into docs/figures/dba3c_*.png.
 
-8 cases x 3 seeds x 1 million steps: at 1,500 steps a second four and a half hours. Less with --frames, --seeds or
---cases.
+8 cases x 3 seeds take hours on two cores. Less with --frames, --seeds or --cases.
 Not here: how fast a system is without what it learns (`benchmarks.dba3c_scaling`).
 """
 
@@ -44,18 +43,39 @@ from pipeline.optimizers import AdamConfig
 from pipeline.results.style import save_figure
 from pipeline.topologies.config import WorkersConfig
 
-_LARGE_BATCH = ("optimizer=adam_dba3c", "algorithm.batch_size=960")
+BASE = (
+    "experiment=dba3c_quick",
+    "environment=nature",
+    "evaluation=noop_starts",
+    "topology.num_lanes=4",
+    "algorithm.batch_size=20",
+    "optimizer.learning_rate_changes=[[500,1e-4],[1000,1e-3]]",
+)
+"""Settings of all cases, unless a case says otherwise."""
+# What the experiment says of the optimizer comes after its option.
+_LARGE_BATCH = (
+    "optimizer=adam_dba3c",
+    "optimizer.learning_rate=1e-3",
+    "optimizer.learning_rate_changes=[]",
+    "optimizer.epsilon=1e-8",
+    "topology.num_lanes=32",
+    "algorithm.batch_size=960",
+    "algorithm.value_weight=1.0",
+    "algorithm.max_gradient_norm=null",
+)
 CASES: dict[str, tuple[str, ...]] = {
     "base": (),
     "workers_1": ("topology.num_workers=1",),
-    "ba3c": ("network=ba3c",),
-    "nature": ("network=nature_actor_critic",),
     "async": ("topology.sync=false",),
+    "workers_4": ("topology.num_workers=4",),
     "adam_paper": _LARGE_BATCH,
     "adam_usual": (*_LARGE_BATCH, "optimizer.beta1=0.9", "optimizer.beta2=0.999"),
-    "workers_4": ("topology.num_workers=4",),
+    "dba3c": ("network=dba3c",),
+    "ba3c": ("network=ba3c",),
 }
-"""Settings beside those of `experiment=dba3c`; those that several figures need come first."""
+"""Settings beside BASE; the quick ones come first."""
+_TIMES_FRAMES = dict.fromkeys(ADAM_CASES, 4)
+"""Large batches make few updates."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +100,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Make the runs that are missing, then draw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--game", default="Breakout")
-    parser.add_argument("--frames", type=int, default=3_000_000, help="emulator frames of each run; three are a step")
+    parser.add_argument("--frames", type=int, default=2_000_000, help="emulator frames of each run; four are a step")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
     parser.add_argument("--runs-dir", default="outputs/dba3c_learning", help="where the run folders go")
@@ -93,13 +113,23 @@ def main(arguments: list[str] | None = None) -> None:
     # Seed after seed, so that all cases have one before one of them has three.
     for seed in chosen.seeds:
         for case in chosen.cases:
-            if runs.has(case, seed, chosen.game, chosen.frames):
+            if runs.has(case, seed, chosen.game, num_frames(case, chosen.frames)):
                 continue
             row, points = _train(chosen, case, seed)
             curves.append(*points)
             runs.append(row)
-    alike = f"game == {chosen.game!r} and frames == {chosen.frames}"
-    draw(runs.frame().query(alike), curves.frame().query(alike), chosen.figures)
+    draw(_alike(runs.frame(), chosen), _alike(curves.frame(), chosen), chosen.figures)
+
+
+def num_frames(case: str, frames: int) -> int:
+    """Emulator frames of a run of `case` where most make `frames`."""
+    return frames * _TIMES_FRAMES.get(case, 1)
+
+
+def _alike(rows: pd.DataFrame, chosen: argparse.Namespace) -> pd.DataFrame:
+    frames = [num_frames(case, chosen.frames) for case in rows["case"]]
+    alike: pd.DataFrame = rows[(rows["game"] == chosen.game) & (rows["frames"] == frames)]
+    return alike
 
 
 def draw(runs: pd.DataFrame, curves: pd.DataFrame, folder: Path) -> None:
@@ -116,14 +146,14 @@ def draw(runs: pd.DataFrame, curves: pd.DataFrame, folder: Path) -> None:
 
 
 def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRow, list[CurveRow]]:
+    frames = num_frames(case, chosen.frames)
     config = api.compose(
         [
-            "experiment=dba3c",
+            *BASE,
             f"game={chosen.game}",
             f"seed={seed}",
-            f"budget.frames={chosen.frames}",
-            "evaluation.num_episodes=20",
-            f"results_dir={chosen.runs_dir}/{case}_{chosen.frames}",
+            f"budget.frames={frames}",
+            f"results_dir={chosen.runs_dir}/{case}_{frames}",
             "resume=true",
             *CASES[case],
             *chosen.overrides,

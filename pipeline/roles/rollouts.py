@@ -5,7 +5,9 @@
 
 A return is closed with the value that was predicted when the action in its last state was chosen, so it costs no pass
 through the network of its own (Adamski et al. 2018, as in their code). The action that is chosen in the closing state
-is played after the gradient, by the parameters before it: one step in t_max is one update old.
+is played after the gradient, by the parameters before it: one update old. So are the first steps of segments that were
+open when the last batch was full: with lanes in step that is one step in t_max, with lanes that have fallen out of step
+(games end, or skip at random) three of five on average.
 Steps of all lanes queue up, and the oldest `batch_size` of them make a batch. Where that is less than one segment of
 every lane, the first segments are cut to different lengths: lanes that ended theirs all at once would fill several
 batches, the last of which is some updates old. Departure: in the authors' code, where each game has a process of its

@@ -23,6 +23,7 @@ from benchmarks.dba3c_costs import Steps
 from benchmarks.dba3c_runs import speed
 from benchmarks.simulation.grid import CHECK, GRID, SERVERS, STRAGGLERS, WORKERS, Case
 from pipeline.experiments.config_overrides import compose
+from pipeline.optimizers import AdamConfig
 from pipeline.roles import worker
 
 TINY = ("network.hidden_units=16", "topology.num_lanes=2", "algorithm.batch_size=10")
@@ -193,18 +194,18 @@ def test_the_grid_has_the_sizes_that_the_figures_need() -> None:
 
 
 def test_a_run_leaves_its_row_and_its_curve_and_is_not_made_again(tmp_path: Path) -> None:
-    arguments = ["--game=Pong", "--frames=1500", "--seeds", "0", "--cases", "adam_usual"]
+    arguments = ["--game=Pong", "--frames=600", "--seeds", "0", "--cases", "adam_usual"]
     arguments += [f"--runs-dir={tmp_path / 'runs'}", f"--output={tmp_path}", f"--figures={tmp_path}", "--overrides"]
     arguments += [
         *TINY,
-        "evaluation=smoke_ba3c",
+        "evaluation=smoke",
         "evaluation.num_episodes=1",
         "environment.max_frames=48",
         "progress=none",
     ]
     dba3c_learning.main(arguments)
     (row,) = pd.read_csv(tmp_path / "learning.csv").to_dict("records")
-    assert (row["case"], row["beta1"], row["beta2"], row["network"]) == ("adam_usual", 0.9, 0.999, "ba3c 16")
+    assert (row["case"], row["beta1"], row["beta2"], row["network"]) == ("adam_usual", 0.9, 0.999, "nature 16")
     assert row["data_points_per_second"] > 0
     curve = pd.read_csv(tmp_path / "learning_curves.csv")
     assert curve["steps"].is_monotonic_increasing and curve["steps"].iloc[0] > 0
@@ -267,8 +268,11 @@ def test_a_figure_whose_cases_are_missing_is_not_drawn(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", dba3c_learning.CASES)
 def test_every_case_is_a_run_that_can_be_made(case: str) -> None:
-    config = compose(["experiment=dba3c", "game=Breakout", *dba3c_learning.CASES[case]])
+    config = compose(["game=Breakout", *dba3c_learning.BASE, *dba3c_learning.CASES[case]])
     assert config.mistakes() == []
+    is_large = case.startswith("adam_")
+    assert isinstance(config.optimizer, AdamConfig) and config.optimizer.learning_rate == (1e-3 if is_large else 1e-5)
+    assert config.optimizer.epsilon == (1e-8 if is_large else 1e-5)
 
 
 def test_long_benchmarks_run_only_when_they_are_named(

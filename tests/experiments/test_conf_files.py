@@ -129,10 +129,13 @@ def test_dba3c_made_small_is_dba3c() -> None:
 
 def test_dba3c_and_its_baseline_differ_only_where_the_systems_do() -> None:
     dba3c, ba3c = (compose([f"experiment={name}", "game=Pong"]) for name in ("dba3c", "ba3c"))
-    alike = ("algorithm", "network", "optimizer", "environment", "replay", "evaluation", "budget")
+    alike = ("network", "optimizer", "environment", "replay", "evaluation", "budget")
     assert [name for name in alike if getattr(dba3c, name) != getattr(ba3c, name)] == []
     assert ba3c.param_server == dataclasses.replace(dba3c.param_server, num_shards=1)
-    assert ba3c.topology.kind == "single" and ba3c.topology.num_lanes == dba3c.topology.num_lanes
+    assert ba3c.topology.kind == "single" and ba3c.topology.num_lanes == 2 * dba3c.topology.num_lanes
+    assert isinstance(dba3c.algorithm, ActorCriticConfig)
+    # Two workers: their update is the mean of two gradients.
+    assert ba3c.algorithm == dataclasses.replace(dba3c.algorithm, batch_size=2 * dba3c.algorithm.batch_size)
 
 
 def test_an_update_of_dba3c_is_made_of_every_lane_s_segments() -> None:
