@@ -1,4 +1,4 @@
-"""A simulated clock, and cores that compute in its time.
+"""A simulated clock, and cores and links that compute and carry in its time.
 
 Not here: what happens (`benchmarks.simulation.servers`, `.workers`).
 """
@@ -104,3 +104,17 @@ class SharedCores(Cores):
         self._progress, _, then = heapq.heappop(self._jobs)
         self._plan_next_end()
         then()
+
+
+class Link:
+    """One direction of a machine's network: what is sent over it passes one after the other."""
+
+    def __init__(self, clock: Clock, bytes_per_second: float) -> None:
+        self._clock = clock
+        self._bytes_per_second = bytes_per_second
+        self._free_at = 0.0
+
+    def pass_on(self, num_bytes: int) -> float:
+        """Seconds from now until the last of these bytes has passed, behind all that was sent before."""
+        self._free_at = max(self._free_at, self._clock.now) + num_bytes / self._bytes_per_second
+        return self._free_at - self._clock.now

@@ -40,15 +40,11 @@ class ApplyCost(NamedTuple):
 
 
 class Wire(NamedTuple):
-    """The way between two machines. It is never full: what limits a server is its own time for each message."""
+    """The way between two machines. Every machine has a link of this speed for what comes and one for what goes."""
 
     latency_seconds: float
-    """One way."""
+    """One way, of a message without parameters."""
     bytes_per_second: float
-
-    def seconds(self, num_bytes: int) -> float:
-        """One way, for a message of this size."""
-        return self.latency_seconds + num_bytes / self.bytes_per_second
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from functools import partial
 
-from benchmarks.simulation.clock import Clock, Cores, Event
+from benchmarks.simulation.clock import Clock, Cores, Event, Link
 from benchmarks.simulation.costs import Costs
 from pipeline.interfaces import ClosedUpdate, Commit, CommitAnswer, Push
 from pipeline.param_server.quorum import Quorum
@@ -25,6 +25,9 @@ class Server:
         """`num_params` is the size of the slice."""
         self.version = 0
         self.num_params = num_params
+        self.slice_bytes = num_params * costs.bytes_per_param
+        self.inward = Link(clock, costs.wire.bytes_per_second)
+        self.outward = Link(clock, costs.wire.bytes_per_second)
         self.busy_seconds = 0.0
         self._clock = clock
         self._cores = cores
@@ -115,7 +118,7 @@ class Leader:
 
     def _tell(self, update: ClosedUpdate, answer: Event) -> None:
         if self._others:
-            self._clock.after(self._costs.wire.seconds(0), partial(self._told, update))
+            self._clock.after(self._costs.wire.latency_seconds, partial(self._told, update))
         self._first.take_next(self._apply_seconds(self._first, update), partial(self._applied, update, answer))
 
     def _told(self, update: ClosedUpdate) -> None:

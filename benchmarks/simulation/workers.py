@@ -4,7 +4,8 @@
       ^                                                                                                           |
       +-----------------------------------------------------------------------------------------------------------+
 
-What goes to all servers leaves together and arrives together; of the answers the last one counts.
+What goes to all servers leaves together; of the answers the last one counts. A slice passes the link of its server
+behind those of other workers, while all slices together pass the worker's: whichever takes longer counts.
 Not here: what the servers do with it (`benchmarks.simulation.servers`).
 """
 
@@ -57,26 +58,29 @@ class SimulatedWorker:
         self._num_unanswered = 0
         self._is_refused = False
         self._load_seconds = 0.0
+        self._pulled_bytes = 0
+        self._first_read_at: float | None = None
         self._push: Push | None = None
 
     def wait(self) -> None:
         """Ask all servers for the version that is needed next."""
         asked_at = self._clock.now
         seconds = len(self._servers) * self._costs.message.caller.fixed
-        self._cores.run(seconds, partial(self._travel, 0, partial(self._ask, asked_at)))
+        self._cores.run(seconds, partial(self._travel, partial(self._ask, asked_at)))
 
     def _ask(self, asked_at: float) -> None:
-        answer = self._last_of_all(partial(self._travel, 0, partial(self._waited, asked_at)))
+        answer = self._last_of_all(partial(self._travel, partial(self._waited, asked_at)))
         for server in self._servers:
             server.answer_at(self._awaited, answer)
 
     def _waited(self, asked_at: float) -> None:
         self.waited_seconds += self._clock.now - asked_at
-        self._travel(0, self._pull)
+        self._travel(self._pull)
 
     def _pull(self) -> None:
         answer = self._last_of_all(self._pulled)
         self._load_seconds = 0.0
+        self._pulled_bytes, self._first_read_at = 0, None
         for index, server in enumerate(self._servers):
             is_known = server.version == self._versions[index]
             cost = self._costs.message if is_known else self._costs.pull
@@ -88,10 +92,17 @@ class SimulatedWorker:
         cost = self._costs.message if is_known else self._costs.pull
         self._load_seconds += cost.caller.seconds(server.num_params)
         self._versions[index] = server.version
-        answer()
+        num_bytes = 0 if is_known else server.slice_bytes
+        self._pulled_bytes += num_bytes
+        if self._first_read_at is None:
+            self._first_read_at = self._clock.now
+        self._clock.after(server.outward.pass_on(num_bytes), partial(self._travel, answer))
 
     def _pulled(self) -> None:
-        self._travel(self._costs.num_params, self._loaded)
+        assert self._first_read_at is not None
+        wire = self._costs.wire
+        arrived_at = self._first_read_at + wire.latency_seconds + self._pulled_bytes / wire.bytes_per_second
+        self._clock.after(max(0.0, arrived_at - self._clock.now), self._loaded)
 
     def _loaded(self) -> None:
         if min(self._versions) < max(self._versions):
@@ -113,12 +124,17 @@ class SimulatedWorker:
         self._is_refused = False
         self._push = Push(_NOTHING, self._name, GENERATION, self.num_gradients, self._versions[0])
         seconds = sum(self._costs.push.caller.seconds(server.num_params) for server in self._servers)
-        self._cores.run(seconds, partial(self._travel, self._costs.num_params, self._arrived))
+        self._cores.run(seconds, partial(self._travel, self._arrive))
 
-    def _arrived(self) -> None:
-        answer = self._last_of_all(partial(self._travel, 0, self._received))
+    def _arrive(self) -> None:
+        answer = self._last_of_all(partial(self._travel, self._received))
+        own_seconds = sum(server.slice_bytes for server in self._servers) / self._costs.wire.bytes_per_second
         for server in self._servers:
-            server.take(self._costs.push.server.seconds(server.num_params), partial(self._kept, server, answer))
+            seconds = max(own_seconds, server.inward.pass_on(server.slice_bytes))
+            self._clock.after(seconds, partial(self._arrived, server, answer))
+
+    def _arrived(self, server: Server, answer: Event) -> None:
+        server.take(self._costs.push.server.seconds(server.num_params), partial(self._kept, server, answer))
 
     def _kept(self, server: Server, answer: Event) -> None:
         assert self._push is not None
@@ -134,12 +150,12 @@ class SimulatedWorker:
             self.wait()
             return
         commit = Commit(self._name, GENERATION, version)
-        answered = partial(self._travel, 0, self.wait)
+        answered = partial(self._travel, self.wait)
         offer = partial(self._leader.commit, commit, answered)
-        self._cores.run(self._costs.message.caller.fixed, partial(self._travel, 0, offer))
+        self._cores.run(self._costs.message.caller.fixed, partial(self._travel, offer))
 
-    def _travel(self, num_params: int, then: Event) -> None:
-        self._clock.after(self._costs.wire.seconds(num_params * self._costs.bytes_per_param), then)
+    def _travel(self, then: Event) -> None:
+        self._clock.after(self._costs.wire.latency_seconds, then)
 
     def _last_of_all(self, then: Event) -> Event:
         """What each server is given to answer with: the last answer makes `then` happen."""

@@ -81,6 +81,14 @@ def test_every_message_takes_its_way_there_and_back() -> None:
     assert update_seconds(Cluster(1, 0, 1), costs) == 0.2 + 0.3 + 1.0 + 0.3 + 0.2
 
 
+def test_what_two_workers_send_at_once_passes_the_link_of_a_server_one_after_the_other() -> None:
+    costs = replace(STEPS_ONLY, wire=Wire(latency_seconds=0.0, bytes_per_second=4000.0))
+    # The second has its 400 bytes after 0.2, and sends as many when the first has sent its own.
+    assert update_seconds(Cluster(2, 0, 1), costs) == 1.3
+    # Over the links of two servers two halves take 0.1, as long as both halves take over a worker's own link.
+    assert update_seconds(Cluster(2, 0, 2), costs) == 1.2
+
+
 def test_the_leader_tells_the_other_servers_before_it_applies_an_update_itself() -> None:
     costs = replace(STEPS_ONLY, apply=ApplyCost(0.2, 0.0, 0.0), message=CallCost(Linear(0.1), Linear(0.0)))
     # Of 0.1 each: a worker's question to each of two servers, its commit, the leader's word to the other server. Both
