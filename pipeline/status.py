@@ -35,7 +35,7 @@ class StatusArguments:
     sweep_dir: Path | None = None
     """Folder with a ledger; null: below results/sweeps the one that was written last."""
     watch: bool = False
-    """Show it again every two seconds, for as long as anything waits or runs."""
+    """Show it again every two seconds, for as long as a command runs it and anything waits or runs."""
 
 
 def main(words: Sequence[str] | None = None, console: Console | None = None) -> int:

@@ -1,6 +1,7 @@
 """`python -m pipeline.status`: a sweep seen through its files."""
 
 import io
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from hydra_plugins.dask_launcher.ledger import Ledger, LedgerRow
+from pipeline import status
 from pipeline.errors import SweepError
 from pipeline.experiments.run_folder import RunFolder, folder_path
 from pipeline.experiments.sweep_status import newest_sweep, read_sweep
@@ -131,6 +133,18 @@ def test_a_sweep_that_has_ended_is_not_watched_for_ever(sweep: Path) -> None:
     ledger.write(*(row._replace(status="done", return_value="1.0") for row in ledger.rows))
     ledger.close()
     assert "6 done" in shown(f"sweep_dir={sweep}", "watch=true").splitlines()[0]
+
+
+def test_a_sweep_is_watched_until_its_last_job_is_done(sweep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status, "_WATCH_SECONDS", 0.05)
+    ledger = Ledger.open(sweep)
+    with ThreadPoolExecutor(1) as pool:
+        watched = pool.submit(shown, f"sweep_dir={sweep}", "watch=true")
+        with pytest.raises(TimeoutError):
+            watched.result(timeout=1.0)
+        ledger.write(*(row._replace(status="done", return_value="1.0") for row in ledger.rows))
+        assert "6 done" in watched.result(timeout=60.0).splitlines()[0]
+    ledger.close()
 
 
 def test_a_sweep_whose_command_was_killed_is_not_watched_for_ever(sweep: Path) -> None:
