@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from pipeline.results.style import COLOURS, FAINT, LINES, STYLE
 
+SETTINGS_CASES = ("steps_10", "base", "steps_40", "rate_5e-4", "rate_2e-3")
 WORKER_CASES = ("workers_1", "base", "workers_4")
 MODEL_CASES = ("dba3c", "ba3c", "base")
 SYNC_CASES = ("base", "async")
@@ -58,6 +59,22 @@ def stragglers_figure(runs: pd.DataFrame) -> Figure:
     num_started = int((runs["num_workers"] + runs["num_backup_workers"]).iloc[0])
     figure.suptitle(f"{num_started} workers, updates of the first {num_started} - b gradients, measured")
     figure.legend(*times.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
+    return figure
+
+
+@matplotlib.rc_context(STYLE)
+def settings_figure(runs: pd.DataFrame) -> Figure:
+    """Final score and data points per second with each setting of step size and batch; LearningRows."""
+    figure, (scores, rates) = _panels(2)
+    for index, case in enumerate(SETTINGS_CASES):
+        alike = runs[runs["case"] == case].assign(place=index)
+        for axes, column in ((scores, "evaluation_mean"), (rates, "data_points_per_second")):
+            _medians(axes, alike, "place", column, COLOURS[index], "", case)
+    for axes, label in ((scores, "score of the final evaluation (points)"), (rates, "data points per second")):
+        axes.set_xticks(range(len(SETTINGS_CASES)), SETTINGS_CASES)
+        axes.set_ylim(bottom=0)
+        axes.set_ylabel(label)
+    figure.suptitle(f"{runs['game'].iloc[0]}: step size and batch after {int(runs['frames'].min()):,} frames, measured")
     return figure
 
 

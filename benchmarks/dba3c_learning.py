@@ -3,6 +3,8 @@
     base          two synchronous workers with the Nature torso, 40 steps an update, Nature DQN's games
     dba3c, ba3c   the same with the authors' two networks
     workers_1, workers_4    one and four workers, each with the same batch: an update has as many times 20 steps
+    rate_5e-4, rate_2e-3    half and twice the last step size, which is 1e-3
+    steps_10, steps_40      half and twice the steps per gradient, each of 5 steps of two and of eight games
     async         each gradient is an update as it comes
     adam_paper, adam_usual  Adam with beta1 0.8, beta2 0.75, and with 0.9, 0.999; both with the authors' step size and
                             an effective batch of 1,920 steps, near theirs, over four times the frames
@@ -12,7 +14,7 @@ small here. Scores are means of the last 100 training games, in which actions ar
 final evaluation. A row a run goes into results/dba3c/learning.csv, its curve into learning_curves.csv; runs that are
 there are not made again, and figures of what is there are drawn into docs/figures/dba3c_*.png.
 
-8 cases x 3 seeds take hours on two cores. Less with --frames, --seeds or --cases.
+12 cases x 3 seeds take hours on two cores. Less with --frames, --seeds or --cases.
 Not here: how fast a system is without what it learns (`benchmarks.dba3c_scaling`).
 """
 
@@ -28,10 +30,12 @@ from matplotlib.figure import Figure
 from benchmarks.dba3c_figures import (
     ADAM_CASES,
     MODEL_CASES,
+    SETTINGS_CASES,
     SYNC_CASES,
     WORKER_CASES,
     adam_figure,
     models_figure,
+    settings_figure,
     sync_figure,
     workers_figure,
 )
@@ -66,6 +70,10 @@ _LARGE_BATCH = (
 CASES: dict[str, tuple[str, ...]] = {
     "base": (),
     "workers_1": ("topology.num_workers=1",),
+    "rate_5e-4": ("optimizer.learning_rate_changes=[[500,1e-4],[1000,5e-4]]",),
+    "rate_2e-3": ("optimizer.learning_rate_changes=[[500,1e-4],[1000,2e-3]]",),
+    "steps_10": ("topology.num_lanes=2", "algorithm.batch_size=10"),
+    "steps_40": ("topology.num_lanes=8", "algorithm.batch_size=40"),
     "async": ("topology.sync=false",),
     "workers_4": ("topology.num_workers=4",),
     "adam_paper": _LARGE_BATCH,
@@ -135,6 +143,7 @@ def _alike(rows: pd.DataFrame, chosen: argparse.Namespace) -> pd.DataFrame:
 def draw(runs: pd.DataFrame, curves: pd.DataFrame, folder: Path) -> None:
     """The figures whose cases are all there."""
     figures: dict[str, tuple[tuple[str, ...], Callable[[], Figure]]] = {
+        "dba3c_settings": (SETTINGS_CASES, lambda: settings_figure(runs)),
         "dba3c_models": (MODEL_CASES, lambda: models_figure(runs)),
         "dba3c_workers": (WORKER_CASES, lambda: workers_figure(curves, runs)),
         "dba3c_sync": (SYNC_CASES, lambda: sync_figure(curves)),

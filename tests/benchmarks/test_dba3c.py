@@ -243,6 +243,7 @@ def learning_rows(cases: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
             "num_workers": 1 + index,
             "data_points_per_second": 100.0,
             "training_mean": 10.0,
+            "evaluation_mean": 12.0 + index,
         }
         for index, case in enumerate(cases)
         for seed in (0, 1)
@@ -257,7 +258,8 @@ def learning_rows(cases: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
 def test_all_figures_of_learning_are_drawn_when_their_cases_are_there(tmp_path: Path) -> None:
     dba3c_learning.draw(*learning_rows(list(dba3c_learning.CASES)), tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"dba3c_models.png", "dba3c_workers.png", "dba3c_sync.png", "dba3c_adam.png"}
+    topics = ("settings", "models", "workers", "sync", "adam")
+    assert names == {f"dba3c_{topic}.png" for topic in topics}
     assert all(is_figure(path) for path in tmp_path.iterdir())
 
 
