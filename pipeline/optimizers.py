@@ -220,7 +220,10 @@ class _AdaGrad(_Fused):
 
 class _Adam(_Fused):
     """mean += (1 - beta1) (g - mean); mean_square += (1 - beta2) (g^2 - mean_square); t counts updates from 1:
-    params -= learning_rate * (mean / (1 - beta1^t)) / (sqrt(mean_square / (1 - beta2^t)) + epsilon)"""
+    params -= learning_rate * (mean / (1 - beta1^t)) / (sqrt(mean_square / (1 - beta2^t)) + epsilon)
+
+    Departure from TensorFlow 1, in which DBA3C was made: it adds epsilon to the root before that is corrected by t.
+    """
 
     SLOTS = ("mean", "mean_square")
 
