@@ -1,9 +1,7 @@
 """A fleet: the shards and roles of one generation of a run, whatever its topology; started, watched, started again.
 
-    shard-0 ... shard-S      Dask actors, one slice of the parameters each
-    leader                   a Dask actor beside shard-0, of a synchronous parameter server only
-    replay-0 ... replay-R    Dask actors, one part of the global replay each; none where bundles have their own
-    roles                    long-running Dask tasks that talk to these and never to each other
+    servers    Dask actors: parameter shards, their leader, replay shards (`pipeline.topologies.hosted_servers`)
+    roles      long-running Dask tasks that talk to these and never to each other
 
 A role whose host dies is started again elsewhere; as long as those that are left make a quorum, the run goes on
 without it for as long as that takes. A lost shard of either kind ends the fleet, and the run begins a new generation
@@ -17,16 +15,12 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pipeline.cluster.channel import LEASE_LAPSED
 from pipeline.cluster.coordinator import Coordinator
 from pipeline.cluster.placement import Demand, Placement, place
-from pipeline.cluster.quorum import HostedLeader, HostedSynchronousShard, LeaderAddress, SynchronousShardAddress
-from pipeline.cluster.remotes import HostedShard, ShardAddress
-from pipeline.cluster.replays import HostedReplay, ReplayAddress
 from pipeline.cluster.session import Session, Task
-from pipeline.cluster.tasks import RoleAddress, RoleBuilder, RoleResult, ServerAddresses, run_role
+from pipeline.cluster.tasks import RoleAddress, RoleBuilder, RoleResult, run_role
 from pipeline.errors import (
     CallTimeoutError,
     PlacementError,
@@ -36,30 +30,17 @@ from pipeline.errors import (
     UnreachableError,
 )
 from pipeline.optimizers import OptimizerConfig
-from pipeline.param_server.layout import ParamLayout
-from pipeline.param_server.snapshot import ServerSnapshot, split_snapshot
+from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.replay_server import ReplayServerSpec
 from pipeline.roles.spec import RoleSpec
+from pipeline.topologies.hosted_servers import LEADER, HostedServers, shard_name
 from pipeline.topologies.snapshots import take_snapshot
-
-LEADER = "leader"
-"""Name of the quorum leader."""
 
 _REMIND_SECONDS = 60.0
 """How often at most it is said that a role waits which nobody waits for."""
 _RESULT_SECONDS = 10.0
 """How long what a role returned may take to arrive."""
-
-
-def shard_name(index: int) -> str:
-    """Role name of a parameter shard."""
-    return f"shard-{index}"
-
-
-def replay_name(index: int) -> str:
-    """Role name of a shard of the global replay."""
-    return f"replay-{index}"
 
 
 @dataclass(frozen=True)
@@ -98,9 +79,16 @@ class Fleet:
         self._spec = spec
         self._placement = placement
         self._roles = {role.name: role for role in spec.roles}
-        self._addresses = ServerAddresses((), ())
-        self._hosted: dict[str, Task] = {}
-        """Shards of both kinds; Dask frees an actor when its last future goes."""
+        self._generation = spec.role.generation
+        self._servers = HostedServers(
+            session,
+            spec.role.param_server,
+            spec.optimizer,
+            spec.quorum,
+            spec.replays,
+            self._generation,
+            self._host_of,
+        )
         self._tasks: dict[str, Task] = {}
         self._attempts: dict[str, int] = {}
         self._excused: dict[str, int] = {}
@@ -114,16 +102,13 @@ class Fleet:
         """Agent steps of all roles when this generation began."""
         # A role that only prefers a GPU may share it: it must not wait until Dask has one free.
         self._num_gpus = {demand.role: demand.num_gpus for demand in spec.demands}
-        self._generation = spec.role.generation
         self._timeout_seconds = spec.role.param_server.timeout_seconds
 
     def start(self, snapshot: ServerSnapshot, before: Mapping[str, RoleProgress]) -> None:
         """Create the shards from `snapshot` and start the roles where `before` (by role) says that they were."""
         if self._spec.quorum is not None:
             snapshot = snapshot.at_one_version()
-        shards = self._start_shards(snapshot)
-        leader = self._start_leader(shards, snapshot.version)
-        self._addresses = ServerAddresses(shards, self._start_replays(), leader)
+        self._servers.start(snapshot)
         self._steps_before = sum(progress.num_steps for progress in before.values())
         for role in self._roles:
             self._start_role(role, before)
@@ -135,7 +120,7 @@ class Fleet:
         PlacementError when no host came for a lost one in time; the latter two only for one that a quorum needs.
         """
         present = self._session.present_hosts()
-        for name in self._hosted:
+        for name in self._servers.names:
             if self._host_of(name) not in present:
                 raise RemoteLostError(f"{name} is lost with its host")
         happened = []
@@ -148,7 +133,7 @@ class Fleet:
         """Addresses of the hosts that hold nothing of this fleet; none while a role waits for one."""
         if self._lost:
             return set()
-        return self._session.present_hosts() - {self._host_of(name) for name in (*self._roles, *self._hosted)}
+        return self._session.present_hosts() - {self._host_of(name) for name in (*self._roles, *self._servers.names)}
 
     def set_aside(self, demand: str, host: str) -> None:
         """What was placed with this fleet, and is no role or shard of it, stands on that host now."""
@@ -160,7 +145,7 @@ class Fleet:
 
     def snapshot(self) -> ServerSnapshot:
         """The server's state now: of a synchronous one all shards at one version, else each at the one it is at."""
-        return take_snapshot(self._addresses, self._timeout_seconds)
+        return take_snapshot(self._servers.addresses, self._timeout_seconds)
 
     def collect(self, timeout_seconds: float) -> dict[str, RoleProgress]:
         """Wait for all roles to leave; their last rows go to the coordinator. Returns each one's last progress.
@@ -201,44 +186,9 @@ class Fleet:
 
     def release(self) -> None:
         """Let Dask forget the shards and the tasks."""
-        self._session.client.cancel([*self._tasks.values(), *self._hosted.values()], force=True)
-        self._addresses, self._hosted, self._tasks = ServerAddresses((), ()), {}, {}
-        self._lost, self._left = {}, set()
-
-    def _start_shards(self, snapshot: ServerSnapshot) -> tuple[ShardAddress, ...]:
-        server = self._spec.role.param_server
-        asynchronous = self._spec.quorum is None
-        hosted, address = (
-            (HostedShard, ShardAddress) if asynchronous else (HostedSynchronousShard, SynchronousShardAddress)
-        )
-        slices = split_snapshot(snapshot, ParamLayout(snapshot.params.size, server.num_shards))
-        addresses = []
-        for name, part in zip(map(shard_name, range(server.num_shards)), slices, strict=True):
-            start = self._session.send(part, self._placement[name].address)
-            hosted_name, actor = self._host(name, hosted, start, self._spec.optimizer, server, self._generation)
-            addresses.append(address(hosted_name, actor))
-        return tuple(addresses)
-
-    def _start_leader(self, shards: tuple[ShardAddress, ...], version: int) -> LeaderAddress | None:
-        if self._spec.quorum is None:
-            return None
-        return LeaderAddress(*self._host(LEADER, HostedLeader, self._spec.quorum, version, self._generation, shards))
-
-    def _start_replays(self) -> tuple[ReplayAddress, ...]:
-        return tuple(
-            ReplayAddress(*self._host(replay_name(index), HostedReplay, spec))
-            for index, spec in enumerate(self._spec.replays)
-        )
-
-    def _host(self, name: str, hosted: type, *args: object) -> tuple[str, Any]:
-        """Create the Dask actor `hosted(hosted_name, *args)` on the host of role `name`; its name and itself."""
-        hosted_name = f"{name}-{self._session.run_id}-{self._generation}"
-        host = self._host_of(name)
-        self._hosted[name] = self._session.submit(hosted, hosted_name, *args, host=host, name=name, actor=True)
-        try:
-            return hosted_name, self._hosted[name].result(timeout=self._timeout_seconds)
-        except TimeoutError as error:
-            raise RemoteLostError(f"{name} was not created within {self._timeout_seconds:g} s") from error
+        self._session.client.cancel(list(self._tasks.values()), force=True)
+        self._servers.release()
+        self._tasks, self._lost, self._left = {}, {}, set()
 
     def _host_of(self, name: str) -> str:
         # Beside the first shard, whose loss ends the generation anyway: it adds no host that the run depends on.
@@ -263,7 +213,7 @@ class Fleet:
             run_role,
             plan.build,
             replace(self._spec.role, place=place, attempt=attempt),
-            self._addresses,
+            self._servers.addresses,
             RoleAddress(self._session.run_id, role, attempt, self._spec.lease_seconds),
             host=self._placement[role].address,
             name=role,
@@ -324,7 +274,7 @@ class Fleet:
 
     def _restart_lost(self) -> list[str]:
         keep = {role: offer for role, offer in self._placement.items() if role not in self._lost}
-        own = {*self._tasks, *self._hosted}
+        own = {*self._tasks, *self._servers.names}
         try:
             self._session.survey_again()
             offers = self._session.offers()
