@@ -19,6 +19,7 @@ TINY = (
 )
 
 
+@pytest.mark.slow
 def test_a_setting_trains_with_its_own_epsilon_and_is_not_run_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -138,6 +138,7 @@ def test_a_shard_s_host_that_is_killed_takes_the_run_back_to_its_checkpoint_and_
     assert load_run(folder).runs["end_reason"].item() == "interrupted"
 
 
+@pytest.mark.slow
 def test_a_lost_shard_takes_all_workers_back_to_one_version_and_a_lost_evaluator_is_replaced(
     start: Start, results_dir: Path
 ) -> None:
@@ -216,6 +217,7 @@ def cluster(start: Start, tmp_path: Path) -> Iterator[str]:
         command.ends()
 
 
+@pytest.mark.slow
 def test_on_a_running_cluster_a_killed_coordinator_frees_the_hosts_and_another_one_completes_the_run(
     cluster: str, start: Start, results_dir: Path
 ) -> None:

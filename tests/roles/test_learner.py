@@ -59,7 +59,10 @@ def test_the_target_network_is_the_server_s_copy_of_the_last_multiple_of_the_per
     assert wired.bundle._learner._target.version == server.target_versions[0]
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda o: o.kind)
+@pytest.mark.parametrize(
+    "optimizer",
+    [pytest.param(o, id=o.kind, marks=[pytest.mark.slow] if o.kind != "adam" else []) for o in OPTIMIZERS],
+)
 def test_three_odd_shards_learn_what_one_shard_learns_bit_for_bit(optimizer: OptimizerConfig) -> None:
     servers = []
     for num_shards in (1, 3):

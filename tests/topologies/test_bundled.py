@@ -116,6 +116,7 @@ def test_a_fleet_goes_on_from_a_snapshot_with_another_number_of_shards(threads_s
     assert last.num_steps == NUM_STEPS and last.wall_seconds >= 12.0
 
 
+@pytest.mark.slow
 def test_bundles_that_heard_nothing_of_their_coordinator_are_started_again_and_end_no_run(
     threads_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +169,7 @@ def test_bundles_that_were_killed_with_their_hosts_go_on_where_they_were_as_soon
         assert all(last[role].num_steps > before[role][1] for role in BUNDLES)
 
 
+@pytest.mark.slow
 def test_a_run_can_end_while_a_bundle_waits_for_a_host() -> None:
     with two_bundles_and_a_shard_apart() as run:
         kill_host(run.session, run.placement["bundle-1"].address)

@@ -151,6 +151,7 @@ def test_a_learner_that_is_started_again_counts_the_frames_of_the_replay_once(mo
     assert len(frames) >= 2 and frames == sorted(frames) and frames[-1] <= num_steps * 4
 
 
+@pytest.mark.slow
 def test_a_replay_shard_that_was_killed_with_its_host_ends_the_fleet() -> None:
     with learning("processes", 5, role(), topology()) as run:
         kill_host(run.session, run.placement["replay-0"].address)
