@@ -1,6 +1,6 @@
 """What `dba3c` learns with other networks, workers and optimizers: `python -m benchmarks.dba3c_learning`.
 
-    base          two synchronous workers with the Nature torso, 40 steps an update, Nature DQN's games
+    base          `experiment=dba3c_quick`: two synchronous workers with the Nature torso, 40 steps an update
     dba3c, ba3c   the same with the authors' two networks
     workers_1, workers_4    one and four workers, each with the same batch: an update has as many times 20 steps
     rate_5e-4, rate_2e-3    half and twice the last step size, which is 1e-3
@@ -47,15 +47,6 @@ from pipeline.optimizers import AdamConfig
 from pipeline.results.style import save_figure
 from pipeline.topologies.config import WorkersConfig
 
-BASE = (
-    "experiment=dba3c_quick",
-    "environment=nature",
-    "evaluation=noop_starts",
-    "topology.num_lanes=4",
-    "algorithm.batch_size=20",
-    "optimizer.learning_rate_changes=[[500,1e-4],[1000,1e-3]]",
-)
-"""Settings of all cases, unless a case says otherwise."""
 # What the experiment says of the optimizer comes after its option.
 _LARGE_BATCH = (
     "optimizer=adam_dba3c",
@@ -81,7 +72,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "dba3c": ("network=dba3c",),
     "ba3c": ("network=ba3c",),
 }
-"""Settings beside BASE; the quick ones come first."""
+"""Settings beside `experiment=dba3c_quick`; the quick ones come first."""
 _TIMES_FRAMES = dict.fromkeys(ADAM_CASES, 4)
 """Large batches make few updates."""
 
@@ -158,7 +149,7 @@ def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRo
     frames = num_frames(case, chosen.frames)
     config = api.compose(
         [
-            *BASE,
+            "experiment=dba3c_quick",
             f"game={chosen.game}",
             f"seed={seed}",
             f"budget.frames={frames}",

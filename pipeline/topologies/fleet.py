@@ -257,20 +257,20 @@ class Fleet:
 
     def _lose(self, role: str, reason: str) -> list[str]:
         lost = f"{role} was lost {self._attempts[role]} times, the last time because {reason}"
+        self._lost[role] = reason
+        self._lost_at = time.monotonic()
         is_given_up = self._attempts[role] - self._excused.get(role, 0) > self._spec.max_restarts
-        if is_given_up and not self._is_quorum_without(role):
+        if is_given_up and not self._has_quorum():
             raise RoleFailedError(lost)
         self._tasks[role].cancel()
         if is_given_up:
-            del self._tasks[role]
+            del self._tasks[role], self._lost[role]
             return [f"{lost}; the others make the quorum, and it is not started again"]
-        self._lost[role] = reason
-        self._lost_at = time.monotonic()
         return []
 
-    def _is_quorum_without(self, *roles: str) -> bool:
-        left = self._tasks.keys() - self._lost.keys() - set(roles)
-        return self._spec.quorum is not None and len(left) >= self._spec.quorum
+    def _has_quorum(self) -> bool:
+        """Whether updates go on without the roles that are lost."""
+        return self._spec.quorum is not None and len(self._tasks.keys() - self._lost.keys()) >= self._spec.quorum
 
     def _restart_lost(self) -> list[str]:
         keep = {role: offer for role, offer in self._placement.items() if role not in self._lost}
@@ -288,7 +288,7 @@ class Fleet:
         except (OSError, PlacementError):
             # A nanny or a batch system may be bringing a host; the others go on meanwhile.
             waited_seconds = time.monotonic() - self._lost_at
-            if not self._is_quorum_without():
+            if not self._has_quorum():
                 if waited_seconds > self._session.host_timeout_seconds:
                     raise
             elif waited_seconds > max(self._session.host_timeout_seconds, _REMIND_SECONDS):

@@ -59,7 +59,7 @@ def demands(topology: TopologyConfig, algorithm: AlgorithmConfig, num_shards: in
         case GlobalConfig():
             return separate.demands(topology, num_shards, needs)
         case WorkersConfig():
-            # A lost shard sends the run back to its checkpoint: with backup workers, all but one host can be lost.
+            # A lost shard sends the run back to its checkpoint: with backup workers, any host but the first can be.
             num_holders = 1 if topology.num_backup_workers else topology.num_workers
             return workers.demands(
                 topology.num_started, num_holders, topology.compute_threads, topology.shards, num_shards, needs

@@ -270,7 +270,7 @@ def test_a_figure_whose_cases_are_missing_is_not_drawn(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", dba3c_learning.CASES)
 def test_every_case_is_a_run_that_can_be_made(case: str) -> None:
-    config = compose(["game=Breakout", *dba3c_learning.BASE, *dba3c_learning.CASES[case]])
+    config = compose(["experiment=dba3c_quick", "game=Breakout", *dba3c_learning.CASES[case]])
     assert config.mistakes() == []
     is_large = case.startswith("adam_")
     assert isinstance(config.optimizer, AdamConfig) and config.optimizer.learning_rate == (1e-3 if is_large else 1e-5)

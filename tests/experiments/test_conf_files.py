@@ -28,8 +28,8 @@ NEEDED_BESIDE = {
     ("cluster", "ssh"): ["cluster.hosts=[node0,node1]"],
     ("cluster", "kubernetes"): ["cluster.image=registry/pipeline:1"],
     ("topology", "single"): ["param_server=single"],
-    ("environment", "ba3c_deterministic"): ["experiment=dba3c_quick"],
-    ("evaluation", "ba3c_50_deterministic"): ["experiment=dba3c_quick"],
+    ("environment", "ba3c_deterministic"): ["experiment=dba3c", "evaluation=ba3c_50_deterministic"],
+    ("evaluation", "ba3c_50_deterministic"): ["experiment=dba3c", "environment=ba3c_deterministic"],
 } | {
     part: ["experiment=dba3c"]
     for part in [
