@@ -14,7 +14,8 @@ _MAX_NOT_FINITE = 100
 """Measures in a row that are no numbers, after which the run ends with a reason."""
 
 _SAME = 1e-6
-"""Answers that differ by less, in units of the largest or of 1, are the same: a sum may depend on its row."""
+"""Answers that differ by less, in units of the largest, are the same: a sum may depend on its row. There is no absolute
+bound: where no reward has been seen yet, a network that sees rightly answers next to nothing everywhere."""
 
 
 class DivergenceGuard:
@@ -52,7 +53,7 @@ class BlindnessGuard:
         Raises DivergedError, with what to change, when too many in a row told the states apart by nothing.
         """
         lowest, highest = (value.item() for value in answers.detach().aminmax())
-        is_blind = highest - lowest <= _SAME * max(1.0, abs(lowest), abs(highest))
+        is_blind = highest - lowest <= _SAME * max(abs(lowest), abs(highest))
         self._num_blind = self._num_blind + 1 if is_blind else 0
         if self._num_blind >= self._max_blind:
             raise DivergedError(

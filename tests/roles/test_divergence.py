@@ -47,6 +47,11 @@ def test_a_network_that_tells_states_apart_by_little_sees() -> None:
     guard.see(torch.tensor([-2.0, -2.00001, -2.0]), version=7)
 
 
+def test_a_network_that_has_seen_no_reward_and_answers_next_to_nothing_everywhere_sees() -> None:
+    guard = BlindnessGuard(max_blind=1)
+    guard.see(torch.tensor([-3.2e-7, -2.7e-7]), version=7)
+
+
 def test_the_same_answer_to_all_states_too_often_in_a_row_is_an_error_that_says_what_to_do() -> None:
     guard = BlindnessGuard(max_blind=3)
     same, different = torch.full((5,), -2.25), torch.tensor([-2.25, -2.0])
