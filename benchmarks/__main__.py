@@ -27,6 +27,7 @@ NAMES = (
 LONG_NAMES = (
     "random_play",
     "dba3c_stragglers",
+    "dba3c_lost_worker",
     "dba3c_scaling",
     "dba3c_shards",
     "dba3c_simulation",

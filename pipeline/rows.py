@@ -115,6 +115,8 @@ class ActorCriticUpdateRow:
     """Gradients of this role."""
     waited_seconds: float
     """Time that this role waited for the quorum while it made this group."""
+    max_pause_seconds: float
+    """Longest time from one gradient of this role to its next; 0.0 before its second one."""
     delayed_seconds: float
     """Time that it slept as a simulated straggler."""
     wall_seconds: float

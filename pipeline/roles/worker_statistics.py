@@ -23,12 +23,14 @@ class WorkerStatistics:
 
     def __init__(self, role: str, num_steps: int) -> None:
         self._role = role
+        self._computed_at: float | None = None
+        """When the last gradient was, of this group or one before."""
         self._begin(num_steps)
 
     def _begin(self, num_steps: int) -> None:
         self.num_updates = 0
         self._policy_loss = self._value_loss = self._entropy = self._explained_variance = self._value = 0.0
-        self._gradient_norm = self._waited_seconds = self._delayed_seconds = 0.0
+        self._gradient_norm = self._waited_seconds = self._max_pause_seconds = self._delayed_seconds = 0.0
         self._filter_squares: torch.Tensor | None = None
         self._receipts = ReceiptCounts()
         self._first_step = num_steps
@@ -45,6 +47,10 @@ class WorkerStatistics:
         self._gradient_norm += gradient_norm
         squares = first_layer.square().sum(dim=1)
         self._filter_squares = squares if self._filter_squares is None else self._filter_squares + squares
+        now = time.monotonic()
+        if self._computed_at is not None:
+            self._max_pause_seconds = max(self._max_pause_seconds, now - self._computed_at)
+        self._computed_at = now
 
     def answered(self, receipts: Sequence[Receipt]) -> None:
         """Count what became of a gradient that was sent; nothing without receipts."""
@@ -83,6 +89,7 @@ class WorkerStatistics:
             steps_per_second=(num_steps - self._first_step) / seconds,
             updates_per_second=count / seconds,
             waited_seconds=self._waited_seconds,
+            max_pause_seconds=self._max_pause_seconds,
             delayed_seconds=self._delayed_seconds,
             wall_seconds=wall_seconds,
         )

@@ -13,6 +13,7 @@ from benchmarks import (
     __main__,
     dba3c_cost_file,
     dba3c_learning,
+    dba3c_lost_worker,
     dba3c_scaling,
     dba3c_shards,
     dba3c_simulation,
@@ -136,6 +137,28 @@ def test_a_straggler_sleeps_for_several_healthy_updates(tmp_path: Path, monkeypa
     assert slowed["mean_delay_seconds"] == pytest.approx(4 * healthy["seconds_per_update"], rel=1e-3)
     assert slowed["seconds_per_update"] > slowed["mean_delay_seconds"]
     assert is_figure(tmp_path / "dba3c_stragglers.png")
+
+
+@pytest.mark.slow
+def test_a_killed_worker_is_counted_with_the_pauses_before_and_after(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings: dict[str, Any] = {
+        "num_rounds": 1,
+        "run_seconds": 12.0,
+        "rows_before": 3,
+        "backup_counts": (1,),
+        "overrides": TINY,
+        "output": tmp_path,
+    }
+    dba3c_lost_worker.main(**settings)
+    (row,) = pd.read_csv(tmp_path / "lost_worker.csv").to_dict("records")
+    assert (row["num_workers"], row["num_backup_workers"]) == (2, 1)
+    assert min(row["seconds_per_update"], row["longest_before_seconds"], row["longest_after_seconds"]) > 0
+    assert row["num_updates_after"] > 0
+    first = printed(capsys)
+    dba3c_lost_worker.main(**settings)
+    assert printed(capsys) == first
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from tests.experiments.smoke_runs import SMALL_WORKERS, smoke_config
 EPISODE = EpisodeRow("bundle-0", 0, 1, 4, 3.0, 1, False, 0.25, 0, 0.0)
 UPDATE = UpdateRow("bundle-0", 9, 9, 0, 0, 0, 9, 4, 0.5, 1.5, 0.1, 0.2, 0.3, 2, 0.25, 600.0, 150.0, 90, 0.0, 1.5)
 GRADIENTS = ActorCriticUpdateRow(
-    "worker-0", 20, 15, 5, 0, 0, 9, 4, 0.1, 0.2, 1.75, 0.5, 1.5, 0.3, 1.0, 0.25, 1, 600.0, 4.0, 0.5, 0.0, 1.5
+    "worker-0", 20, 15, 5, 0, 0, 9, 4, 0.1, 0.2, 1.75, 0.5, 1.5, 0.3, 1.0, 0.25, 1, 600.0, 4.0, 0.5, 0.25, 0.0, 1.5
 )
 
 

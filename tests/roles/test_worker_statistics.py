@@ -32,6 +32,7 @@ def test_a_row_holds_the_means_of_its_group_and_the_next_group_begins_at_nothing
     monkeypatch.setattr(worker_statistics, "time", clock)
     statistics = WorkerStatistics("worker-0", num_steps=50)
     statistics.computed(loss(1.0), gradient_norm=2.0, first_layer=FILTERS)
+    clock.monotonic = lambda: 100.5
     statistics.computed(loss(3.0), gradient_norm=4.0, first_layer=FILTERS)
     statistics.answered(receipts("", 0, 0))
     statistics.answered(receipts("", 2, 4))
@@ -47,13 +48,14 @@ def test_a_row_holds_the_means_of_its_group_and_the_next_group_begins_at_nothing
     assert (row.num_admitted, row.mean_staleness, row.max_staleness) == (2, 1.5, 4)
     assert row.active_filters == 0.5, "less than a thousandth of the largest is nothing"
     assert (row.steps_per_second, row.updates_per_second) == (10.0, 0.5)
-    assert (row.waited_seconds, row.delayed_seconds) == (0.75, 1.5)
+    assert (row.waited_seconds, row.max_pause_seconds, row.delayed_seconds) == (0.75, 0.5, 1.5)
 
     statistics.computed(loss(0.0), gradient_norm=1.0, first_layer=FILTERS)
     clock.monotonic = lambda: 105.0
     row = statistics.row(version=8, num_steps=91, total_frames=364, wall_seconds=6.0)
     assert (row.num_updates, row.num_admitted, row.max_staleness, row.mean_staleness) == (1, 0, 0, 0.0)
     assert (row.waited_seconds, row.delayed_seconds, row.steps_per_second) == (0.0, 0.0, 1.0)
+    assert row.max_pause_seconds == 3.5, "counted from the last gradient of the group before"
 
 
 def test_each_gradient_is_counted_by_what_the_shards_said_of_it() -> None:

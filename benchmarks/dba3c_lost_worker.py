@@ -1,0 +1,157 @@
+"""How long updates of `dba3c` pause when a worker's process is killed: `python -m benchmarks dba3c_lost_worker`.
+
+Real processes, one for each worker, of which the last is killed by SIGKILL in the middle of the run; the parameters
+stand beside the first:
+
+    with a backup worker       two gradients of three make an update: the others need not wait
+    without a backup worker    two of two: updates stop until the lost one has been started again
+
+A pause is the time from one gradient of the first worker to its next (`max_pause_seconds` of updates.csv). After the
+kill a new process starts up on the same cores, which is in the figures too. A row a run goes into
+results/dba3c/lost_worker.csv, and runs that are there are not made again. 2 x 5 runs of 40 s: seven minutes.
+Not here: workers that are slow (`benchmarks.dba3c_stragglers`).
+"""
+
+import csv
+import json
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from benchmarks import report
+from benchmarks.dba3c_runs import NETWORKS, OUTPUT, QUICK, run
+from benchmarks.row_file import RowFile
+from pipeline.experiments.config import RunConfig
+from pipeline.experiments.config_overrides import compose
+from pipeline.experiments.run_folder import folder_path
+from pipeline.topologies.systems import num_actors
+from pipeline.topologies.workers import worker_name
+
+_NUM_WORKERS = 2
+RUN = (
+    *QUICK,
+    *NETWORKS["nature_grey"],
+    "cluster=processes",
+    f"topology.num_workers={_NUM_WORKERS}",
+    "topology.num_lanes=4",
+    "algorithm.batch_size=20",
+    "param_server.num_shards=1",
+)
+_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class LostWorkerRow:
+    """One run."""
+
+    num_backup_workers: int
+    round: int
+    game: str
+    num_workers: int
+    """N, so many gradients make an update."""
+    seconds_per_update: float
+    """Median of the rows before the kill."""
+    longest_before_seconds: float
+    """Longest pause before the kill."""
+    longest_after_seconds: float
+    """Longest pause from the kill on."""
+    num_updates_after: int
+    """That were made from the kill to the end of the run."""
+
+
+def main(
+    game: str = "Pong",
+    num_rounds: int = 5,
+    run_seconds: float = 40.0,
+    rows_before: int = 30,
+    backup_counts: Sequence[int] = (1, 0),
+    overrides: Sequence[str] = (),
+    output: Path = OUTPUT,
+) -> None:
+    """Measure what has no row yet, then print one JSON line. The kill comes once the first worker has `rows_before`."""
+    rows = RowFile(output / "lost_worker.csv", LostWorkerRow, settings=("num_backup_workers", "round"))
+    for round_ in range(num_rounds):
+        for num_backup in backup_counts:
+            if not rows.has(num_backup, round_):
+                settings = [*RUN, f"game={game}", f"budget.minutes={run_seconds / 60:.6f}", *overrides]
+                rows.append(_measure(settings, num_backup, round_, rows_before))
+    measured = rows.frame().groupby("num_backup_workers").median(numeric_only=True)
+    report(
+        "dba3c_lost_worker",
+        num_rounds=num_rounds,
+        **{
+            f"backup_{num_backup}_{column}": measured[column].to_dict()[num_backup]
+            for num_backup in backup_counts
+            for column in ("seconds_per_update", "longest_before_seconds", "longest_after_seconds")
+        },
+    )
+
+
+def _measure(settings: list[str], num_backup: int, round_: int, rows_before: int) -> LostWorkerRow:
+    with tempfile.TemporaryDirectory() as results_dir:
+        config = compose([*settings, f"topology.num_backup_workers={num_backup}", f"results_dir={results_dir}"])
+        killer = _Killer(config, rows_before)
+        killer.start()
+        updates = run(config)
+    killer.join()
+    first = updates[updates["role"] == worker_name(0)].sort_values("version")
+    before, after = first.iloc[: killer.num_rows_seen], first.iloc[killer.num_rows_seen :]
+    return LostWorkerRow(
+        num_backup,
+        round_,
+        config.game,
+        _NUM_WORKERS,
+        seconds_per_update=1 / float(before["updates_per_second"].median()),
+        # The first row has the start of all processes in it.
+        longest_before_seconds=float(before["max_pause_seconds"].iloc[1:].max()),
+        longest_after_seconds=float(after["max_pause_seconds"].max()),
+        num_updates_after=int(first["version"].iloc[-1] - before["version"].iloc[-1]),
+    )
+
+
+class _Killer(threading.Thread):
+    """Kills the last worker's process once the first worker has left so many rows."""
+
+    def __init__(self, config: RunConfig, rows_before: int) -> None:
+        super().__init__(daemon=True)
+        self._config = config
+        self._rows_before = rows_before
+        self.num_rows_seen = 0
+        """Rows of the first worker at the kill."""
+
+    def run(self) -> None:
+        """Wait, then kill."""
+        folder, last = folder_path(self._config), worker_name(num_actors(self._config.topology) - 1)
+        while self.num_rows_seen < self._rows_before:
+            time.sleep(_POLL_SECONDS)
+            self.num_rows_seen = _num_rows(folder / "updates.csv")
+        hosts = json.loads((folder / "run.json").read_text())["hosts"]
+        (address,) = (host["address"] for host in hosts if last in host["roles"])
+        os.kill(_listening_child(int(address.rpartition(":")[2])), signal.SIGKILL)
+
+
+def _num_rows(path: Path) -> int:
+    """Of the first worker, so far."""
+    if not path.exists():
+        return 0
+    with path.open(newline="") as file:
+        return sum(row["role"] == worker_name(0) for row in csv.DictReader(file))
+
+
+def _listening_child(port: int) -> int:
+    """The process below this one that listens on `port`."""
+    for child in psutil.Process().children(recursive=True):
+        if any(c.status == psutil.CONN_LISTEN and c.laddr.port == port for c in child.net_connections(kind="tcp")):
+            return child.pid
+    raise ValueError(f"no process of this one listens on port {port}")
+
+
+if __name__ == "__main__":
+    main()
