@@ -24,30 +24,9 @@ def update(**changes: Any) -> UpdateRow:
 
 def actor_critic_update(**changes: Any) -> ActorCriticUpdateRow:
     row = ActorCriticUpdateRow(
-        "worker-0",
-        10,
-        8,
-        1,
-        0,
-        1,
-        8,
-        1600,
-        0.25,
-        0.5,
-        1.375,
-        0.5,
-        1.5,
-        2.0,
-        1.0,
-        0.0,
-        0,
-        400.0,
-        20.0,
-        0.125,
-        0.25,
-        0.0,
-        1.25,
-    )
+        "worker-0", 10, 8, 1, 0, 1, 8, 1600, 0.25, 0.5, 1.375, 0.5, 1.5, 2.0, 1.0, 0.0, 0,
+        400.0, 20.0, 0.125, 0.25, 0.0, 1.25,
+    )  # fmt: skip
     return dataclasses.replace(row, **changes)
 
 
