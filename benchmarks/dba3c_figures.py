@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from pipeline.results.style import COLOURS, FAINT, LINES, STYLE
 
-SETTINGS_CASES = ("steps_10", "base", "steps_40", "rate_5e-4", "rate_2e-3")
+SETTINGS_CASES = ("steps_10", "base", "steps_40", "rate_2.5e-4", "rate_1e-3")
 WORKER_CASES = ("workers_1", "base", "workers_4")
 MODEL_CASES = ("dba3c", "ba3c", "base")
 SYNC_CASES = ("base", "async")
@@ -88,7 +88,7 @@ def models_figure(runs: pd.DataFrame) -> Figure:
         for axes, column in ((rates, "data_points_per_second"), (scores, "training_mean")):
             _medians(axes, alike, "millions", column, COLOURS[index], "", label)
     rates.set_ylabel("data points per second")
-    scores.set_ylabel(f"score after {int(runs['frames'].max()):,} frames (points)")
+    scores.set_ylabel(f"score after {int(_of(runs, MODEL_CASES)['frames'].max()):,} frames (points)")
     rates.set_ylim(bottom=0)
     for axes in (rates, scores):
         axes.set_xlim(left=0)

@@ -23,6 +23,7 @@ from benchmarks import (
 from benchmarks.dba3c_costs import Steps
 from benchmarks.dba3c_runs import speed
 from benchmarks.simulation.grid import CHECK, GRID, SERVERS, STRAGGLERS, WORKERS, Case
+from pipeline.errors import PipelineError
 from pipeline.experiments.config_overrides import compose
 from pipeline.optimizers import AdamConfig
 from pipeline.roles import worker
@@ -235,6 +236,21 @@ def test_a_run_leaves_its_row_and_its_curve_and_is_not_made_again(tmp_path: Path
     before = (tmp_path / "learning.csv").read_text()
     dba3c_learning.main(arguments)
     assert (tmp_path / "learning.csv").read_text() == before
+
+
+def test_a_run_that_fails_is_named_at_the_end_and_the_others_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def train(chosen: object, case: str, seed: int) -> Any:
+        made.append(case)
+        raise PipelineError("diverged")
+
+    monkeypatch.setattr(dba3c_learning, "_train", train)
+    with pytest.raises(SystemExit, match=r"without a row:\nbase, seed 0: diverged\nasync, seed 0: diverged"):
+        dba3c_learning.main([f"--output={tmp_path}", "--seeds", "0", "--cases", "base", "async"])
+    assert made == ["base", "async"]
 
 
 def test_a_curve_is_the_mean_of_the_last_hundred_games() -> None:
