@@ -142,6 +142,8 @@ class EvaluationRow:
     """Of the agent: what was played up to a start point is another's."""
     truncated: bool
     epsilon: float
+    sampled: bool
+    """Actions were drawn from a policy; False: the best one was played. But for epsilon, both."""
     max_equal_actions: int
     """0: never forced."""
     frame_skip: int

@@ -63,11 +63,13 @@ def evaluate(
     wall_seconds: float,
     commit: str = "",
     starts: StartStates | None = None,
+    samples: bool = False,
     num_lanes: int = 8,
     stop: Callable[[], bool] = never,
 ) -> list[PlayedGame]:
     """Play `config.num_episodes` games, epsilon-greedy in `preferences`; returns them in the order of the seeds.
 
+    `samples=True`: `preferences` are logits of a policy, whose actions are drawn; else the largest one is played.
     `num_lanes` games at once and `num_threads` emulator threads change the speed only. `agent`, `version`,
     `total_frames` and `wall_seconds` say in the rows whose preferences these are, and what training is behind them; the
     protocol in the rows is what the made environment reports, and `commit` is that of the code. `starts` are the points
@@ -75,7 +77,7 @@ def evaluate(
     `stop` is asked before each step of the lanes; once it says True, all games are abandoned and none is returned.
     Raises ConfigError for an impossible configuration.
     """
-    report, episodes = _play(game, config, preferences, seed, starts, num_lanes, num_threads, stop)
+    report, episodes = _play(game, config, preferences, samples, seed, starts, num_lanes, num_threads, stop)
     return [
         PlayedGame(
             EvaluationRow(
@@ -89,6 +91,7 @@ def evaluate(
                 num_steps=episode.num_steps - episode.start_step,
                 truncated=episode.truncated,
                 epsilon=config.epsilon,
+                sampled=samples,
                 max_equal_actions=config.max_equal_actions or 0,
                 frame_skip=report.frame_skip,
                 min_frame_skip=report.min_frame_skip,
@@ -148,6 +151,7 @@ def _play(
     game: str,
     config: EvaluationConfig,
     preferences: ActionPreferences,
+    samples: bool,
     seed: int,
     starts: StartStates | None,
     num_lanes: int,
@@ -161,7 +165,7 @@ def _play(
         return lanes.report(), play_episodes(
             lanes,
             [state.seed for state in states],
-            _chooser(config, preferences, lanes.num_actions, seed),
+            _chooser(config, preferences, samples, lanes.num_actions, seed),
             stop,
             openings=[Opening(state.actions, state.score) for state in states],
             # The emulator's cap leaves room for the longest opening: after a shorter one, steps are what is counted.
@@ -183,27 +187,49 @@ def _with_room_for_openings(environment: EnvironmentConfig, states: Sequence[Sta
     return replace(environment, max_frames=environment.max_frames + longest * environment.frame_skip)
 
 
-def _chooser(config: EvaluationConfig, preferences: ActionPreferences, num_actions: int, seed: int) -> ActionChooser:
-    exploration = [seeding.stream(seed, "evaluation", episode) for episode in range(config.num_episodes)]
-    choose = _epsilon_greedy(preferences, config.epsilon, num_actions, exploration)
+def _chooser(
+    config: EvaluationConfig, preferences: ActionPreferences, samples: bool, num_actions: int, seed: int
+) -> ActionChooser:
+    streams = [seeding.stream(seed, "evaluation", episode) for episode in range(config.num_episodes)]
+    preferred = _sampled(preferences, streams) if samples else _greedy(preferences)
+    choose = _exploring(preferred, config.epsilon, num_actions, streams)
     if config.max_equal_actions is None:
         return choose
     return _never_stuck(choose, config.max_equal_actions, config.num_episodes)
 
 
-def _epsilon_greedy(
-    preferences: ActionPreferences, epsilon: float, num_actions: int, exploration: Sequence[np.random.Generator]
-) -> ActionChooser:
+def _sampled(preferences: ActionPreferences, streams: Sequence[np.random.Generator]) -> ActionChooser:
     def choose(observations: UInt8Array, episodes: Sequence[int]) -> Int64Array:
-        actions: Int64Array = np.argmax(preferences(observations), axis=1)
+        logits = preferences(observations)
+        # The largest of logit + Gumbel noise comes with the policy's probability (Gumbel 1954), as in training.
+        noise = [streams[episode].gumbel(size=logits.shape[1]) for episode in episodes]
+        actions: Int64Array = (logits + np.stack(noise)).argmax(axis=1)
+        return actions
+
+    return choose
+
+
+def _greedy(preferences: ActionPreferences) -> ActionChooser:
+    def choose(observations: UInt8Array, episodes: Sequence[int]) -> Int64Array:
+        actions: Int64Array = preferences(observations).argmax(axis=1)
+        return actions
+
+    return choose
+
+
+def _exploring(
+    choose: ActionChooser, epsilon: float, num_actions: int, streams: Sequence[np.random.Generator]
+) -> ActionChooser:
+    def choose_or_explore(observations: UInt8Array, episodes: Sequence[int]) -> Int64Array:
+        actions = choose(observations, episodes)
         for i, episode in enumerate(episodes):
             # Two draws from each game's own stream: what a game explores depends on its step alone.
-            explores, anything = exploration[episode].random() < epsilon, exploration[episode].integers(num_actions)
+            explores, anything = streams[episode].random() < epsilon, streams[episode].integers(num_actions)
             if explores:
                 actions[i] = anything
         return actions
 
-    return choose
+    return choose_or_explore
 
 
 def _never_stuck(choose: ActionChooser, max_equal_actions: int, num_episodes: int) -> ActionChooser:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from pipeline.envs.protocol import EnvironmentConfig
 
+GREEDY, SAMPLED = POLICIES = ("greedy", "sampled")
+
 
 @dataclass(frozen=True)
 class EvaluationConfig:
@@ -18,6 +20,9 @@ class EvaluationConfig:
     """Whole games, each once, each with a seed of its own."""
     epsilon: float
     """Chance of a uniformly random action."""
+    policy: str
+    """How a network with a policy chooses its action: "sampled", with the policy's probabilities, or "greedy", the most
+    probable one. Of Q-values the largest is played, whatever stands here."""
     max_equal_actions: int | None
     """The last of so many equal choices in a row in a game is played as action 1 (FIRE, mostly), and so are those that
     follow it, until another action is chosen: no game stands still for ever. None: never."""
@@ -33,6 +38,8 @@ class EvaluationConfig:
             found.append(f"num_episodes={self.num_episodes} must be at least 1")
         if not 0 <= self.epsilon <= 1:
             found.append(f"epsilon={self.epsilon} must lie in [0, 1]")
+        if self.policy not in POLICIES:
+            found.append(f"policy={self.policy} must be one of {', '.join(POLICIES)}")
         if self.max_equal_actions is not None and self.max_equal_actions < 2:
             found.append(f"max_equal_actions={self.max_equal_actions} must be at least 2, or null for never")
         if self.start_states == "":

@@ -68,7 +68,8 @@ def load(path: Path) -> list[PlayedGame]:
             if meta["format"] != FORMAT:
                 raise RecordingError(f"{path} has format {meta['format']}, this version of pipeline reads {FORMAT}")
             environment = EnvironmentConfig(**meta["environment"])
-            rows = [EvaluationRow(**row) for row in meta["rows"]]
+            # Rows of before the column was added: no policy was drawn from.
+            rows = [EvaluationRow(**{"sampled": False, **row}) for row in meta["rows"]]
             ends = np.cumsum(arrays["num_steps"])[:-1]
             actions = [part.tobytes() for part in np.split(arrays["actions"], ends)]
     except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:

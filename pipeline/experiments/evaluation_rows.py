@@ -34,6 +34,7 @@ def keys_of(spec: EvaluatorSpec) -> set[GameKey]:
         "agent": spec.agent,
         "version": spec.version,
         "epsilon": config.epsilon,
+        "sampled": spec.samples,
         "max_equal_actions": config.max_equal_actions or 0,
         "start_states": NO_START_STATES if spec.starts is None else spec.starts.name,
     }

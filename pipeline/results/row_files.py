@@ -17,8 +17,14 @@ import pandas as pd
 from pipeline.errors import RunFolderError
 from pipeline.rows import EvaluationRow, Row
 
-TRUE_BEFORE: Mapping[type[Row], Mapping[str, int | str]] = {
-    EvaluationRow: {"max_equal_actions": 0, "min_frame_skip": "frame_skip", "start_states": "none", "commit": ""}
+TRUE_BEFORE: Mapping[type[Row], Mapping[str, bool | int | str]] = {
+    EvaluationRow: {
+        "sampled": False,
+        "max_equal_actions": 0,
+        "min_frame_skip": "frame_skip",
+        "start_states": "none",
+        "commit": "",
+    }
 }
 """Row type -> column that was added -> the column that holds it, or what every row of before would have held."""
 

@@ -10,7 +10,7 @@ from pipeline.envs.episodes import never
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import num_actions
 from pipeline.evaluation.play import ActionPreferences, PlayedGame, evaluate, evaluate_random_agent
-from pipeline.evaluation.protocol import EvaluationConfig
+from pipeline.evaluation.protocol import SAMPLED, EvaluationConfig
 from pipeline.evaluation.start_states import StartStates
 from pipeline.networks import compute
 from pipeline.networks.config import ActorCriticNetworkConfig, NetworkConfig, QNetworkConfig
@@ -43,9 +43,14 @@ class EvaluatorSpec:
     starts: StartStates | None
     """Points to go on from, for a protocol that names some."""
 
+    @property
+    def samples(self) -> bool:
+        """Whether actions are drawn from the network's policy."""
+        return isinstance(self.network, ActorCriticNetworkConfig) and self.evaluation.policy == SAMPLED
+
 
 def evaluate_params(spec: EvaluatorSpec, params: Float32Array, stop: Callable[[], bool] = never) -> list[PlayedGame]:
-    """The games played with `params` (P,): noisy networks without their noise, policies without their chance.
+    """The games played with `params` (P,): noisy networks without their noise, policies as the protocol says.
 
     None at all once `stop` says True.
     """
@@ -62,6 +67,7 @@ def evaluate_params(spec: EvaluatorSpec, params: Float32Array, stop: Callable[[]
         wall_seconds=spec.wall_seconds,
         commit=spec.commit,
         starts=spec.starts,
+        samples=spec.samples,
         stop=stop,
     )
 

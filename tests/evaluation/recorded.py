@@ -14,6 +14,7 @@ def short_protocol(num_episodes: int = 1, protocol: str = "short", **changes: An
         protocol=protocol,
         num_episodes=num_episodes,
         epsilon=0.05,
+        policy="greedy",
         max_equal_actions=None,
         start_states=None,
         environment=environment,

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 from pipeline.envs.atari import EnvironmentReport
 from pipeline.envs.due_lanes import DueLanes, DueStep
@@ -25,7 +27,7 @@ def short_games(
     num_episodes: int = 4, epsilon: float = 0.05, max_equal_actions: int | None = None, **changes: Any
 ) -> EvaluationConfig:
     environment = nature_protocol(**{"max_frames": 600, "frame_height": 20, "frame_width": 20, **changes})
-    return EvaluationConfig("short", num_episodes, epsilon, max_equal_actions, None, environment)
+    return EvaluationConfig("short", num_episodes, epsilon, "greedy", max_equal_actions, None, environment)
 
 
 def likes_pixels(observations: UInt8Array) -> Float32Array:
@@ -46,6 +48,7 @@ def play(
     seed: int = 0,
     num_lanes: int = 4,
     stop: Callable[[], bool] = lambda: False,
+    samples: bool = False,
 ) -> list[EvaluationRow]:
     games = evaluate(
         "Breakout",
@@ -59,6 +62,7 @@ def play(
         wall_seconds=12.5,
         num_lanes=num_lanes,
         stop=stop,
+        samples=samples,
     )
     return [game.row for game in games]
 
@@ -216,6 +220,38 @@ def test_an_evaluation_that_is_stopped_has_no_rows() -> None:
 
     assert play(short_games(), count, stop=lambda: next(answers)) == []
     assert num_asked == 3
+
+
+def test_drawn_actions_come_as_often_as_the_policy_says_and_depend_on_the_game_alone() -> None:
+    config = short_games(num_episodes=3, epsilon=0.0, max_frames=3_000)
+    probabilities = np.array([0.5, 0.25, 0.125, 0.125])
+
+    def draw(num_lanes: int) -> list[bytes]:
+        games = evaluate(
+            "Breakout",
+            config,
+            lambda observations: np.tile(np.log(probabilities).astype(np.float32), (len(observations), 1)),
+            0,
+            num_threads=1,
+            agent="checkpoint",
+            version=1,
+            total_frames=0,
+            wall_seconds=0.0,
+            samples=True,
+            num_lanes=num_lanes,
+        )
+        assert all(game.row.sampled for game in games)
+        return [game.episode.actions for game in games]
+
+    games = draw(num_lanes=1)
+    assert games == draw(num_lanes=3) and len(set(games)) == 3
+    counts = np.bincount(np.frombuffer(b"".join(games), dtype=np.uint8), minlength=4)
+    assert chisquare(counts, counts.sum() * probabilities).pvalue > 0.001
+
+
+def test_a_policy_that_is_neither_greedy_nor_sampled_is_a_mistake() -> None:
+    config = replace(short_games(), policy="best")
+    assert config.mistakes() == ["policy=best must be one of greedy, sampled"]
 
 
 @pytest.mark.parametrize("max_equal_actions", [0, 1])

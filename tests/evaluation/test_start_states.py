@@ -33,7 +33,7 @@ def play(config: EvaluationConfig, seed: int = 0, starts: StartStates | None = N
 
 def protocol(num_episodes: int, max_frames: int = 200, start_states: str | None = None) -> EvaluationConfig:
     environment = dataclasses.replace(SMALL, max_frames=max_frames)
-    return EvaluationConfig("own", num_episodes, 0.05, None, start_states, environment)
+    return EvaluationConfig("own", num_episodes, 0.05, "greedy", None, start_states, environment)
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_what_does_not_fit_is_refused_in_one_message(starts: StartStates, tmp_pa
     file.write_text('{"format": 1}')
     with pytest.raises(ConfigError, match=r"states.json cannot be read"):
         load_for(wanted, "Breakout")
-    assert EvaluationConfig("own", 1, 0.0, None, "", SMALL).mistakes()[0].startswith("start_states is empty")
+    assert EvaluationConfig("own", 1, 0.0, "greedy", None, "", SMALL).mistakes()[0].startswith("start_states is empty")
 
 
 def test_games_that_were_played_otherwise_make_no_points_together(recorded: list[Episode]) -> None:

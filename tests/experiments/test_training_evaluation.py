@@ -61,7 +61,7 @@ def made_up_scores(spec: EvaluatorSpec, params: Float32Array, stop: Callable[[],
     rows = [
         EvaluationRow(
             spec.evaluation.protocol, spec.agent, spec.version, spec.total_frames, i, spec.seed, params[0].item() + i,
-            1, False, 0.0, 0, 4, 4, 0.0, 0, 400, False, True, "none", "", spec.wall_seconds,
+            1, False, 0.0, False, 0, 4, 4, 0.0, 0, 400, False, True, "none", "", spec.wall_seconds,
         )
         for i in range(spec.evaluation.num_episodes)
     ]  # fmt: skip

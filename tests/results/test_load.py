@@ -107,10 +107,11 @@ def test_updates_of_either_kind_of_algorithm_are_told_by_their_header(tmp_path: 
 def test_evaluations_of_before_a_rule_was_added_were_played_without_it(tmp_path: Path) -> None:
     folder = write_run(tmp_path, [evaluation(3.0, frame_skip=6, min_frame_skip=6)])
     path = folder / "evaluations.csv"
-    pd.read_csv(path).drop(columns=["max_equal_actions", "min_frame_skip"]).to_csv(path, index=False)
+    pd.read_csv(path).drop(columns=["sampled", "max_equal_actions", "min_frame_skip"]).to_csv(path, index=False)
     evaluations = load_run(folder).evaluations
     assert evaluations[["max_equal_actions", "frame_skip", "min_frame_skip"]].to_numpy().tolist() == [[0, 6, 6]]
-    assert evaluations.dtypes[["max_equal_actions", "min_frame_skip"]].tolist() == ["int64", "int64"]
+    assert evaluations["sampled"].tolist() == [False]
+    assert evaluations.dtypes[["sampled", "max_equal_actions", "min_frame_skip"]].tolist() == ["bool", "int64", "int64"]
 
 
 def test_a_line_with_too_many_values_is_refused_and_not_cut_to_size(tmp_path: Path) -> None:

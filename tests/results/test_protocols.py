@@ -19,6 +19,7 @@ from pipeline.results.published import load_published
 
 PLAYED: dict[str, Any] = {
     "epsilon": 0.05,
+    "sampled": False,
     "max_equal_actions": 0,
     "frame_skip": 4,
     "min_frame_skip": 4,
@@ -33,11 +34,17 @@ PLAYED: dict[str, Any] = {
 
 def test_what_was_played_like_the_papers_differs_in_nothing() -> None:
     assert differences(PLAYED, NOOP_STARTS) == ""
+    assert differences(PLAYED | {"sampled": True}, NOOP_STARTS) == "", "how an agent chooses is its own"
 
 
 def test_the_settings_of_dba3c_s_protocol_are_those_that_it_is_played_with() -> None:
     protocol = compose(["experiment=dba3c", "game=Breakout"]).evaluation
-    of_agent = {"epsilon": protocol.epsilon, "max_equal_actions": protocol.max_equal_actions, "start_states": "none"}
+    of_agent = {
+        "epsilon": protocol.epsilon,
+        "sampled": protocol.policy == "sampled",
+        "max_equal_actions": protocol.max_equal_actions,
+        "start_states": "none",
+    }
     assert protocol.protocol == BA3C and protocol.start_states is None
     assert (
         of_agent | {name: getattr(protocol.environment, name) for name in PROTOCOL_FIELDS if name not in of_agent}

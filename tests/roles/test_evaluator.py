@@ -1,4 +1,4 @@
-"""The evaluator: networks of either kind play greedily by what they prefer."""
+"""The evaluator: networks of either kind play by what they prefer, policies also by chance."""
 
 import numpy as np
 import pytest
@@ -17,14 +17,14 @@ FIRE, RIGHT = 1, 2
 """Of Breakout: after RIGHT alone no ball is ever served."""
 
 
-def evaluator_spec(network: NetworkConfig) -> EvaluatorSpec:
+def evaluator_spec(network: NetworkConfig, policy: str = "greedy") -> EvaluatorSpec:
     """One short game of Breakout, seen small."""
     protocol = nature_protocol(noop_max=0, max_frames=1_000, frame_height=52, frame_width=52, stack=1)
     return EvaluatorSpec(
         game="Breakout",
         seed=0,
         network=network,
-        evaluation=EvaluationConfig("test", 1, 0.0, None, None, protocol),
+        evaluation=EvaluationConfig("test", 1, 0.0, policy, None, None, protocol),
         compute_threads=1,
         device="cpu",
         precision="float32",
@@ -66,6 +66,17 @@ def test_the_action_of_the_largest_output_is_played(network: NetworkConfig, bias
     assert set(stuck.actions) == {RIGHT}
     assert not playing.truncated and playing.num_steps < 250
     assert (playing.agent, playing.version, playing.total_frames) == ("checkpoint", 7, 28)
+
+
+def test_actions_of_a_policy_are_drawn_where_the_protocol_says_so_and_those_of_q_values_never() -> None:
+    for network, bias_name, is_policy in (
+        (actor_critic_config(), "head.policy.bias", True),
+        (network_config(), "head.output.bias", False),
+    ):
+        spec = evaluator_spec(network, policy="sampled")
+        ((row, episode),) = evaluate_params(spec, params_that_prefer(RIGHT, spec, bias_name))
+        assert row.sampled == is_policy
+        assert set(episode.actions) == ({0, 1, 2, 3} if is_policy else {RIGHT})
 
 
 def test_a_stopped_evaluation_has_no_rows() -> None:
