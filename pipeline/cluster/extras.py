@@ -13,5 +13,5 @@ def check_installed(kind: str) -> None:
     package = _PACKAGES.get(kind)
     if package is not None and importlib.util.find_spec(package) is None:
         raise ConfigError(
-            [f"cluster.kind={kind}: the package {package} is not installed here: pip install 'pipeline[{kind}]'"]
+            [f"cluster.kind={kind}: the package {package} is not installed here: pip install -e '.[{kind}]'"]
         )

@@ -200,7 +200,7 @@ def _of_sweep_file(parsed: Sequence[Sequence[Override]]) -> tuple[list[list[Over
                 params = sweep_params(_text(word))
             except ConfigError as error:
                 missing = "hydra/sweeper/optuna" in error.mistakes[0]
-                why = "it needs pip install 'pipeline[optuna]'" if missing else error.mistakes[0]
+                why = "it needs pip install -e '.[optuna]'" if missing else error.mistakes[0]
                 return [], [f"{_text(word)}: {why}"]
             words = [f"{name}={values}" for name, values in params.items() if name not in given]
             return _parse(words, multirun=True)[0], []

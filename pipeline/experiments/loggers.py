@@ -35,7 +35,7 @@ def check_installed(tools: Iterable[str]) -> None:
         tool: [package for package in _PACKAGES[tool] if importlib.util.find_spec(package) is None] for tool in tools
     }
     mistakes = [
-        f"logging={tool}: not installed here: {', '.join(packages)}: pip install 'pipeline[{tool}]'"
+        f"logging={tool}: not installed here: {', '.join(packages)}: pip install -e '.[{tool}]'"
         for tool, packages in missing.items()
         if packages
     ]

@@ -104,7 +104,7 @@ def _one_of(held: Collection[str], one: str, other: str) -> str:
 
 def _pygame() -> ModuleType:
     if importlib.util.find_spec("pygame") is None:
-        raise ConfigError(["a window needs the package pygame-ce: pip install 'pipeline[window]'"])
+        raise ConfigError(["a window needs the package pygame-ce: pip install -e '.[window]'"])
     if sys.platform == "linux" and not any(os.environ.get(name) for name in _SAYS_WHERE):
         raise _no_display(f"none of {', '.join(_SAYS_WHERE)} is set")
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
