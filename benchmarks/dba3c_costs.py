@@ -1,7 +1,8 @@
 """What the simulation has to know of this machine: a worker's step, and with the calls of a step all that it costs.
 
 A step is Worker.step() beside a shard that does nothing, on one host process alone, and on as many as there are cores.
-It is charged in CPU seconds of the process, so that what else the machine does counts less.
+It is charged in CPU seconds of the process, so that what else the machine does counts less; what operating systems and
+networks add by chance is therefore not in it.
 Not here: calls and updates (`benchmarks.dba3c_call_costs`), what is made of the costs (`benchmarks.simulation`).
 """
 
@@ -60,27 +61,29 @@ def costs_of(config: RunConfig, steps: Steps, calls: Calls, bytes_per_second: fl
     )
 
 
-def measure_steps(session: Session, config: RunConfig, num_cores: int, num_steps: int) -> Steps:
-    """Steps of one worker alone, then of `num_cores` at once, on hosts that are processes of their own."""
+def measure_steps(session: Session, config: RunConfig, num_cores: int, seconds: float) -> Steps:
+    """Steps of one worker alone, then of `num_cores` at once, on hosts that are processes of their own; `seconds` each.
+
+    Rare slow steps matter where an update waits for the slowest of many: short steps are measured by the thousand.
+    """
     hosts = list(session.hosts)[:num_cores]
     samples: list[tuple[float, ...]] = []
     for chosen in (hosts[:1], hosts):
         tasks = [
-            session.submit(step_seconds, config, index, num_steps, host=host, name="steps")
+            session.submit(step_seconds, config, index, seconds, host=host, name="steps")
             for index, host in enumerate(chosen)
         ]
         samples.append(tuple(seconds for task in tasks for seconds in task.result()))
     return Steps(*samples)
 
 
-def step_seconds(config: RunConfig, index: int, num_steps: int) -> list[float]:
-    """On the caller's host: CPU seconds of each of so many steps of worker `index`, after half as many to warm up."""
+def step_seconds(config: RunConfig, index: int, seconds: float) -> list[float]:
+    """On the caller's host: CPU seconds of each step that worker `index` makes in so long, after a third more."""
     params = network_of(config).initial_parameters(seeding.stream(config.seed, "parameters"))
     worker = Worker(_spec(config, index), Servers([_IdleShard(params)], []), _NoRows())
     try:
-        for _ in range(num_steps // 2):
-            worker.step()
-        return [_step_seconds(worker) for _ in range(num_steps)]
+        _steps_of(worker, seconds / 3)
+        return _steps_of(worker, seconds)
     finally:
         worker.close()
 
@@ -121,7 +124,11 @@ def _spec(config: RunConfig, index: int) -> WorkerSpec:
     return replace(spec, param_server=server, place=replace(spec.place, role=worker_name(index), index=index))
 
 
-def _step_seconds(worker: Worker) -> float:
-    start = time.process_time()
-    worker.step()
-    return time.process_time() - start
+def _steps_of(worker: Worker, seconds: float) -> list[float]:
+    end = time.monotonic() + seconds
+    steps: list[float] = []
+    while not steps or time.monotonic() < end:
+        start = time.process_time()
+        worker.step()
+        steps.append(time.process_time() - start)
+    return steps

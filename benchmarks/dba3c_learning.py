@@ -1,22 +1,23 @@
 """What `dba3c` learns with other networks, workers and optimizers: `python -m benchmarks.dba3c_learning`.
 
     base          `experiment=dba3c_quick`: two synchronous workers with the Nature torso, 40 steps an update
-    dba3c, ba3c   the same with the authors' two networks
-    workers_1, workers_4    one and four workers, each with the same batch: an update has as many times 20 steps
-    rate_2.5e-4, rate_1e-3  half and twice the last step size, which is 5e-4
+    dba3c, ba3c   the same with the authors' two networks, on grey pictures
+    workers_1, _4, _8       more or fewer workers, each with the same batch: an update has as many times 20 steps
+    rate_2.5e-4, rate_1e-3  half and twice the largest step size, which is 5e-4
     steps_10, steps_40      half and twice the steps per gradient, each of 5 steps of two and of eight games
     async         each gradient is an update as it comes
     adam_paper, adam_usual  Adam with beta1 0.8, beta2 0.75, and with 0.9, 0.999; both with the authors' step size and
-                            an effective batch of 1,920 steps, near theirs, over four times the frames
+                            an effective batch of 640 steps, a third of theirs, over four times the frames: 3,100
+                            updates, where theirs would be 1,000
 
-The step size rises after as many agent steps in each case, but for the Adam cases, whatever an update is made of.
+The step size changes after as many agent steps in each case, but for the Adam cases, whatever an update is made of.
 
 Real runs on a game that moves early; with 320 steps an update it had hardly moved after 400,000 steps, so updates are
 small here. Scores are means of the last 100 training games, in which actions are drawn from the policy, and of the
 final evaluation. A row a run goes into results/dba3c/learning.csv, its curve into learning_curves.csv; runs that are
 there are not made again, and figures of what is there are drawn into docs/figures/dba3c_*.png.
 
-12 cases x 3 seeds take hours on two cores. Less with --frames, --seeds or --cases.
+13 cases x 3 seeds take five hours on two cores. Less with --frames, --seeds or --cases.
 Not here: how fast a system is without what it learns (`benchmarks.dba3c_scaling`).
 """
 
@@ -52,9 +53,9 @@ from pipeline.results.style import save_figure
 from pipeline.topologies.config import WorkersConfig
 
 
-def rates(first: int, last: str = "5e-4") -> str:
-    """The warm-up of `experiment=dba3c_quick` with its second step size from update `first` on, and its `last` one."""
-    return f"optimizer.learning_rate_changes=[[{first},1e-4],[{2 * first},{last}]]"
+def rates(first: int, largest: float = 5e-4) -> str:
+    """The step sizes of `experiment=dba3c_quick`: a warm-up that ends with update 2 * `first`, a fifth at the end."""
+    return f"optimizer.learning_rate_changes=[[{first},1e-4],[{2 * first},{largest}],[{20 * first},{largest / 5}]]"
 
 
 # What the experiment says of the optimizer comes after its option.
@@ -64,19 +65,20 @@ _LARGE_BATCH = (
     "optimizer.learning_rate_changes=[]",
     "optimizer.epsilon=1e-8",
     "topology.num_lanes=32",
-    "algorithm.batch_size=960",
+    "algorithm.batch_size=320",
     "algorithm.value_weight=1.0",
     "algorithm.max_gradient_norm=null",
 )
 CASES: dict[str, tuple[str, ...]] = {
     "base": (),
     "workers_1": ("topology.num_workers=1", rates(1_000)),
-    "rate_2.5e-4": (rates(500, "2.5e-4"),),
-    "rate_1e-3": (rates(500, "1e-3"),),
+    "rate_2.5e-4": (rates(500, 2.5e-4),),
+    "rate_1e-3": (rates(500, 1e-3),),
     "steps_10": ("topology.num_lanes=2", "algorithm.batch_size=10", rates(1_000)),
     "steps_40": ("topology.num_lanes=8", "algorithm.batch_size=40", rates(250)),
     "async": ("topology.sync=false", rates(1_000)),
     "workers_4": ("topology.num_workers=4", rates(250)),
+    "workers_8": ("topology.num_workers=8", rates(125)),
     "adam_paper": _LARGE_BATCH,
     "adam_usual": (*_LARGE_BATCH, "optimizer.beta1=0.9", "optimizer.beta2=0.999"),
     "dba3c": ("network=dba3c",),

@@ -8,7 +8,8 @@ stand beside the first:
 
 A pause is the time from one gradient of the first worker to its next (`max_pause_seconds` of updates.csv). After the
 kill a new process starts up on the same cores, which is in the figures too. A row a run goes into
-results/dba3c/lost_worker.csv, and runs that are there are not made again. 2 x 5 runs of 40 s: seven minutes.
+results/dba3c/lost_worker.csv, and runs that are there are not made again.
+2 x 5 runs of a minute and a quarter: 13 minutes.
 Not here: workers that are slow (`benchmarks.dba3c_stragglers`).
 """
 
@@ -18,7 +19,6 @@ import os
 import signal
 import tempfile
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,20 +57,22 @@ class LostWorkerRow:
     num_workers: int
     """N, so many gradients make an update."""
     seconds_per_update: float
-    """Median of the rows before the kill."""
+    """Before the kill, from the first worker's first row on."""
     longest_before_seconds: float
     """Longest pause before the kill."""
     longest_after_seconds: float
     """Longest pause from the kill on."""
+    pause_in_updates: float
+    """The same in updates: 1.0 is no pause."""
     num_updates_after: int
-    """That were made from the kill to the end of the run."""
+    """That were made after the rows that were there at the kill, to the end of the run."""
 
 
 def main(
     game: str = "Pong",
     num_rounds: int = 5,
-    run_seconds: float = 40.0,
-    rows_before: int = 30,
+    run_seconds: float = 60.0,
+    rows_before: int = 10,
     backup_counts: Sequence[int] = (1, 0),
     overrides: Sequence[str] = (),
     output: Path = OUTPUT,
@@ -89,7 +91,7 @@ def main(
         **{
             f"backup_{num_backup}_{column}": measured[column].to_dict()[num_backup]
             for num_backup in backup_counts
-            for column in ("seconds_per_update", "longest_before_seconds", "longest_after_seconds")
+            for column in ("seconds_per_update", "longest_before_seconds", "longest_after_seconds", "pause_in_updates")
         },
     )
 
@@ -100,18 +102,21 @@ def _measure(settings: list[str], num_backup: int, round_: int, rows_before: int
         killer = _Killer(config, rows_before)
         killer.start()
         updates = run(config)
-    killer.join()
+        killer.end()
     first = updates[updates["role"] == worker_name(0)].sort_values("version")
     before, after = first.iloc[: killer.num_rows_seen], first.iloc[killer.num_rows_seen :]
+    seconds, versions = (before[column].iloc[-1] - before[column].iloc[0] for column in ("wall_seconds", "version"))
+    seconds_per_update, longest_after = float(seconds / versions), float(after["max_pause_seconds"].max())
     return LostWorkerRow(
         num_backup,
         round_,
         config.game,
         _NUM_WORKERS,
-        seconds_per_update=1 / float(before["updates_per_second"].median()),
+        seconds_per_update,
         # The first row has the start of all processes in it.
         longest_before_seconds=float(before["max_pause_seconds"].iloc[1:].max()),
-        longest_after_seconds=float(after["max_pause_seconds"].max()),
+        longest_after_seconds=longest_after,
+        pause_in_updates=longest_after / seconds_per_update,
         num_updates_after=int(first["version"].iloc[-1] - before["version"].iloc[-1]),
     )
 
@@ -125,16 +130,30 @@ class _Killer(threading.Thread):
         self._rows_before = rows_before
         self.num_rows_seen = 0
         """Rows of the first worker at the kill."""
+        self._run_is_over = threading.Event()
+        self._has_killed = False
 
     def run(self) -> None:
         """Wait, then kill."""
         folder, last = folder_path(self._config), worker_name(num_actors(self._config.topology) - 1)
         while self.num_rows_seen < self._rows_before:
-            time.sleep(_POLL_SECONDS)
+            if self._run_is_over.wait(_POLL_SECONDS):
+                return
             self.num_rows_seen = _num_rows(folder / "updates.csv")
         hosts = json.loads((folder / "run.json").read_text())["hosts"]
         (address,) = (host["address"] for host in hosts if last in host["roles"])
         os.kill(_listening_child(int(address.rpartition(":")[2])), signal.SIGKILL)
+        self._has_killed = True
+
+    def end(self) -> None:
+        """Once the run is over. Raises ValueError if nothing was killed."""
+        self._run_is_over.set()
+        self.join()
+        if not self._has_killed:
+            raise ValueError(
+                f"the run was over after {self.num_rows_seen} rows of the first worker, the kill would have come after "
+                f"{self._rows_before}: make the run longer"
+            )
 
 
 def _num_rows(path: Path) -> int:

@@ -7,7 +7,8 @@
 
 For each of three networks. Only steps that became part of an update count, from a worker's first row to its last. The
 variants take turns, each started anew every time. A row a round goes into results/dba3c/scaling.csv, and rounds that
-are there are not measured again; at the end one JSON line a network. 45 runs of about 20 s: a quarter of an hour.
+are there are not measured again; at the end one JSON line a network, with the quartiles of its ratios over the rounds.
+45 runs, of 20 s with the Nature torso and of a minute with the others: 35 minutes.
 Not here: several processes and shards (`benchmarks.dba3c_shards`).
 """
 
@@ -21,7 +22,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks import alternate, median_ratio, report
+from benchmarks import alternate, median_ratio, ratio_quartiles, report
 from benchmarks.dba3c_runs import NETWORKS, OUTPUT, QUICK, budget, loop_speed, num_parameters, run, speed
 from benchmarks.row_file import RowFile
 from pipeline import seeding
@@ -61,7 +62,7 @@ def main(
     game: str = "Pong",
     num_rounds: int = 5,
     worker_steps: int = 16_000,
-    networks: Sequence[str] = tuple(NETWORKS),
+    networks: Sequence[str] = ("nature_grey", "dba3c", "ba3c"),
     overrides: Sequence[str] = (),
     output: Path = OUTPUT,
 ) -> None:
@@ -103,6 +104,8 @@ def _measure(settings: list[str], network: str, round_: int, worker_steps: int) 
 def _report(rounds: pd.DataFrame) -> None:
     first = rounds.iloc[0]
     rates = {name: rounds[name].tolist() for name in ("one", "two", "no_server")}
+    low, high = ratio_quartiles(rates["two"], rates["one"])
+    local_low, local_high = ratio_quartiles(rates["two"], rates["no_server"])
     report(
         "dba3c_scaling",
         game=str(first["game"]),
@@ -111,7 +114,12 @@ def _report(rounds: pd.DataFrame) -> None:
         num_rounds=len(rounds),
         **{f"{name}_steps_per_second": statistics.median(values) for name, values in rates.items()},
         two_over_one=median_ratio(rates["two"], rates["one"]),
+        two_over_one_low=low,
+        two_over_one_high=high,
         two_over_no_server=median_ratio(rates["two"], rates["no_server"]),
+        two_over_no_server_low=local_low,
+        two_over_no_server_high=local_high,
+        measured_at=", ".join(sorted(set(rounds["commit"]))),
     )
 
 

@@ -1,15 +1,16 @@
 """What one slow worker costs `dba3c` with 0, 1, 2 and 4 backup workers: `python -m benchmarks dba3c_stragglers`.
 
-Eight real workers in threads, with steps so tiny that few cores carry them. They stay eight, so that the machine has
-the same to do in every case: with b backup workers an update is the mean of the first 8 - b gradients (as Chen et al.
-2016 compare them). The straggler, the last worker, sleeps before each of its gradients:
+Eight real workers in threads of one process, which share the cores of this machine: updates are faster with more
+backup workers even where nobody straggles, since an update then is of fewer gradients. They stay eight, so that the
+machine has the same to do in every case: with b backup workers an update is the mean of the first 8 - b gradients (as
+Chen et al. 2016 compare them). The straggler, the last worker, sleeps before each of its gradients:
 
     none          it does not
     constant      four times the time of one update without stragglers and backup workers, which is measured first
     exponential   around the same mean
 
 A row a run goes into results/dba3c/stragglers.csv, and runs that are there are not made again; at the end
-docs/figures/dba3c_stragglers.png. 3 delays x 4 numbers x 3 rounds, 36 runs of about 20 s: a quarter of an hour.
+docs/figures/dba3c_stragglers.png. 3 delays x 4 numbers x 3 rounds, 36 runs of a minute and a quarter: 45 minutes.
 Not here: more workers (`benchmarks.dba3c_simulation`).
 """
 
@@ -54,7 +55,7 @@ class StragglersRow:
 def main(
     game: str = "Pong",
     num_rounds: int = 3,
-    run_seconds: float = 12.0,
+    run_seconds: float = 60.0,
     num_started: int = 8,
     backup_counts: Sequence[int] = (0, 1, 2, 4),
     delay_updates: float = 4.0,

@@ -17,16 +17,19 @@ _RATE = "data points per second"
 def prediction_figure(rows: pd.DataFrame) -> Figure:
     """Measured and simulated data points per second of the same workers on this machine."""
     figure, axes = _panel()
-    for (source, network), alike in rows.groupby(["source", "network"], sort=True):
-        medians = alike.groupby("num_workers")["data_points_per_second"].median()
-        line, colour = ("o-", COLOURS[0]) if source == "measured" else ("s--", COLOURS[1])
-        axes.plot(medians.index, medians, line, color=colour, label=f"{source}, {network}")
+    errors = []
+    for index, (network, of_network) in enumerate(rows.groupby("network", sort=False)):
+        medians = of_network.groupby(["source", "num_workers"])["data_points_per_second"].median()
+        for source, line in (("measured", "o-"), ("simulated", "s--")):
+            axes.plot(medians[source].index, medians[source], line, color=COLOURS[index], label=f"{source}, {network}")
+        errors += (medians["simulated"] / medians["measured"] - 1).tolist()
     _whole_ticks(axes, rows["num_workers"])
     axes.set_ylim(bottom=0)
     axes.set_xlabel("workers")
     axes.set_title(
         f"Measured and simulated: {rows['num_servers'].iloc[0]} servers, "
-        f"all on {rows['shared_cores'].max()} shared cores"
+        f"all on {rows['shared_cores'].max()} shared cores;\n"
+        f"the simulation is {min(errors):+.0%} to {max(errors):+.0%} off"
     )
     axes.legend()
     return figure

@@ -46,8 +46,8 @@ def _stragglers(num_started: int, num_servers: int, delay_steps: float) -> tuple
 
 
 GRID: tuple[Case, ...] = (
-    # The authors' best command has 4 servers and 64 workers that train (Adamski et al. 2018, authors' code); ours: on
-    # to a thousand, for fewer updates, since more workers make an average of more.
+    # The authors' best command has 4 servers and 64 workers that train (Adamski et al. 2018, authors' code), each with
+    # gradients of 32 steps; ours: on to a thousand, for fewer updates, which take longer to simulate.
     *(Case(WORKERS, count, 0, 4) for count in (1, 2, 4, 8, 16, 32, 64)),
     *(Case(WORKERS, count, 0, 4, num_updates=30) for count in (128, 256, 512, 1000)),
     *(Case(SERVERS, workers, 0, servers) for workers in (16, 64, 256) for servers in (1, 2, 4, 8)),

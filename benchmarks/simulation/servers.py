@@ -106,6 +106,10 @@ class Leader:
         """Judge a commit, and have the update applied that it closes; `answer` happens when all that is said."""
         self._first.take(self._costs.message.server.fixed, partial(self._judge, commit, answer))
 
+    def remind(self) -> None:
+        """Take a reminder of one who waits; all has been said, so that nothing comes of it."""
+        self._first.take(self._costs.message.server.fixed, lambda: None)
+
     def _judge(self, commit: Commit, answer: Event) -> None:
         answered, closed = self._quorum.commit(commit)
         self.commits.append((commit, answered))

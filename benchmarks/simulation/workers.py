@@ -4,6 +4,8 @@
       ^                                                                                                           |
       +-----------------------------------------------------------------------------------------------------------+
 
+Whoever waits asks all servers again every half second, and reminds the leader: messages that grow with the number of
+workers. A reminder that has the leader say an "apply" again is not simulated.
 What goes to all servers leaves together; of the answers the last one counts. A slice passes the link of its server
 behind those of other workers, while all slices together pass the worker's: whichever takes longer counts.
 Not here: what the servers do with it (`benchmarks.simulation.servers`).
@@ -23,6 +25,8 @@ from pipeline.topologies.workers import worker_name
 _NOTHING = np.empty(0, np.float32)
 """Gradients are sizes here."""
 _UNKNOWN = -1
+_ASK_AGAIN_SECONDS = 0.5
+"""As `pipeline.roles.worker` waits within one step."""
 
 
 class SimulatedWorker:
@@ -55,6 +59,8 @@ class SimulatedWorker:
         self._delay_seconds = delay_seconds
         self._versions = [_UNKNOWN] * len(servers)
         self._awaited = 0
+        self._num_waits = 0
+        """Ended ones."""
         self._num_unanswered = 0
         self._is_refused = False
         self._load_seconds = 0.0
@@ -72,8 +78,18 @@ class SimulatedWorker:
         answer = self._last_of_all(partial(self._travel, partial(self._waited, asked_at)))
         for server in self._servers:
             server.answer_at(self._awaited, answer)
+        self._clock.after(_ASK_AGAIN_SECONDS, partial(self._ask_again, self._num_waits))
+
+    def _ask_again(self, num_waits: int) -> None:
+        if num_waits != self._num_waits:
+            return
+        for server in self._servers:
+            server.take(self._costs.message.server.fixed, lambda: None)
+        self._leader.remind()
+        self._clock.after(_ASK_AGAIN_SECONDS, partial(self._ask_again, num_waits))
 
     def _waited(self, asked_at: float) -> None:
+        self._num_waits += 1
         self.waited_seconds += self._clock.now - asked_at
         self._travel(self._pull)
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from pipeline.games import ATARI49
 from pipeline.results.formats import MISSING, ReportTable, cell, interval_cell
-from pipeline.results.protocols import Starts, sampled_note
+from pipeline.results.protocols import Starts
 from pipeline.results.published import load_published
 from pipeline.results.run_scores import score_matrix
 from pipeline.results.scores import FloatArray, normalised_score, seed_interval
@@ -103,6 +103,4 @@ def _notes(starts: Starts, entries: Mapping[str, pd.DataFrame]) -> tuple[str, ..
         found.append(
             f"{SINGLE_SEED}: a single seed; the interval is over its episodes and knows nothing of other seeds."
         )
-        if drawing := [name for name, scores in entries.items() if scores["sampled"].any()]:
-            found.append(sampled_note(drawing))
     return tuple(found)

@@ -4,7 +4,7 @@ Scores stand side by side only where the protocol is the same; otherwise each di
 Not here: the numbers (`pipeline.results.published`), playing (`pipeline.evaluation`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pipeline.results.published import load_published
@@ -50,16 +50,8 @@ BA3C_PLAYED: Mapping[str, float | bool | str] = {
 }
 """Its PROTOCOL_FIELDS (Adamski et al. 2018, authors' code; `conf/evaluation/ba3c_50.yaml`)."""
 
-_OF_PARAMETERS = {"epsilon", "max_equal_actions"}
+_OF_PARAMETERS = {"epsilon", "sampled", "max_equal_actions"}
 """Of these, what only an agent with parameters has: they say nothing about a random player."""
-
-
-def sampled_note(names: Iterable[str]) -> str:
-    """What stands below a table in which the actions of these agents were drawn from their policies."""
-    return (
-        f"{', '.join(names)}: actions are drawn from the policy, as in training; agents with Q-values play the "
-        "largest. Both play a random action with probability epsilon."
-    )
 
 
 class Starts(NamedTuple):
@@ -100,10 +92,10 @@ NOOP_STARTS = Starts(
     normalised_by="the random player and the human of Mnih et al. 2015, not the later human of Wang et al. 2016",
     agents={DQN: "dqn_nature_noop", GORILA: "gorila_noop"},
     papers=_PAPERS,
-    # Mnih et al. 2015, Methods: evaluation. 30 games of at most 5 minutes, up to 30 no-ops, epsilon 0.05. "sampled" is
-    # not among them: Q-values have nothing to draw from, and a note below the table says who draws.
+    # Mnih et al. 2015, Methods: evaluation. 30 games of at most 5 minutes, up to 30 no-ops, epsilon 0.05.
     played={
         "epsilon": 0.05,
+        "sampled": False,
         "max_equal_actions": 0,
         "frame_skip": 4,
         "min_frame_skip": 4,

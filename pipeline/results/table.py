@@ -16,27 +16,14 @@ from rich.table import Table
 
 from pipeline.results.formats import ReportTable
 from pipeline.results.load import RUN_KEYS, LoadedRuns
-from pipeline.results.protocols import NOOP_STARTS, OUR_START_STATES, published_scores, sampled_note
+from pipeline.results.protocols import NOOP_STARTS, OUR_START_STATES, published_scores
 from pipeline.results.run_scores import BEST, RANDOM, run_scores
 from pipeline.results.scores import normalised_score
 
 OUR_RANDOM_PLAYER = "ours: random player"
 
-COLUMNS = (
-    "agent",
-    "score",
-    "low",
-    "high",
-    "episodes",
-    "normalised",
-    "frames",
-    "protocol",
-    "sampled",
-    "differs",
-    "source",
-)
-"""Score and interval in points; normalised in percent of the human; frames of training, in emulator frames; sampled:
-actions were drawn from a policy."""
+COLUMNS = ("agent", "score", "low", "high", "episodes", "normalised", "frames", "protocol", "differs", "source")
+"""Score and interval in points; normalised in percent of the human; frames of training, in emulator frames."""
 
 _HEADINGS = ("agent", "score", "95 % interval", "episodes", "% of human", "training frames", "protocol", "source")
 
@@ -62,7 +49,6 @@ def table_of_scores(scores: pd.DataFrame, game: str) -> pd.DataFrame:
             "agent": agent,
             "score": score,
             "protocol": NOOP_STARTS.key,
-            "sampled": False,
             "differs": "",
             "source": NOOP_STARTS.papers[agent],
         }
@@ -113,8 +99,6 @@ def notes(table: pd.DataFrame) -> list[str]:
     if table["agent"].eq(OUR_RANDOM_PLAYER).any():
         # Mnih et al. 2015, methods: the random player acts at 10 Hz, so that it holds each action for 6 frames.
         found.append("The published random player chose an action every 6th frame, ours at every step.")
-    if drawing := list(dict.fromkeys(table["agent"][table["sampled"].astype(bool)])):
-        found.append(sampled_note(drawing))
     if table["differs"].str.contains("start_states ").any():
         found.append(OUR_START_STATES)
     for row in table[table["differs"] != ""].to_dict("records"):
@@ -133,7 +117,6 @@ def _our_row(score: Mapping[Hashable, Any]) -> dict[str, Any]:
         "episodes": score["episodes"],
         "frames": score["total_frames"],
         "protocol": score["protocol"],
-        "sampled": score["sampled"],
         "differs": score["differs"],
         "source": f"run {run}" + (f" at {commit[:7]}" if isinstance(commit, str) else ""),
     }

@@ -1,6 +1,7 @@
 """The benchmarks of DBA3C at a toy size: they run, go on where they stopped, and draw. What they say is not tested."""
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from benchmarks import (
     __main__,
     dba3c_cost_file,
+    dba3c_figures,
     dba3c_learning,
     dba3c_lost_worker,
     dba3c_scaling,
@@ -67,7 +69,7 @@ def test_speed_is_counted_between_full_rows_of_the_first_worker() -> None:
     assert measured.num_updates == 4
     assert measured.seconds_per_update == 1.0
     assert measured.data_points_per_second == 2 * 30
-    assert measured.late_share == 2 / 8
+    assert measured.late_share == 2 / 9
     assert measured.waited_share == 0.25
 
 
@@ -174,13 +176,13 @@ def test_costs_are_measured_and_what_they_predict_stands_beside_a_real_run(
     )
     dba3c_simulation.main(
         networks=("nature_grey",),
-        check_network="nature_grey",
+        check_networks=("nature_grey",),
         check_workers=(1,),
         num_check_rounds=1,
         worker_steps=80,
         num_cores=1,
         num_cost_rounds=1,
-        num_steps=2,
+        step_seconds=0.2,
         grid=grid,
         cluster="threads",
         overrides=TINY,
@@ -280,6 +282,9 @@ def learning_rows(cases: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
             "network": case,
             "num_parameters": 1000 * (1 + index),
             "num_workers": 1 + index,
+            "num_cores": 2,
+            "batch_size": 5,
+            "wall_seconds": 90.0,
             "data_points_per_second": 100.0,
             "training_mean": 10.0,
             "evaluation_mean": 12.0 + index,
@@ -305,6 +310,16 @@ def test_all_figures_of_learning_are_drawn_when_their_cases_are_there(tmp_path: 
 def test_a_figure_whose_cases_are_missing_is_not_drawn(tmp_path: Path) -> None:
     dba3c_learning.draw(*learning_rows(["base", "async"]), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["dba3c_sync.png"]
+
+
+def test_a_run_that_never_reaches_the_goal_counts_as_one_that_takes_for_ever() -> None:
+    runs, curves = learning_rows(["workers_1", "base", "workers_4", "workers_8"])
+    curves.loc[curves["case"] == "base", "score"] = 7.9
+    times = dba3c_figures.times_to_goal(curves, runs)
+    assert times["num_workers"].tolist() == [1, 1, 2, 2, 3, 3, 4, 4]
+    assert times["minutes"].tolist() == [1.0, 1.0, math.inf, math.inf, 1.0, 1.0, 1.0, 1.0]
+    # 10 steps, of which each of 4 workers puts 5 into an update.
+    assert times["updates"].iloc[-1] == 0.5
 
 
 @pytest.mark.parametrize("case", dba3c_learning.CASES)

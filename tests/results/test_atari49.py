@@ -45,13 +45,6 @@ def test_a_single_seed_is_marked_and_a_missing_one_counted(table: ReportTable) -
     assert any(note.startswith("†: a single seed") for note in table.notes)
 
 
-def test_who_draws_its_actions_is_named(table: ReportTable, tmp_path: Path) -> None:
-    assert not any("drawn from the policy" in note for note in table.notes)
-    write_run(tmp_path, [evaluation(3.0, sampled=True)], experiment="dba3c_quick", game="Pong")
-    drawing = atari49_table(NOOP_STARTS, entries(run_scores(load_runs(tmp_path / "runs"))))
-    assert any(note.startswith("dba3c_quick: actions are drawn from the policy") for note in drawing.notes)
-
-
 def test_wins_are_counted_against_each_published_agent(table: ReportTable) -> None:
     above = table.text.set_index("game")["gorila: above"]
     assert above["Breakout"] == "DQN (Nature), Gorila DQN"

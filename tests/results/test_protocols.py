@@ -34,7 +34,7 @@ PLAYED: dict[str, Any] = {
 
 def test_what_was_played_like_the_papers_differs_in_nothing() -> None:
     assert differences(PLAYED, NOOP_STARTS) == ""
-    assert differences(PLAYED | {"sampled": True}, NOOP_STARTS) == "", "how an agent chooses is its own"
+    assert differences(PLAYED | {"sampled": True}, NOOP_STARTS) == "sampled True instead of False"
 
 
 def test_the_settings_of_dba3c_s_protocol_are_those_that_it_is_played_with() -> None:

@@ -53,6 +53,17 @@ def test_an_update_waits_for_the_slowest_of_its_steps() -> None:
     assert result.seconds_per_update == pytest.approx(0.25 * 1.0 + 0.75 * 3.0, rel=0.1)
 
 
+def test_who_waits_for_long_asks_the_servers_and_the_leader_again() -> None:
+    message = CallCost(Linear(0.0), Linear(0.01))
+    costs = replace(STEPS_ONLY, message=message)
+    short = outcome(Cluster(2, 0, 1, straggler(0.25)), costs)
+    long = outcome(Cluster(2, 0, 1, straggler(2.25)), costs)
+    # Two seconds longer the first worker asks four more times, the one server and the leader beside it.
+    assert long.server_share * long.seconds_per_update == pytest.approx(
+        short.server_share * short.seconds_per_update + 4 * 2 * 0.01
+    )
+
+
 def test_a_server_takes_one_slice_after_the_other() -> None:
     costs = replace(STEPS_ONLY, push=CallCost(Linear(0.0), Linear(0.1)))
     result = outcome(Cluster(2, 0, 1), costs)
