@@ -29,18 +29,18 @@ NETWORKS: dict[str, tuple[str, ...]] = {
         "environment.grey=true",
         "evaluation.environment.grey=true",
     ),
-    "nature_grey_20": (
+    "dba3c_quick": (
         "network=nature_actor_critic",
-        "environment.grey=true",
-        "evaluation.environment.grey=true",
+        "environment=nature",
+        "evaluation=smoke",
         "topology.num_lanes=4",
         "algorithm.batch_size=20",
     ),
     "dba3c": ("network=dba3c",),
     "ba3c": ("network=ba3c",),
 }
-"""Settings of each: the Nature torso on luminance, as DQN sees the games, with gradients of 160 steps and, as in
-`dba3c_quick`, of 20, which are eight times the messages; and the authors' two networks on colours, 160 steps."""
+"""Settings of each: the Nature torso on luminance with gradients of 160 steps; the same with the games and gradients of
+`experiment=dba3c_quick`, 20 steps, which are eight times the messages; the authors' networks on colours, 160 steps."""
 
 QUICK = (
     "experiment=dba3c",

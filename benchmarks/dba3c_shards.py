@@ -48,7 +48,7 @@ def main(
     num_rounds: int = 3,
     num_workers: int = os.cpu_count() or 1,
     worker_steps: int = 16_000,
-    networks: Sequence[str] = ("nature_grey_20", "dba3c"),
+    networks: Sequence[str] = ("dba3c_quick", "dba3c"),
     places: Sequence[str] = PLACES,
     shard_counts: Sequence[int] = (1, 2, 4),
     cluster: str = "processes",

@@ -10,6 +10,8 @@
 Rows go into results/dba3c/simulation.csv, each with its source, "measured" or "simulated"; what is there is not made
 again, so delete simulation.csv with costs.json. For each check a JSON line with the error of the prediction is printed,
 and docs/figures/dba3c_simulated_*.png are drawn. Half an hour.
+Once `benchmarks.dba3c_learning` has counted the updates to a score with 1, 2, 4 and 8 workers, these times the
+simulated seconds of an update are the time to that score, in a figure of its own.
 Not here: the simulation (`benchmarks.simulation`), how costs are measured (`benchmarks.dba3c_costs`,
 `.dba3c_call_costs`).
 """
@@ -28,6 +30,7 @@ from benchmarks import dba3c_cost_file, report
 from benchmarks.dba3c_call_costs import measure_calls
 from benchmarks.dba3c_cost_file import Measured
 from benchmarks.dba3c_costs import costs_of, measure_steps
+from benchmarks.dba3c_figures import times_to_goal
 from benchmarks.dba3c_runs import FIGURES, NETWORKS, OUTPUT, QUICK, budget, num_parameters, run, speed
 from benchmarks.row_file import RowFile
 from benchmarks.simulation.costs import Costs
@@ -37,6 +40,7 @@ from benchmarks.simulation.figures import (
     simulated_servers_figure,
     simulated_stragglers_figure,
     simulated_workers_figure,
+    time_to_score_figure,
 )
 from benchmarks.simulation.grid import CHECK, GRID, SERVERS, STRAGGLERS, WORKERS, Case
 from pipeline.cluster.session import open_session
@@ -95,7 +99,7 @@ SETTINGS = (
 def main(
     game: str = "Pong",
     networks: Sequence[str] = tuple(NETWORKS),
-    check_networks: Sequence[str] = ("dba3c", "nature_grey_20"),
+    check_networks: Sequence[str] = ("dba3c", "dba3c_quick"),
     check_workers: Sequence[int] = (1, 2, 4),
     check_servers: int = 2,
     num_check_rounds: int = 3,
@@ -127,6 +131,7 @@ def main(
         for case in grid:
             _simulate(rows, case, name, config, costs, machine=None)
     draw(rows.frame(), figures)
+    draw_time_to_score(rows.frame(), output, figures)
 
 
 def measure(configs: dict[str, RunConfig], num_cores: int, num_rounds: int, step_seconds: float) -> Measured:
@@ -150,6 +155,18 @@ def draw(rows: pd.DataFrame, folder: Path) -> None:
         of_study = rows[rows["study"] == study]
         if len(of_study):
             save_figure(figure(of_study), folder / f"dba3c_simulated_{name}.png")
+
+
+def draw_time_to_score(rows: pd.DataFrame, learned: Path, folder: Path) -> None:
+    """The figure of measured updates and simulated seconds, if `benchmarks.dba3c_learning` has left rows in a folder."""
+    simulated = rows[(rows["study"] == WORKERS) & (rows["network"] == "dba3c_quick")]
+    paths = learned / "learning.csv", learned / "learning_curves.csv"
+    if not len(simulated) or not all(path.exists() for path in paths):
+        return
+    runs, curves = map(pd.read_csv, paths)
+    times = times_to_goal(curves, runs)
+    if times["num_workers"].nunique() > 1:
+        save_figure(time_to_score_figure(times, simulated), folder / "dba3c_simulated_time_to_score.png")
 
 
 def _check(

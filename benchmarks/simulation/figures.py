@@ -3,6 +3,8 @@
 Not here: figures of what was measured alone (`benchmarks.dba3c_figures`).
 """
 
+import math
+
 import matplotlib
 import pandas as pd
 from matplotlib.axes import Axes
@@ -50,6 +52,27 @@ def simulated_workers_figure(rows: pd.DataFrame) -> Figure:
     _whole_ticks(axes, rows["num_workers"])
     axes.set_xlabel("workers, a core each")
     axes.set_title(f"Simulated: {rows['num_servers'].iloc[0]} parameter servers, synchronous updates of all workers")
+    axes.legend(fontsize="small")
+    return figure
+
+
+@matplotlib.rc_context(STYLE)
+def time_to_score_figure(times: pd.DataFrame, rows: pd.DataFrame) -> Figure:
+    """Minutes to a score: measured updates (`times_to_goal`) times simulated seconds of one, over the workers."""
+    figure, axes = _panel()
+    seconds = rows.set_index("num_workers")["seconds_per_update"]
+    minutes = times["updates"] * times["num_workers"].map(seconds) / 60
+    known = pd.DataFrame({"num_workers": times["num_workers"], "minutes": minutes})
+    axes.plot(known["num_workers"], known["minutes"].replace(math.inf, math.nan), ".", color=COLOURS[0], alpha=0.4)
+    medians = known.groupby("num_workers")["minutes"].median().replace(math.inf, math.nan).dropna()
+    axes.plot(medians.index, medians, "s--", color=COLOURS[0], label="updates measured, seconds simulated")
+    ideal = medians.iloc[0] * medians.index[0] / medians.index
+    axes.plot(medians.index, ideal, ":", color=FAINT, label="ideal")
+    _whole_ticks(axes, times["num_workers"])
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("workers, a core each")
+    axes.set_ylabel("minutes")
+    axes.set_title(f"Time to a score, {rows['num_servers'].iloc[0]} parameter servers, synchronous updates of all")
     axes.legend(fontsize="small")
     return figure
 

@@ -322,6 +322,19 @@ def test_a_run_that_never_reaches_the_goal_counts_as_one_that_takes_for_ever() -
     assert times["updates"].iloc[-1] == 0.5
 
 
+def test_time_to_a_score_is_drawn_from_measured_updates_and_simulated_seconds(tmp_path: Path) -> None:
+    runs, curves = learning_rows(["workers_1", "base", "workers_4", "workers_8"])
+    simulated = pd.DataFrame(
+        {"study": WORKERS, "network": "dba3c_quick", "num_workers": [1, 2, 3, 4], "num_servers": 4}
+    ).assign(seconds_per_update=0.1)
+    dba3c_simulation.draw_time_to_score(simulated, tmp_path, tmp_path)
+    assert list(tmp_path.iterdir()) == [], "nothing has been learned yet"
+    runs.to_csv(tmp_path / "learning.csv")
+    curves.to_csv(tmp_path / "learning_curves.csv")
+    dba3c_simulation.draw_time_to_score(simulated, tmp_path, tmp_path)
+    assert is_figure(tmp_path / "dba3c_simulated_time_to_score.png")
+
+
 @pytest.mark.parametrize("case", dba3c_learning.CASES)
 def test_every_case_is_a_run_that_can_be_made(case: str) -> None:
     config = compose(["experiment=dba3c_quick", "game=Breakout", *dba3c_learning.CASES[case]])

@@ -13,6 +13,7 @@ from pipeline.experiments import checkpoint
 from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.run import RunResult, train
 from pipeline.results.load import LoadedRuns, load_run
+from pipeline.roles import worker
 from pipeline.rows import ActorCriticUpdateRow
 from tests.experiments.smoke_runs import SMALL_WORKERS, smoke_config
 
@@ -80,6 +81,25 @@ def test_a_run_of_two_workers_leaves_rows_of_both_and_one_version_in_all_shards_
     assert rows.iloc[: len(updates)].equals(updates)
     assert rows.iloc[len(updates) :]["version"].min() >= end.server.version
     assert rows.iloc[len(updates) :]["wall_seconds"].min() > end.wall_seconds
+
+
+def test_synchronous_workers_without_backups_learn_the_same_whenever_they_are_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "UPDATES_PER_ROW", 5)
+    learned = ["num_admitted", "mean_policy_loss", "mean_value_loss", "mean_entropy", "mean_gradient_norm"]
+    first, second = (
+        carry_out(tmp_path / name, "topology.num_workers=3", f"budget.frames={2 * FRAMES}").loaded.actor_critic_updates
+        for name in ("first", "second")
+    )
+    # Runs end when somebody has seen that their budget is spent: one may make a few updates more.
+    common = min(first["version"].max(), second["version"].max()) - 5
+    first, second = (
+        rows[rows["version"] <= common].sort_values(["role", "version"])[["role", "version", *learned]]
+        for rows in (first, second)
+    )
+    assert len(first) > 10 and first["mean_gradient_norm"].nunique() > 10
+    assert first.to_numpy().tolist() == second.to_numpy().tolist()
 
 
 def test_one_worker_in_one_process_is_the_same_run_by_that_word_alone(tmp_path: Path) -> None:
