@@ -158,7 +158,7 @@ def draw(rows: pd.DataFrame, folder: Path) -> None:
 
 
 def draw_time_to_score(rows: pd.DataFrame, learned: Path, folder: Path) -> None:
-    """The figure of measured updates and simulated seconds, if `benchmarks.dba3c_learning` has left rows in a folder."""
+    """The figure of measured updates and simulated seconds, if there are rows of `benchmarks.dba3c_learning`."""
     simulated = rows[(rows["study"] == WORKERS) & (rows["network"] == "dba3c_quick")]
     paths = learned / "learning.csv", learned / "learning_curves.csv"
     if not len(simulated) or not all(path.exists() for path in paths):
