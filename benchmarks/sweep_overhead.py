@@ -31,7 +31,7 @@ from distributed import Client
 from benchmarks import alternate, median_ratio, report, seconds
 from hydra_plugins.dask_launcher.progress import TOPIC
 
-RUN = ("experiment=dba3c_quick", "progress=none", "overwrite=true")
+RUN = ("experiment=dba3c_quick", "budget.frames=1_400_000", "progress=none", "overwrite=true")
 """Three minutes on two cores, and the evaluation."""
 
 _POLL_SECONDS = 0.05

@@ -258,7 +258,6 @@ class Fleet:
     def _lose(self, role: str, reason: str) -> list[str]:
         lost = f"{role} was lost {self._attempts[role]} times, the last time because {reason}"
         self._lost[role] = reason
-        self._lost_at = time.monotonic()
         is_given_up = self._attempts[role] - self._excused.get(role, 0) > self._spec.max_restarts
         if is_given_up and not self._has_quorum():
             raise RoleFailedError(lost)
@@ -266,6 +265,7 @@ class Fleet:
         if is_given_up:
             del self._tasks[role], self._lost[role]
             return [f"{lost}; the others make the quorum, and it is not started again"]
+        self._lost_at = time.monotonic()
         return []
 
     def _has_quorum(self) -> bool:
