@@ -29,6 +29,7 @@ from pipeline.games import ATARI49
 from pipeline.results.formats import write_table
 from pipeline.results.load import LoadedRuns, join_runs
 from pipeline.results.random_play import random_play_table
+from pipeline.results.random_player import random_scores
 from pipeline.rows import EvaluationRow
 
 FRAME_SKIPS = (6, 4)
@@ -57,7 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for game in chosen.games:
             if not file.has(game):
                 _play(game, config, file, chosen.num_threads)
-    for path in write_table(random_play_table(as_runs([file.frame() for file in files.values()])), chosen.output):
+    for path in write_table(
+        random_play_table(random_scores(as_runs([file.frame() for file in files.values()]))), chosen.output
+    ):
         print(path)
 
 

@@ -51,7 +51,7 @@ WALLS: Mapping[str, tuple[str, ...]] = {
     "dask_jobqueue": ("cluster",),
     "dask_kubernetes": ("cluster",),
     "kr8s": ("cluster",),
-    "yaml": ("cluster",),
+    "yaml": ("cluster", "results"),
     "bokeh": ("cluster",),
     "tornado": ("cluster",),
     "hydra": ("experiments.config", "api", "evaluate", "play", "report", "train"),

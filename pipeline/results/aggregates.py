@@ -31,7 +31,7 @@ class Estimate(NamedTuple):
 
     value: FloatArray
     low: FloatArray
-    """NaN where no game has more than one run."""
+    """NaN where a game has a single run: its spread is not known."""
     high: FloatArray
 
 
@@ -65,7 +65,7 @@ def stratified_estimates(
     runs = runs_by_game(scores)
     whole = evened_out(runs)
     values = {name: np.asarray(statistic(whole)) for name, statistic in statistics.items()}
-    if all(len(of_game) == 1 for of_game in runs):
+    if not spread_is_known(runs):
         return {name: Estimate(value, *_unknown(value)) for name, value in values.items()}
     rng = np.random.default_rng(seed)
     drawn: dict[str, list[FloatArray]] = {name: [] for name in statistics}
@@ -86,6 +86,11 @@ def runs_by_game(scores: npt.ArrayLike) -> list[FloatArray]:
     if empty := [index for index, of_game in enumerate(runs) if not len(of_game)]:
         raise ValueError(f"no run of the games in columns {', '.join(map(str, empty))}: leave these games out")
     return runs
+
+
+def spread_is_known(runs: list[FloatArray]) -> bool:
+    """Whether each game has two runs at least. One without would count as known exactly, and 48 such of 49 as proof."""
+    return min(map(len, runs)) > 1
 
 
 def evened_out(runs: list[FloatArray]) -> FloatArray:

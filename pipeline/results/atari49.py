@@ -14,6 +14,7 @@ from pipeline.games import ATARI49
 from pipeline.results.formats import MISSING, ReportTable, cell, interval_cell
 from pipeline.results.protocols import Starts
 from pipeline.results.published import load_published
+from pipeline.results.random_player import NOT_PLAYED, is_above, of_starts
 from pipeline.results.run_scores import score_matrix
 from pipeline.results.scores import FloatArray, normalised_score, seed_interval
 
@@ -21,8 +22,11 @@ SINGLE_SEED = "†"
 """Marks an interval over the episodes of a single run."""
 
 
-def atari49_table(starts: Starts, entries: Mapping[str, pd.DataFrame]) -> ReportTable:
-    """All 49 games, always; `entries` as `run_scores.entries` gives them, none for starts that nobody can repeat."""
+def atari49_table(starts: Starts, entries: Mapping[str, pd.DataFrame], random: pd.DataFrame) -> ReportTable:
+    """All 49 games, always; `entries` as `run_scores.entries` gives them, none for starts that nobody can repeat.
+
+    `random`: our random player's, as `random_player.random_scores` gives them.
+    """
     published, numbers, text = load_published(), pd.DataFrame(index=pd.Index(ATARI49, name="game")), {}
     text["game"] = list(ATARI49)
     for name, column in {"random": starts.random, "human": starts.human, **starts.agents}.items():
@@ -31,18 +35,26 @@ def atari49_table(starts: Starts, entries: Mapping[str, pd.DataFrame]) -> Report
         if name in starts.agents:
             numbers[f"{name} %"] = normalised(published[column], starts)
             text[f"{name} %"] = [cell(score, 1) for score in numbers[f"{name} %"]]
+    if entries:
+        floor = of_starts(random, starts)[["mean", "low", "high"]].reindex(ATARI49)
+        numbers = numbers.join(floor.add_prefix("our random "))
+        text["ours: random"] = [
+            NOT_PLAYED if pd.isna(mean) else interval_cell(mean, low, high, 1)
+            for _, mean, low, high in floor.itertuples()
+        ]
     for name, scores in entries.items():
-        ours = entry_by_game(scores, starts)
+        ours = entry_by_game(scores, starts, random)
         numbers = numbers.join(ours.add_prefix(f"{name} "))
         text |= _entry_text(name, ours, num_seeds=scores["seed"].nunique())
     table = pd.DataFrame(text)
     return ReportTable(f"atari49_{starts.key}", f"49 games, {starts.name}", numbers, table, _notes(starts, entries))
 
 
-def entry_by_game(scores: pd.DataFrame, starts: Starts) -> pd.DataFrame:
-    """One entry's scores by game, over the 49: score, low, high, seeds, %, and the published agents it is above.
+def entry_by_game(scores: pd.DataFrame, starts: Starts, random: pd.DataFrame) -> pd.DataFrame:
+    """One entry's scores by game, over the 49: score, low, high, seeds, %, and whom it is above.
 
-    The interval is Student's t over seeds, or that of the only run over its episodes. Empty games are NaN and "".
+    The interval is Student's t over seeds, or that of the only run over its episodes. "above" names published agents
+    whose score is lower, "above random" is as in `random_player`. Empty games are NaN and "".
     """
     matrix, published = score_matrix(scores, ATARI49), load_published()
     num_seeds = np.count_nonzero(~np.isnan(matrix), axis=0)
@@ -62,6 +74,11 @@ def entry_by_game(scores: pd.DataFrame, starts: Starts) -> pd.DataFrame:
     table["above"] = [
         ", ".join(agent for agent, column in starts.agents.items() if table["score"][game] > published[column][game])
         for game in ATARI49
+    ]
+    floor = of_starts(random, starts).to_dict("index")
+    table["above random"] = [
+        is_above(row["low"], row["high"], floor.get(game)) if row["seeds"] else ""
+        for game, row in table.to_dict("index").items()
     ]
     return table
 
@@ -83,6 +100,7 @@ def _entry_text(name: str, ours: pd.DataFrame, num_seeds: int) -> dict[str, list
         ],
         f"{name}: seeds": [MISSING if row["seeds"] == 0 else f"{row['seeds']} of {num_seeds}" for row in rows],
         f"{name} %": [MISSING if row["seeds"] == 0 else cell(row["%"], 1) for row in rows],
+        f"{name}: above random": [row["above random"] or MISSING for row in rows],
         f"{name}: above": [MISSING if row["seeds"] == 0 else row["above"] or "neither" for row in rows],
     }
 
@@ -100,6 +118,11 @@ def _notes(starts: Starts, entries: Mapping[str, pd.DataFrame]) -> tuple[str, ..
         found.append(f"No score of ours was played under {starts.name} as the published ones were.")
     else:
         found.append("Brackets: 95 % interval, Student's t over seeds.")
+        found.append(
+            "Above random: the whole interval lies above that of our random player, who acts as often as agents do; "
+            f'"no": the intervals meet, "{NOT_PLAYED}": it played no games like these. A single seed says nothing of '
+            "how sure the training is to get there."
+        )
         found.append(
             f"{SINGLE_SEED}: a single seed; the interval is over its episodes and knows nothing of other seeds."
         )

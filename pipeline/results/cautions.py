@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline.games import ATARI49
-from pipeline.results.load import RUN_KEYS, LoadedRuns
+from pipeline.results.load import RUN_KEYS, LoadedRuns, short_commit
 from pipeline.results.run_scores import LAST, RANDOM, entries
 
 _UNEQUAL_FRAMES = 1.05
@@ -30,14 +30,20 @@ def missing_scores(loaded: LoadedRuns, scores: pd.DataFrame) -> list[str]:
         if lacking := [game for game in ATARI49 if game not in seeds_of]:
             how_many = f"{len(lacking)} of {len(ATARI49)} games"
             found.append(f"{experiment}: no score under no-op starts on {how_many}: {', '.join(lacking)}")
+        games_without: dict[str, list[str]] = {}
         for game, seeds in sorted(seeds_of.items()):
             if lost := sorted(set(runs["seed"]) - seeds):
-                found.append(f"{experiment}, {game}: no score under no-op starts of {_seeds(lost)}")
+                games_without.setdefault(_seeds(lost), []).append(str(game))
+        for lost_seeds, games in games_without.items():
+            found.append(f"{experiment}: no score under no-op starts of {lost_seeds} on {', '.join(games)}")
     for run in loaded.runs[loaded.runs["end_reason"].isna()].to_dict("records"):
         found.append(f"{_name(run)}: no end is written: it goes on, or it was killed")
     ended_early = loaded.runs["end_reason"].astype(str).str.startswith(("interrupted", "error"))
+    scored = {tuple(run) for run in scores[scores["agent"] != RANDOM][list(RUN_KEYS)].to_numpy()}
     for run in loaded.runs[ended_early].to_dict("records"):
-        found.append(f"{_name(run)}: ended before its budget ({run['end_reason']}); scores are of what it had reached")
+        has_score = tuple(run[key] for key in RUN_KEYS) in scored
+        what = "scores are of what it had reached" if has_score else "it has no score"
+        found.append(f"{_name(run)}: ended before its budget ({run['end_reason']}); {what}")
     return found
 
 
@@ -55,7 +61,7 @@ def unlike_runs(scores: pd.DataFrame) -> list[str]:
     """Entries whose runs are of several commits, or trained for other numbers of frames; a line each."""
     found = []
     for name, rows in entries(scores).items():
-        commits = sorted({commit[:7] for commit in rows["commit"] if isinstance(commit, str)})
+        commits = sorted(filter(None, {short_commit(commit) for commit in rows["commit"]}))
         if len(commits) > 1:
             found.append(f"{name}: runs of {len(commits)} commits in one column: {', '.join(commits)}")
         fewest, most = rows["total_frames"].min(), rows["total_frames"].max()

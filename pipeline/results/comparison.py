@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from pipeline.results.aggregates import chunks, evened_out, resampled, runs_by_game
+from pipeline.results.aggregates import chunks, evened_out, resampled, runs_by_game, spread_is_known
 from pipeline.results.scores import FloatArray
 
 
@@ -59,7 +59,8 @@ def improvement_over_games(
     """P(X > Y) + P(X = Y) / 2 on a game, averaged over games: of X (num_runs, num_games) and Y (other_runs, num_games).
 
     NaN where a run is missing. The 95 % interval is a percentile bootstrap over the runs of both sides within each
-    game; NaN where no game has a second run. Raises ValueError when games differ in number or have no run.
+    game; NaN where a game has a single run, unless all games of that side have (published scores, taken as they are)
+    and those of the other have more. Raises ValueError when games differ in number or have no run.
     Agarwal et al. 2021, section 4.3.
     """
     ours, theirs = runs_by_game(x), runs_by_game(y)
@@ -67,7 +68,8 @@ def improvement_over_games(
         raise ValueError(f"{len(ours)} and {len(theirs)} games given, needed the same games on both sides")
     even = evened_out(ours), evened_out(theirs)
     probability = float(_share_over_games(*even))
-    if all(len(of_game) == 1 for of_game in (*ours, *theirs)):
+    varied = [side for side in (ours, theirs) if max(map(len, side)) > 1]
+    if not varied or not all(map(spread_is_known, varied)):
         return Improvement(probability, float("nan"), float("nan"))
     rng = np.random.default_rng(seed)
     shares = [

@@ -10,7 +10,11 @@ from typing import NamedTuple
 import pandas as pd
 
 MISSING = "missing"
-"""What a cell says where a run is missing: never an empty cell, never a row left out."""
+"""What a printed cell says where a run is missing: never an empty cell, never a row left out. CSV leaves it empty, so
+that a column of numbers is read as one."""
+
+_LATEX = {"≥": r"$\geq$", "†": r"$\dagger$"}
+"""Signs of ours that LaTeX does not know without a package."""
 
 
 class ReportTable(NamedTuple):
@@ -56,6 +60,8 @@ def as_latex(table: ReportTable) -> str:
         .format_index(escape="latex", axis="columns")
         .to_latex(environment="longtable", column_format=layout, hrules=True, caption=title)
     )
+    for sign, command in _LATEX.items():
+        body = body.replace(sign, command)
     return "".join(f"% {note}\n" for note in table.notes) + body
 
 
@@ -63,7 +69,7 @@ def write_table(table: ReportTable, directory: Path) -> list[Path]:
     """Write `<name>.csv`, `.md` and `.tex`; returns the paths."""
     directory.mkdir(parents=True, exist_ok=True)
     paths = [directory / f"{table.name}.{kind}" for kind in ("csv", "md", "tex")]
-    table.numbers.to_csv(paths[0], na_rep=MISSING, index=table.numbers.index.name is not None)
+    table.numbers.to_csv(paths[0], index=table.numbers.index.name is not None)
     paths[1].write_text(f"# {table.title}\n\n{as_markdown(table)}")
     paths[2].write_text(as_latex(table))
     return paths

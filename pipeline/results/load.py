@@ -99,6 +99,13 @@ def join_runs(loaded: Iterable[LoadedRuns], problems: Iterable[str] = ()) -> Loa
     )
 
 
+def short_commit(commit: object) -> str:
+    """The first seven letters, with the "+" of files that differed from it; "" where it is not known."""
+    if not isinstance(commit, str):
+        return ""
+    return commit[:7] + ("+" if commit.endswith("+") else "")
+
+
 def _looks_like_run(folder: Path) -> bool:
     return any((folder / name).is_file() for name in ("run.json", *_row_types_by_file()))
 

@@ -6,30 +6,58 @@ known.
 Not here: scores under no-op starts (`pipeline.results.atari49`), our random player (`pipeline.results.random_play`).
 """
 
+import numpy as np
 import pandas as pd
 
 from pipeline.results.formats import ReportTable, interval_cell
-from pipeline.results.protocols import BA3C, BA3C_PLAYED, OUR_START_STATES
+from pipeline.results.protocols import BA3C, BA3C_PLAYED, OUR_START_STATES, RANDOM_FIELDS
 from pipeline.results.published import load_published
+from pipeline.results.random_player import NOT_PLAYED, is_above
 from pipeline.results.run_scores import RANDOM
 from pipeline.results.scores import seed_interval
 
-COLUMNS = ("game", "entry", "protocol", "score", "low", "high", "seeds", "episodes", "differs", "dba3c")
-"""Score in points, with Student's t over seeds or the interval over the episodes of one; dba3c: listed, NaN if none."""
+_PLAYED = ("game", *RANDOM_FIELDS)
+
+COLUMNS = (
+    "game",
+    "entry",
+    "protocol",
+    "score",
+    "low",
+    "high",
+    "seeds",
+    "episodes",
+    "differs",
+    "dba3c",
+    "random",
+    "random_low",
+    "random_high",
+    "above_random",
+)
+"""Score in points, with Student's t over seeds or the interval over the episodes of one; dba3c: listed, NaN if none;
+random: our random player under the same protocol, NaN if it did not play."""
 
 
-def other_protocols_table(scores: pd.DataFrame) -> ReportTable:
-    """One row per game, entry and protocol of `run_scores` that differs from the published one; there may be none."""
+def other_protocols_table(scores: pd.DataFrame, random: pd.DataFrame) -> ReportTable:
+    """One row per game, entry and protocol of `run_scores` that differs from the published one; there may be none.
+
+    `random`: our random player's, as `random_player.random_scores` gives them.
+    """
     apart = scores[(scores["differs"] != "") & (scores["agent"] != RANDOM)]
     listed = load_published("dba3c_scores")["ddrl_a3c_score_paperswithcode"]
+    floors = {tuple(row[field] for field in _PLAYED): row for row in random.to_dict("records")}
     rows = []
     for (game, entry, protocol, differs), runs in apart.groupby(["game", "entry", "protocol", "differs"], sort=True):
-        interval = seed_interval(runs["score"]) if len(runs) > 1 else (runs["low"].iloc[0], runs["high"].iloc[0])
+        low, high = seed_interval(runs["score"]) if len(runs) > 1 else (runs["low"].iloc[0], runs["high"].iloc[0])
         # The name alone says little: settings of a protocol can be changed on the command line.
         is_theirs = protocol == BA3C and (runs[list(BA3C_PLAYED)] == pd.Series(BA3C_PLAYED)).all(axis=None)
         dba3c = listed.get(game, float("nan")) if is_theirs else float("nan")
-        episodes = runs["episodes"].sum()
-        rows.append((game, entry, protocol, runs["score"].mean(), *interval, len(runs), episodes, differs, dba3c))
+        floor = floors.get(tuple(runs.iloc[0][list(_PLAYED)]))
+        rows.append(
+            (game, entry, protocol, runs["score"].mean(), low, high, len(runs), runs["episodes"].sum(), differs, dba3c)
+            + ((np.nan,) * 3 if floor is None else (floor["mean"], floor["low"], floor["high"]))
+            + (is_above(low, high, floor),)
+        )
     numbers = pd.DataFrame(rows, columns=list(COLUMNS))
     text = pd.DataFrame(
         {
@@ -38,6 +66,13 @@ def other_protocols_table(scores: pd.DataFrame) -> ReportTable:
             "protocol": numbers["protocol"],
             "score": [interval_cell(row["score"], row["low"], row["high"], 1) for row in numbers.to_dict("records")],
             "seeds": numbers["seeds"].astype(str),
+            "our random": [
+                NOT_PLAYED
+                if pd.isna(row["random"])
+                else interval_cell(row["random"], row["random_low"], row["random_high"], 1)
+                for row in numbers.to_dict("records")
+            ],
+            "above random": numbers["above_random"],
             "DBA3C, as listed": ["-" if pd.isna(score) else f"{score:,.1f}" for score in numbers["dba3c"]],
             "played otherwise": numbers["differs"],
         }
@@ -49,6 +84,7 @@ def _notes(numbers: pd.DataFrame) -> tuple[str, ...]:
     found = [
         "Not to be compared with scores under no-op starts, nor rows of different protocols with each other.",
         "Brackets: 95 % interval, Student's t over seeds; with a single seed over its episodes.",
+        "Above random: the whole interval lies above that of our random player under the same protocol.",
     ]
     if numbers["differs"].str.contains("start_states ").any():
         found.append(OUR_START_STATES)

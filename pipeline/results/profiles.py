@@ -49,9 +49,10 @@ def profile_figure(
     for index, (name, scores) in enumerate(ours.items()):
         profile, colour = performance_profile(scores, levels), COLOURS[index % len(COLOURS)]
         axes.step(levels, 100 * profile.value, color=colour, linewidth=1.8, label=name)
-        axes.fill_between(
-            levels, 100 * profile.low, 100 * profile.high, step="pre", color=colour, alpha=0.2, linewidth=0
-        )
+        if not np.isnan(profile.low).any():
+            axes.fill_between(
+                levels, 100 * profile.low, 100 * profile.high, step="pre", color=colour, alpha=0.2, linewidth=0
+            )
     axes.axvline(100, color=FAINT, linewidth=0.8)
     axes.set_xlim(float(levels[0]), float(levels[-1]))
     axes.set_ylim(0, 100)

@@ -53,6 +53,9 @@ BA3C_PLAYED: Mapping[str, float | bool | str] = {
 _OF_PARAMETERS = {"epsilon", "sampled", "max_equal_actions"}
 """Of these, what only an agent with parameters has: they say nothing about a random player."""
 
+RANDOM_FIELDS = tuple(field for field in PROTOCOL_FIELDS if field not in {*_OF_PARAMETERS, "grey"})
+"""The others, but for the colour of pictures that a random player does not look at."""
+
 
 class Starts(NamedTuple):
     """Published columns that were played alike, with the random player and the human that normalise them."""

@@ -16,13 +16,15 @@ from pipeline.results.curves import Curve, learning_panels
 from pipeline.results.formats import ReportTable
 from pipeline.results.import_section import imported_cautions, imported_curves, imported_table
 from pipeline.results.imports import NOTHING, Imported
-from pipeline.results.load import LoadedRuns, join_runs
+from pipeline.results.load import LoadedRuns, join_runs, short_commit
 from pipeline.results.other_protocols import other_protocols_table
 from pipeline.results.profiles import profile_figure
 from pipeline.results.protocols import HUMAN_STARTS, NOOP_STARTS
 from pipeline.results.published import load_published
 from pipeline.results.random_play import random_play_table
-from pipeline.results.run_scores import RANDOM, entries, run_scores, score_matrix
+from pipeline.results.random_player import random_scores
+from pipeline.results.run_scores import entries, run_scores, score_matrix
+from pipeline.results.run_settings import unlike_settings
 from pipeline.results.score_chart import score_chart
 from pipeline.results.scores import normalised_score
 from pipeline.results.summary import summary_table
@@ -82,7 +84,13 @@ def make_report(loaded: LoadedRuns, imported: Imported = NOTHING) -> Report:
     scores = run_scores(loaded)
     return Report(
         facts=_facts(loaded, scores),
-        warnings=(*protocol_warnings(scores), *unlike_runs(scores), *blind_runs(loaded), *imported_cautions(imported)),
+        warnings=(
+            *protocol_warnings(scores),
+            *unlike_runs(scores),
+            *unlike_settings(loaded.runs),
+            *blind_runs(loaded),
+            *imported_cautions(imported),
+        ),
         sections=tuple(_sections(loaded, scores, imported)),
         missing=tuple(missing_scores(loaded, scores)),
         problems=(*loaded.problems, *imported.problems),
@@ -120,20 +128,20 @@ def game_section(runs: GameRuns) -> Section:
 
 
 def _sections(loaded: LoadedRuns, scores: pd.DataFrame, imported: Imported) -> Iterator[Section]:
-    ours = entries(scores)
+    ours, random = entries(scores), random_scores(loaded)
     yield Section(
         "summary",
         "Summary",
         "One row per agent. Figures over other sets of games may not be compared with each other.",
-        (summary_table(NOOP_STARTS, ours),),
+        (summary_table(NOOP_STARTS, ours, random),),
         (_profiles(ours),),
     )
     yield Section(
         "games49",
         "The 49 games",
         "Our scores beside the published ones, all under no-op starts.",
-        (atari49_table(NOOP_STARTS, ours),),
-        tuple(_score_charts(ours)),
+        (atari49_table(NOOP_STARTS, ours, random),),
+        tuple(_score_charts(ours, random)),
     )
     hours = hours_to_score(loaded)
     if len(hours):
@@ -141,11 +149,12 @@ def _sections(loaded: LoadedRuns, scores: pd.DataFrame, imported: Imported) -> I
             "time",
             "Time to DQN's score",
             "A game counts from the hour at which at least half of an experiment's seeds had an evaluation above "
-            "DQN's published score. The first of many noisy evaluations above a line comes a little early.",
+            "DQN's published score. The first of many noisy evaluations above a line comes a little early. Runs that "
+            "were evaluated at their end alone are not here.",
             (_hours_table(hours),),
             (ReportFigure("time_to_score", "Games past DQN's score over hours.", time_to_score_figure(hours)),),
         )
-    other = other_protocols_table(scores)
+    other = other_protocols_table(scores, random)
     if len(other.numbers):
         yield Section(
             "other", other.title, "Played otherwise than the published scores, and so apart from them.", (other,), ()
@@ -154,14 +163,15 @@ def _sections(loaded: LoadedRuns, scores: pd.DataFrame, imported: Imported) -> I
         theirs = imported_table(imported, ours)
         text = "As their files have them. Their curves stand in grey beside ours, game by game."
         yield Section("imported", theirs.title, text, (theirs,), ())
-    if (scores["agent"] == RANDOM).any():
-        random = random_play_table(loaded)
-        yield Section("random", random.title, "The test of a protocol before anything is trained.", (random,), ())
+    if len(random):
+        players = random_play_table(random)
+        text = "Ours beside the published one: with frame skip 6 the test of a protocol before anything is trained."
+        yield Section("random", players.title, text, (players,), ())
     yield Section(
         "human-starts",
         "Human starts, as published",
         "For reference: no score of ours can stand here, since the start points were never published.",
-        (summary_table(HUMAN_STARTS, {}), atari49_table(HUMAN_STARTS, {})),
+        (summary_table(HUMAN_STARTS, {}, random), atari49_table(HUMAN_STARTS, {}, random)),
         (),
     )
 
@@ -182,8 +192,8 @@ def _profiles(ours: Mapping[str, pd.DataFrame]) -> ReportFigure:
     }
     left_out = sorted(set(ours) - set(complete))
     caption = (
-        "Performance profiles over all 49 games, with pointwise 95 % bands: the share of runs above each level. Grey: "
-        "as published, one score per game."
+        "Performance profiles over all 49 games: the share of runs above each level. Bands: 95 %, level by level, "
+        "where each game has several seeds. Grey: as published, one score per game."
         + (f" Without {'; '.join(left_out)}: games are missing." if left_out else "")
     )
     return ReportFigure(
@@ -193,12 +203,12 @@ def _profiles(ours: Mapping[str, pd.DataFrame]) -> ReportFigure:
     )
 
 
-def _score_charts(ours: Mapping[str, pd.DataFrame]) -> Iterator[ReportFigure]:
+def _score_charts(ours: Mapping[str, pd.DataFrame], random: pd.DataFrame) -> Iterator[ReportFigure]:
     if not ours:
         yield ReportFigure("scores", "Normalised scores as published.", score_chart(NOOP_STARTS, None))
     for name, rows in ours.items():
         stem = "scores_" + "".join(letter if letter.isalnum() else "_" for letter in name)
-        chart = score_chart(NOOP_STARTS, (name, entry_by_game(rows, NOOP_STARTS)))
+        chart = score_chart(NOOP_STARTS, (name, entry_by_game(rows, NOOP_STARTS, random)))
         yield ReportFigure(
             stem, f"Normalised scores of ours: {name}; games in order of score, beside the published agents.", chart
         )
@@ -226,8 +236,17 @@ def _facts(loaded: LoadedRuns, scores: pd.DataFrame) -> tuple[tuple[str, str], .
         ("seeds", _listed(runs["seed"])),
         ("protocols", _listed(scores["protocol"])),
         ("evaluation games", f"{len(loaded.evaluations):,}"),
-        ("commits", _listed(commit[:7] for commit in runs["commit"] if isinstance(commit, str))),
+        ("commits", _listed(filter(None, map(short_commit, runs["commit"])))),
+        *(
+            (f"scores of {name}", f"{played['game'].nunique()} games, {_seeds(played)}")
+            for name, played in entries(scores).items()
+        ),
     )
+
+
+def _seeds(scores: pd.DataFrame) -> str:
+    number = scores["seed"].nunique()
+    return "1 seed" if number == 1 else f"{number} seeds"
 
 
 def _listed(values: Iterable[object]) -> str:

@@ -21,6 +21,9 @@ from pipeline.results.scores import FloatArray, mean_interval
 RANDOM, LAST, BEST = "random", "checkpoint", "best"
 """Values of EvaluationRow.agent that make a score."""
 
+TRAINING = "training"
+"""Value of EvaluationRow.agent that makes none."""
+
 COLUMNS = (
     *RUN_KEYS,
     "protocol",

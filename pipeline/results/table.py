@@ -15,12 +15,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from pipeline.results.formats import ReportTable
-from pipeline.results.load import RUN_KEYS, LoadedRuns
+from pipeline.results.load import RUN_KEYS, LoadedRuns, short_commit
 from pipeline.results.protocols import NOOP_STARTS, OUR_START_STATES, published_scores
+from pipeline.results.random_player import OUR_RANDOM_PLAYER
 from pipeline.results.run_scores import BEST, RANDOM, run_scores
 from pipeline.results.scores import normalised_score
-
-OUR_RANDOM_PLAYER = "ours: random player"
 
 COLUMNS = ("agent", "score", "low", "high", "episodes", "normalised", "frames", "protocol", "differs", "source")
 """Score and interval in points; normalised in percent of the human; frames of training, in emulator frames."""
@@ -108,7 +107,7 @@ def notes(table: pd.DataFrame) -> list[str]:
 
 def _our_row(score: Mapping[Hashable, Any]) -> dict[str, Any]:
     """A row of `run_scores` as a row of the table."""
-    run, commit = "/".join(str(score[key]) for key in RUN_KEYS), score["commit"]
+    run, commit = "/".join(str(score[key]) for key in RUN_KEYS), short_commit(score["commit"])
     return {
         "agent": OUR_RANDOM_PLAYER if score["agent"] == RANDOM else f"ours: {score['entry']}",
         "score": score["score"],
@@ -118,7 +117,7 @@ def _our_row(score: Mapping[Hashable, Any]) -> dict[str, Any]:
         "frames": score["total_frames"],
         "protocol": score["protocol"],
         "differs": score["differs"],
-        "source": f"run {run}" + (f" at {commit[:7]}" if isinstance(commit, str) else ""),
+        "source": f"run {run}" + (f" at {commit}" if commit else ""),
     }
 
 

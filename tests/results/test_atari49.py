@@ -5,10 +5,16 @@ import pytest
 from pipeline.games import ATARI49
 from pipeline.results.atari49 import atari49_table, entry_by_game
 from pipeline.results.formats import MISSING, ReportTable
-from pipeline.results.load import load_runs
+from pipeline.results.load import join_runs, load_runs
 from pipeline.results.protocols import HUMAN_STARTS, NOOP_STARTS
+from pipeline.results.random_player import random_scores
 from pipeline.results.run_scores import entries, run_scores
 from tests.results.run_folders import evaluation, write_run
+
+
+def table_of(tmp_path: Path) -> ReportTable:
+    loaded = load_runs(tmp_path / "runs")
+    return atari49_table(NOOP_STARTS, entries(run_scores(loaded)), random_scores(loaded))
 
 
 @pytest.fixture
@@ -19,7 +25,7 @@ def table(tmp_path: Path) -> ReportTable:
         for seed, score in enumerate(of_game):
             spread = (-1.0, 0.0, 1.0) if game == "VideoPinball" else (0.0,)
             write_run(tmp_path, [evaluation(score + add, n) for n, add in enumerate(spread)], game=game, seed=seed)
-    return atari49_table(NOOP_STARTS, entries(run_scores(load_runs(tmp_path / "runs"))))
+    return table_of(tmp_path)
 
 
 def test_all_49_games_are_there_and_what_we_lack_is_marked(table: ReportTable) -> None:
@@ -56,7 +62,7 @@ def test_the_rows_that_normalise_are_named(table: ReportTable) -> None:
 
 
 def test_human_starts_stand_alone_and_say_why() -> None:
-    table = atari49_table(HUMAN_STARTS, {})
+    table = atari49_table(HUMAN_STARTS, {}, random_scores(join_runs([])))
     assert table.numbers["Gorila DQN %"].median() == pytest.approx(78.0, abs=0.05)
     assert any("start points were never published" in note for note in table.notes)
 
@@ -65,5 +71,27 @@ def test_a_human_below_the_random_player_does_not_turn_the_order_round(tmp_path:
     write_run(tmp_path, [evaluation(30_000.0)], game="VideoPinball")
     (scores,) = entries(run_scores(load_runs(tmp_path / "runs"))).values()
     # Human starts: random 20452, human 15641.1.
-    percent = entry_by_game(scores, HUMAN_STARTS)["%"]
+    percent = entry_by_game(scores, HUMAN_STARTS, random_scores(join_runs([])))["%"]
     assert percent["VideoPinball"] == pytest.approx(100 * (30_000 - 20_452) / (20_452 - 15_641.1))
+
+
+def test_above_random_means_that_the_intervals_lie_apart(tmp_path: Path) -> None:
+    scores = {"Pong": (-19.0, -18.0), "Breakout": (1.0, 3.0), "Alien": (0.0, 1.0), "Hero": (5.0, 6.0)}
+    for game, ours in scores.items():
+        random = [
+            evaluation(score, 10 + number, 0, agent="random", epsilon=1.0)
+            for number, score in enumerate({"Pong": (-21.0, -20.0), "Breakout": (1.0, 2.0)}.get(game, (2.0, 3.0)))
+        ]
+        rows = [evaluation(score, number) for number, score in enumerate(ours)]
+        write_run(tmp_path, rows + ([] if game == "Hero" else random), game=game)
+    table = table_of(tmp_path)
+    found = table.text.set_index("game")
+    assert found["gorila: above random"][["Pong", "Breakout", "Alien", "Hero"]].tolist() == [
+        "yes",
+        "no",
+        "below",
+        "not played",
+    ]
+    assert (found["gorila: above random"] == MISSING).sum() == 45
+    assert table.numbers.loc["Pong", "our random mean"] == -20.5
+    assert str(found.loc["Pong", "ours: random"]).startswith("-20.5 [")

@@ -17,24 +17,24 @@ def test_games_and_seeds_without_a_score_are_named(tmp_path: Path) -> None:
     games, seeds = missing(tmp_path)
     assert games.startswith("gorila: no score under no-op starts on 47 of 49 games: Alien, Amidar, ")
     assert "Pong" not in games and "Hero" not in games
-    assert seeds == "gorila, Hero: no score under no-op starts of seed 0"
+    assert seeds == "gorila: no score under no-op starts of seed 0 on Hero"
 
 
 def test_a_run_without_an_evaluation_is_missing_and_one_without_an_end_is_named(tmp_path: Path) -> None:
     write_run(tmp_path, [evaluation(1.0)], seed=0, end_reason="budget")
     write_run(tmp_path, [], seed=1)
     assert missing(tmp_path)[1:] == [
-        "gorila, Pong: no score under no-op starts of seed 1",
+        "gorila: no score under no-op starts of seed 1 on Pong",
         "gorila/Pong/1: no end is written: it goes on, or it was killed",
     ]
 
 
 def test_a_run_that_ended_before_its_budget_is_named(tmp_path: Path) -> None:
-    write_run(tmp_path, [evaluation(1.0)], seed=0, end_reason="error: shards were lost 4 times")
+    write_run(tmp_path, [evaluation(1.0, agent="random")], seed=0, end_reason="error: shards were lost 4 times")
     write_run(tmp_path, [evaluation(1.0)], seed=1, end_reason="interrupted")
-    assert missing(tmp_path)[1:] == [
-        f"gorila/Pong/{seed}: ended before its budget ({reason}); scores are of what it had reached"
-        for seed, reason in ((0, "error: shards were lost 4 times"), (1, "interrupted"))
+    assert missing(tmp_path)[2:] == [
+        "gorila/Pong/0: ended before its budget (error: shards were lost 4 times); it has no score",
+        "gorila/Pong/1: ended before its budget (interrupted); scores are of what it had reached",
     ]
 
 

@@ -44,8 +44,15 @@ def test_latex_escapes_what_is_a_command_there() -> None:
     assert r"\caption{Scores \& more}" in latex
 
 
-def test_three_files_are_written_and_the_csv_says_missing(tmp_path: Path) -> None:
+def test_signs_that_latex_does_not_know_are_commands_there() -> None:
+    latex = as_latex(TABLE._replace(text=pd.DataFrame({"game": ["1.0†"], "≥ 75 %": ["2"]})))
+    assert r"game & $\geq$ 75 \% \\" in latex
+    assert r"1.0$\dagger$ & 2 \\" in latex
+
+
+def test_three_files_are_written_and_numbers_of_the_csv_are_read_as_numbers(tmp_path: Path) -> None:
     paths = write_table(TABLE, tmp_path / "tables")
     assert [path.name for path in paths] == ["scores.csv", "scores.md", "scores.tex"]
-    assert paths[0].read_text() == "game,score\nPong,1.5\nHero,missing\n"
+    assert paths[0].read_text() == "game,score\nPong,1.5\nHero,\n"
+    assert pd.read_csv(paths[0])["score"].dtype == "float64"
     assert paths[1].read_text().startswith("# Scores & more\n\n| game |")

@@ -5,6 +5,7 @@ from pipeline.results.formats import ReportTable
 from pipeline.results.load import load_runs
 from pipeline.results.other_protocols import other_protocols_table
 from pipeline.results.protocols import BA3C_PLAYED
+from pipeline.results.random_player import random_scores
 from pipeline.results.run_scores import run_scores
 from tests.results.run_folders import evaluation, write_run
 
@@ -12,7 +13,8 @@ BA3C: dict[str, Any] = {"protocol": "ba3c_50", **BA3C_PLAYED}
 
 
 def table(tmp_path: Path) -> ReportTable:
-    return other_protocols_table(run_scores(load_runs(tmp_path / "runs")))
+    loaded = load_runs(tmp_path / "runs")
+    return other_protocols_table(run_scores(loaded), random_scores(loaded))
 
 
 def test_each_score_stands_with_its_protocol_and_what_differs(tmp_path: Path) -> None:
@@ -25,6 +27,8 @@ def test_each_score_stands_with_its_protocol_and_what_differs(tmp_path: Path) ->
         "protocol": "sticky",
         "score": "11.0 [8.5, 13.5]",
         "seeds": "3",
+        "our random": "not played",
+        "above random": "not played",
         "DBA3C, as listed": "-",
         "played otherwise": "sticky_probability 0.25 instead of 0.0",
     }
@@ -47,3 +51,14 @@ def test_scores_listed_for_dba3c_stand_only_beside_its_own_protocol_and_with_a_w
 def test_published_protocols_and_random_players_have_no_row(tmp_path: Path) -> None:
     write_run(tmp_path, [evaluation(1.0), evaluation(1.0, agent="random", max_frames=400)])
     assert len(table(tmp_path).text) == 0
+
+
+def test_the_random_player_of_the_same_protocol_stands_beside_the_score(tmp_path: Path) -> None:
+    ours = [evaluation(score, number, **BA3C) for number, score in enumerate((5.0, 6.0))]
+    other = BA3C | {"agent": "random", "epsilon": 1.0, "max_equal_actions": 0, "grey": True}
+    random = [evaluation(score, number, **other) for number, score in enumerate((0.0, 1.0))]
+    fast = [evaluation(50.0, number, **(other | {"frame_skip": 2})) for number in range(2)]
+    write_run(tmp_path, [*ours, *random, *fast])
+    (row,) = table(tmp_path).text.to_dict("records")
+    assert row["our random"].startswith("0.5 [")
+    assert row["above random"] == "yes"

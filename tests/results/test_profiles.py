@@ -20,5 +20,11 @@ def test_published_agents_are_grey_and_ours_in_colour_with_a_band() -> None:
     published, ours = {"DQN": np.array([[50.0, 150.0]])}, {"gorila": np.array([[60.0, 120.0], [90.0, 20.0]])}
     (axes,) = profile_figure(published, ours, title="profiles").axes
     assert [line.get_color() for line in axes.lines[:2]] == [FAINT, COLOURS[0]]
-    assert len(axes.collections) == 1
+    (band,) = axes.collections
+    assert len(band.get_paths()[0]) > 0
     assert axes.get_xlabel() == "level (% of the human's normalised score)"
+
+
+def test_a_single_run_of_each_game_has_no_band() -> None:
+    (axes,) = profile_figure({}, {"gorila": np.array([[60.0, 120.0]])}, title="profiles").axes
+    assert not axes.collections

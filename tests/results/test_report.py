@@ -12,8 +12,9 @@ def report(tmp_path: Path) -> Report:
 def test_a_report_of_one_run_has_what_can_be_said_and_says_what_is_missing(tmp_path: Path) -> None:
     write_run(tmp_path, [episode(1.0), evaluation(2.0)], commit="0123456789", end_reason="budget")
     made = report(tmp_path)
-    assert [section.anchor for section in made.sections] == ["summary", "games49", "time", "human-starts"]
+    assert [section.anchor for section in made.sections] == ["summary", "games49", "human-starts"]
     assert dict(made.facts)["commits"] == "0123456"
+    assert dict(made.facts)["scores of gorila"] == "1 games, 1 seed"
     assert made.warnings == ()
     assert len(made.missing) == 1 and "48 of 49 games" in made.missing[0]
     assert made.scores["score"].tolist() == [2.0]
@@ -57,3 +58,16 @@ def test_the_section_of_a_game_is_made_of_the_rows_of_that_game_alone(tmp_path: 
     for part in (hero.loaded.runs, hero.loaded.episodes, hero.loaded.evaluations, hero.scores):
         assert part["game"].tolist() == ["Hero"]
     assert hero.scores["score"].tolist() == [5.0]
+
+
+def test_evaluations_during_training_make_a_section_of_hours(tmp_path: Path) -> None:
+    write_run(tmp_path, [evaluation(2.0, agent="training"), evaluation(3.0)])
+    assert "time" in [section.anchor for section in report(tmp_path).sections]
+
+
+def test_runs_of_files_that_differ_from_their_commit_are_told_apart(tmp_path: Path) -> None:
+    write_run(tmp_path, [evaluation(2.0)], seed=0, commit="0123456789")
+    write_run(tmp_path, [evaluation(2.0)], seed=1, commit="0123456789+")
+    made = report(tmp_path)
+    assert dict(made.facts)["commits"] == "0123456, 0123456+"
+    assert made.warnings == ("gorila: runs of 2 commits in one column: 0123456, 0123456+",)

@@ -46,7 +46,8 @@ class _Reader(HTMLParser):
 @pytest.fixture(scope="module")
 def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report")
-    write_run(path, [episode(1.0), episode(2.0, 2000), update(), evaluation(3.0), evaluation(4.0, 1)], seed=0)
+    evaluations = [evaluation(2.0, agent="training", version=50), evaluation(3.0), evaluation(4.0, 1)]
+    write_run(path, [episode(1.0), episode(2.0, 2000), update(), *evaluations], seed=0)
     write_run(path, [actor_critic_update(), evaluation(9.0, protocol="<b>", max_frames=400)], "dba3c")
     (write_run(path, [episode(1.0)], game="Hero") / "run.json").write_text("{")
     write_report(load_runs(path / "runs"), path / "out", "results/runs")
@@ -115,4 +116,4 @@ def test_warnings_stand_before_the_first_number_and_names_are_escaped(page: str)
 def test_missing_games_and_unreadable_folders_are_named(page: str) -> None:
     assert "gorila: no score under no-op starts on 48 of 49 games" in page
     assert "Hero/0: skipped: " in page
-    assert page.count('<td class="missing">missing</td>') == 4 * 48
+    assert page.count('<td class="missing">missing</td>') == 5 * 48

@@ -7,6 +7,7 @@ from pipeline.games import ATARI49
 from pipeline.results.atari49 import entry_by_game
 from pipeline.results.load import load_runs
 from pipeline.results.protocols import NOOP_STARTS
+from pipeline.results.random_player import random_scores
 from pipeline.results.run_scores import entries, run_scores
 from pipeline.results.score_chart import score_chart
 from tests.results.run_folders import evaluation, write_run
@@ -27,8 +28,9 @@ def test_without_scores_of_ours_the_bars_are_gorilas_best_game_first() -> None:
 def test_bars_are_ours_and_a_missing_game_keeps_its_line(tmp_path: Path) -> None:
     for game, score in [("Pong", -20.9), ("Breakout", 31.8)]:
         write_run(tmp_path, [evaluation(score)], game=game)
-    ((name, rows),) = entries(run_scores(load_runs(tmp_path / "runs"))).items()
-    (axes,) = score_chart(NOOP_STARTS, (name, entry_by_game(rows, NOOP_STARTS))).axes
+    loaded = load_runs(tmp_path / "runs")
+    ((name, rows),) = entries(run_scores(loaded)).items()
+    (axes,) = score_chart(NOOP_STARTS, (name, entry_by_game(rows, NOOP_STARTS, random_scores(loaded)))).axes
     assert games_from_the_top(axes)[:2] == ["Breakout", "Pong"]
     widths = [bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)][::-1]
     # Breakout as the human; Pong a little below the random player; the rest without a bar.

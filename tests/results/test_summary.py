@@ -6,12 +6,20 @@ import pandas as pd
 import pytest
 
 from pipeline.games import ATARI49
-from pipeline.results.load import load_runs
+from pipeline.results.load import join_runs, load_runs
 from pipeline.results.protocols import DQN, GORILA, HUMAN_STARTS, NOOP_STARTS, Starts
 from pipeline.results.published import load_published
+from pipeline.results.random_player import OUR_RANDOM_PLAYER, random_scores
 from pipeline.results.run_scores import entries, run_scores
 from pipeline.results.summary import COLUMNS, summary, summary_table
 from tests.results.run_folders import evaluation, write_run
+
+NOBODY = random_scores(join_runs([]))
+
+
+def summary_of(tmp_path: Path) -> pd.DataFrame:
+    loaded = load_runs(tmp_path / "runs")
+    return summary(NOOP_STARTS, entries(run_scores(loaded)), random_scores(loaded))
 
 
 def values(numbers: pd.DataFrame, agent: str, games: str = "all") -> dict[str, float]:
@@ -26,7 +34,7 @@ def values(numbers: pd.DataFrame, agent: str, games: str = "all") -> dict[str, f
 def test_the_published_columns_alone_give_the_headlines_of_gorila(
     starts: Starts, median: float, mean: float, above: int, human: int, twice: int, five_times: int
 ) -> None:
-    found = values(summary(starts, {}), GORILA)
+    found = values(summary(starts, {}, NOBODY), GORILA)
     assert (round(found["median"], 1), round(found["mean"], 1)) == (median, mean)
     assert [found[name] for name in ("above_dqn", "at_human_level", "twice_dqn", "five_times_dqn")] == [
         above,
@@ -40,12 +48,12 @@ def test_the_published_columns_alone_give_the_headlines_of_gorila(
 
 @pytest.mark.parametrize(("starts", "median", "mean"), [(NOOP_STARTS, 93.5, 241.1), (HUMAN_STARTS, 47.5, 122.1)])
 def test_the_published_columns_alone_give_the_headlines_of_dqn(starts: Starts, median: float, mean: float) -> None:
-    found = values(summary(starts, {}), DQN)
+    found = values(summary(starts, {}, NOBODY), DQN)
     assert (round(found["median"], 1), round(found["mean"], 1)) == (median, mean)
 
 
 def test_nobody_is_compared_with_himself() -> None:
-    text = summary_table(NOOP_STARTS, {}).text.set_index("agent")
+    text = summary_table(NOOP_STARTS, {}, NOBODY).text.set_index("agent")
     own = [(DQN, "above DQN"), (DQN, "P(> DQN)"), (GORILA, "above Gorila"), (GORILA, "P(> Gorila)")]
     assert [text.loc[place] for place in own] == ["-"] * 4
 
@@ -57,7 +65,7 @@ def test_an_entry_with_all_games_stands_beside_the_published_ones_with_intervals
             # A little above Gorila with one seed, and below with the other.
             score = gorila[game] + (1.0 if seed else -2.0)
             write_run(tmp_path, [evaluation(score)], game=game, seed=seed)
-    numbers = summary(NOOP_STARTS, entries(run_scores(load_runs(tmp_path / "runs"))))
+    numbers = summary_of(tmp_path)
     assert list(numbers.columns) == list(COLUMNS)
     assert set(numbers["games"]) == {"all"}
     ours = numbers[numbers["agent"] == "ours: gorila"]
@@ -75,26 +83,57 @@ def test_an_entry_with_all_games_stands_beside_the_published_ones_with_intervals
 def test_an_incomplete_entry_is_compared_over_its_own_games_only(tmp_path: Path) -> None:
     for experiment, game in [("gorila", "Pong"), ("gorila", "Breakout"), ("dqn", "Pong")]:
         write_run(tmp_path, [evaluation(20.0)], experiment=experiment, game=game)
-    scores = entries(run_scores(load_runs(tmp_path / "runs")))
-    numbers = summary(NOOP_STARTS, scores)
+    loaded = load_runs(tmp_path / "runs")
+    scores = entries(run_scores(loaded))
+    numbers = summary(NOOP_STARTS, scores, random_scores(loaded))
     assert numbers.groupby("games")["num_games"].first().to_dict() == {"all": 49, "gorila": 2, "dqn": 1}
     assert set(numbers[numbers["games"] == "dqn"]["agent"]) == {DQN, GORILA, "ours: dqn"}
     # Pong: DQN 18.9, random -20.7, human 9.3.
     assert values(numbers, DQN, "dqn")["mean"] == pytest.approx(132.0)
     assert values(numbers, "ours: dqn", "dqn")["mean"] == pytest.approx(100 * 40.7 / 30)
-    assert "1: those of dqn" in summary_table(NOOP_STARTS, scores).text["games"].tolist()
+    assert "1: those of dqn" in summary_table(NOOP_STARTS, scores, random_scores(loaded)).text["games"].tolist()
 
 
 def test_entries_with_the_same_games_share_a_block(tmp_path: Path) -> None:
     for experiment in ("dqn", "gorila"):
         write_run(tmp_path, [evaluation(20.0)], experiment=experiment)
-    numbers = summary(NOOP_STARTS, entries(run_scores(load_runs(tmp_path / "runs"))))
+    numbers = summary_of(tmp_path)
     assert numbers["games"].unique().tolist() == ["all", "dqn; gorila"]
 
 
-def test_at_least_is_at_least_and_above_is_more(tmp_path: Path) -> None:
-    # Montezuma's Revenge: DQN scores 0, as the random player does.
+def test_a_multiple_of_dqn_is_reached_by_none_that_is_not_above_it(tmp_path: Path) -> None:
+    # Montezuma's Revenge: DQN scores 0, as the random player does, and any multiple of it is 0.
     write_run(tmp_path, [evaluation(0.0)], game="MontezumaRevenge")
-    numbers = summary(NOOP_STARTS, entries(run_scores(load_runs(tmp_path / "runs"))))
-    ours = values(numbers, "ours: gorila", "gorila")
-    assert (ours["twice_dqn"], ours["five_times_dqn"], ours["above_dqn"], ours["improvement_dqn"]) == (1, 1, 0, 0.5)
+    ours = values(summary_of(tmp_path), "ours: gorila", "gorila")
+    assert (ours["twice_dqn"], ours["five_times_dqn"], ours["above_dqn"], ours["improvement_dqn"]) == (0, 0, 0, 0.5)
+
+
+def test_exactly_twice_dqn_is_at_least_twice(tmp_path: Path) -> None:
+    random, dqn = (float(load_published()[column]["Breakout"]) for column in ("random_noop", "dqn_nature_noop"))
+    write_run(tmp_path, [evaluation(random + 2 * (dqn - random))], game="Breakout")
+    ours = values(summary_of(tmp_path), "ours: gorila", "gorila")
+    assert (ours["twice_dqn"], ours["five_times_dqn"], ours["above_dqn"]) == (1, 0, 1)
+
+
+def test_a_single_game_with_more_seeds_makes_no_interval_over_all(tmp_path: Path) -> None:
+    for game in ATARI49:
+        for seed in range(3 if game == "Breakout" else 1):
+            write_run(tmp_path, [evaluation(100.0 + seed)], game=game, seed=seed)
+    numbers = summary_of(tmp_path)
+    ours = numbers[numbers["agent"] == "ours: gorila"]
+    assert ours["num_seeds"].unique().tolist() == ["1-3"]
+    assert ours[["low", "high"]].isna().all(axis=None)
+
+
+def test_our_random_player_has_a_row_and_who_is_above_it_is_counted(tmp_path: Path) -> None:
+    for game, score in (("Pong", 5.0), ("Breakout", 1.0)):
+        ours = [evaluation(score + spread, number) for number, spread in enumerate((-0.5, 0.0, 0.5))]
+        random = [evaluation(score, number, 0, agent="random", epsilon=1.0) for number, score in enumerate((0.0, 1.0))]
+        write_run(tmp_path, ours + random, game=game)
+    numbers = summary_of(tmp_path)
+    assert values(numbers, "ours: gorila", "gorila")["above_random"] == 1
+    assert pd.isna(values(numbers, DQN, "gorila")["above_random"])
+    player = numbers[(numbers["agent"] == OUR_RANDOM_PLAYER) & (numbers["games"] == "gorila")]
+    assert player["num_seeds"].unique().tolist() == ["-"]
+    # Over all 49 games it has none.
+    assert OUR_RANDOM_PLAYER not in set(numbers[numbers["games"] == "all"]["agent"])

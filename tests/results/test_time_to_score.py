@@ -36,6 +36,11 @@ def test_a_run_that_never_was_above_has_infinite_hours_and_the_end_counts_too(tm
     assert hours_to_score(load(tmp_path))["hours"].tolist() == [np.inf, 4.0, np.inf]
 
 
+def test_a_run_that_was_evaluated_at_its_end_alone_says_nothing_of_when(tmp_path: Path) -> None:
+    write_run(tmp_path, evaluations(4, 20.0, agent="checkpoint"))
+    assert len(hours_to_score(load(tmp_path))) == 0
+
+
 def test_another_protocol_and_another_game_do_not_count(tmp_path: Path) -> None:
     write_run(tmp_path, evaluations(1, 21.0, max_frames=400), seed=0)
     write_run(tmp_path, evaluations(1, 21.0), game="Skiing")

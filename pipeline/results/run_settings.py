@@ -1,0 +1,86 @@
+"""Settings in which runs of one experiment differ: its name does not change with them, so that a reader has to be told.
+
+Not here: what settings mean (`pipeline.experiments.config`), budgets and commits (`pipeline.results.cautions`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+MAY_DIFFER = frozenset(
+    {
+        "game",
+        "seed",
+        "budget",
+        "checkpoint",
+        "training_evaluation",
+        "cluster",
+        "results_dir",
+        "resume",
+        "overwrite",
+        "plan",
+        "progress",
+        "logging",
+    }
+)
+"""Settings that make no other agent: which run it is, and how long, where and how visibly it goes on."""
+
+_MOST_SETTINGS = 5
+_MOST_RUNS = 3
+
+
+def unlike_settings(runs: pd.DataFrame) -> list[str]:
+    """A line per experiment of `LoadedRuns.runs` whose runs were given different settings, with the settings.
+
+    A setting that some of the runs do not have is of another version of pipeline: their commits say so already.
+    """
+    found = []
+    for experiment, of_experiment in runs.groupby("experiment", sort=True):
+        settings = {
+            f"{run['game']}/{run['seed']}": read
+            for run in of_experiment.to_dict("records")
+            if (read := _read(Path(run["folder"])))
+        }
+        different = list(_different(settings))
+        if different:
+            more = len(different) - _MOST_SETTINGS
+            found.append(
+                f"{experiment}: runs with different settings under one name: {'; '.join(different[:_MOST_SETTINGS])}"
+                + (f"; and {more} more" if more > 0 else "")
+            )
+    return found
+
+
+def _different(settings: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    for name in next(iter(settings.values()), {}):
+        if name.partition(".")[0] in MAY_DIFFER or not all(name in of_run for of_run in settings.values()):
+            continue
+        runs_with: dict[str, list[str]] = {}
+        for run, of_run in settings.items():
+            runs_with.setdefault(str(of_run[name]), []).append(run)
+        if len(runs_with) > 1:
+            yield f"{name} {', '.join(f'{value} ({_listed(runs)})' for value, runs in runs_with.items())}"
+
+
+def _listed(runs: Sequence[str]) -> str:
+    return ", ".join(runs) if len(runs) <= _MOST_RUNS else f"{len(runs)} runs"
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    """Dotted name -> value; empty where the file is missing or none of ours, which `load_run` says."""
+    try:
+        read = yaml.load((folder / "config.yaml").read_text(), yaml.CSafeLoader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return {}
+    return dict(_flat(read)) if isinstance(read, dict) else {}
+
+
+def _flat(settings: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
