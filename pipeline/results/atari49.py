@@ -15,7 +15,7 @@ from pipeline.results.formats import MISSING, ReportTable, cell, interval_cell
 from pipeline.results.protocols import Starts
 from pipeline.results.published import load_published
 from pipeline.results.random_player import NOT_PLAYED, is_above, of_starts
-from pipeline.results.run_scores import score_matrix
+from pipeline.results.run_scores import SAMPLED, SAMPLED_NOTE, score_matrix
 from pipeline.results.scores import FloatArray, normalised_score, seed_interval
 
 SINGLE_SEED = "†"
@@ -123,6 +123,8 @@ def _notes(starts: Starts, entries: Mapping[str, pd.DataFrame]) -> tuple[str, ..
             f'"no": the intervals meet, "{NOT_PLAYED}": it played no games like these. A single seed says nothing of '
             "how sure the training is to get there."
         )
+        if any(name.endswith(SAMPLED) for name in entries):
+            found.append(SAMPLED_NOTE)
         found.append(
             f"{SINGLE_SEED}: a single seed; the interval is over its episodes and knows nothing of other seeds."
         )

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from pipeline.results.load import LoadedRuns
 from pipeline.results.protocols import PROTOCOL_FIELDS
 from pipeline.results.run_frames import run_frames
+from pipeline.results.run_scores import LAST, SAMPLED, TRAINING
 from pipeline.results.scores import FloatArray, seed_interval
 from pipeline.results.style import COLOURS, FAINT, LINES, PAPER, STYLE, save_figure
 
@@ -121,7 +122,7 @@ def _runs(loaded: LoadedRuns, game: str) -> list[_Run]:
     episodes = loaded.episodes[loaded.episodes["game"] == game]
     evaluations = loaded.evaluations[
         # Not "best": that is one of these again.
-        (loaded.evaluations["game"] == game) & loaded.evaluations["agent"].isin(["training", "checkpoint"])
+        (loaded.evaluations["game"] == game) & loaded.evaluations["agent"].isin([TRAINING, LAST])
     ]
     keys = sorted({*_keys_of(episodes), *_keys_of(evaluations)})
     experiments = sorted({experiment for experiment, _ in keys})
@@ -191,7 +192,7 @@ def _draw_evaluations(axes: Axes, run: _Run, axis: _Axis) -> None:
             markerfacecolor=PAPER,
             capsize=3,
             zorder=3,
-            label=f"{run.label}: {protocol}",
+            label=f"{run.label}: {protocol}" + (f", {SAMPLED}" if played["sampled"].iloc[0] else ""),
         )
 
 

@@ -75,7 +75,8 @@ class Starts(NamedTuple):
     papers: Mapping[str, str]
     """Row of a table -> the paper it is from."""
     played: Mapping[str, float | bool | str] | None
-    """PROTOCOL_FIELDS of a score that may stand beside these; None where nobody can play like that again."""
+    """PROTOCOL_FIELDS of a score that may stand beside these; None where nobody can play like that again. Without
+    "sampled": whether an agent has a policy to draw from is its own matter, and stands in its name."""
 
 
 DQN, GORILA = "DQN (Nature)", "Gorila DQN"
@@ -98,7 +99,6 @@ NOOP_STARTS = Starts(
     # Mnih et al. 2015, Methods: evaluation. 30 games of at most 5 minutes, up to 30 no-ops, epsilon 0.05.
     played={
         "epsilon": 0.05,
-        "sampled": False,
         "max_equal_actions": 0,
         "frame_skip": 4,
         "min_frame_skip": 4,

@@ -21,6 +21,15 @@ from pipeline.results.scores import FloatArray, mean_interval
 RANDOM, LAST, BEST = "random", "checkpoint", "best"
 """Values of EvaluationRow.agent that make a score."""
 
+SAMPLED = "sampled"
+"""In the name of an entry: its actions were drawn from a policy."""
+
+SAMPLED_NOTE = (
+    f"{SAMPLED}: actions drawn from the agent's policy, as in its training; without it the best action is played. "
+    "Either way one action in twenty is random, as for the published agents."
+)
+"""What stands below every table of scores under no-op starts that has such an entry."""
+
 TRAINING = "training"
 """Value of EvaluationRow.agent that makes none."""
 
@@ -45,7 +54,8 @@ COLUMNS = (
 def run_scores(loaded: LoadedRuns) -> pd.DataFrame:
     """One row per run, protocol and agent, with COLUMNS: mean score in points and its 95 % interval over episodes.
 
-    `entry` is what a table calls it: the experiment, with ", best" where the best parameters were played again.
+    `entry` is what a table calls it: the experiment, with ", best" where the best parameters were played again, and
+    ", sampled" where actions were drawn from a policy.
     `differs` says how it was played otherwise than published scores under no-op starts; "" if it was not.
     Of a run evaluated several times the newest parameters count, and a game that was played twice counts once.
     """
@@ -62,7 +72,7 @@ def run_scores(loaded: LoadedRuns) -> pd.DataFrame:
         rows.append(
             keys
             | {
-                "entry": entry_name(str(keys["experiment"]), str(keys["agent"])),
+                "entry": entry_name(str(keys["experiment"]), str(keys["agent"]), is_sampled=bool(keys["sampled"])),
                 "score": score.mean,
                 "low": score.low,
                 "high": score.high,
@@ -77,11 +87,12 @@ def run_scores(loaded: LoadedRuns) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def entry_name(experiment: str, agent: str) -> str:
+def entry_name(experiment: str, agent: str, *, is_sampled: bool = False) -> str:
     """What a table calls the scores of an experiment's runs."""
     if agent == RANDOM:
         return "random player"
-    return experiment if agent == LAST else f"{experiment}, {agent}"
+    name = experiment if agent == LAST else f"{experiment}, {agent}"
+    return f"{name}, {SAMPLED}" if is_sampled else name
 
 
 def entries(scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -90,7 +101,7 @@ def entries(scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
     One row a run: if several protocols have the settings of the published one, that with the most games.
     """
     comparable = scores[(scores["differs"] == "") & (scores["agent"] != RANDOM)]
-    comparable = comparable.sort_values("episodes", kind="stable").drop_duplicates([*RUN_KEYS, "agent"], keep="last")
+    comparable = comparable.sort_values("episodes", kind="stable").drop_duplicates([*RUN_KEYS, "entry"], keep="last")
     comparable = comparable.sort_index()
     return {str(name): rows for name, rows in comparable.groupby("entry", sort=True)}
 

@@ -18,7 +18,7 @@ from pipeline.results.formats import ReportTable
 from pipeline.results.load import RUN_KEYS, LoadedRuns, short_commit
 from pipeline.results.protocols import NOOP_STARTS, OUR_START_STATES, published_scores
 from pipeline.results.random_player import OUR_RANDOM_PLAYER
-from pipeline.results.run_scores import BEST, RANDOM, run_scores
+from pipeline.results.run_scores import BEST, RANDOM, SAMPLED, SAMPLED_NOTE, run_scores
 from pipeline.results.scores import normalised_score
 
 COLUMNS = ("agent", "score", "low", "high", "episodes", "normalised", "frames", "protocol", "differs", "source")
@@ -93,8 +93,10 @@ def notes(table: pd.DataFrame) -> list[str]:
     ]
     if not (table["source"].str.startswith("run ")).any():
         found.append("No evaluation of ours was found.")
-    if table["agent"].str.endswith(f", {BEST}").any():
+    if table["agent"].str.contains(f", {BEST}", regex=False).any():
         found.append(f"{BEST}: the best of the evaluations during training, played again on fresh seeds.")
+    if table["agent"].str.endswith(f", {SAMPLED}").any():
+        found.append(SAMPLED_NOTE)
     if table["agent"].eq(OUR_RANDOM_PLAYER).any():
         # Mnih et al. 2015, methods: the random player acts at 10 Hz, so that it holds each action for 6 frames.
         found.append("The published random player chose an action every 6th frame, ours at every step.")

@@ -64,6 +64,17 @@ def test_entries_are_trained_agents_under_the_published_protocol(tmp_path: Path)
     assert {name: rows["score"].tolist() for name, rows in found.items()} == {"gorila": [1.0], "gorila, best": [2.0]}
 
 
+def test_the_same_parameters_played_greedily_and_drawn_from_are_two_entries(tmp_path: Path) -> None:
+    best = [evaluation(6.0, agent="best", sampled=True)]
+    write_run(tmp_path, [evaluation(1.0), evaluation(5.0, sampled=True), *best], experiment="dba3c")
+    found = entries(run_scores(load(tmp_path)))
+    assert {name: rows["score"].tolist() for name, rows in found.items()} == {
+        "dba3c": [1.0],
+        "dba3c, sampled": [5.0],
+        "dba3c, best, sampled": [6.0],
+    }
+
+
 def test_a_matrix_has_runs_in_order_of_seed_and_nan_where_one_is_missing(tmp_path: Path) -> None:
     for game, seed, score in [("Pong", 10, 3.0), ("Pong", 2, 1.0), ("Hero", 2, 5.0)]:
         write_run(tmp_path, [evaluation(score)], game=game, seed=seed)

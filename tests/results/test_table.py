@@ -104,3 +104,14 @@ def test_the_terminal_shows_whole_numbers_and_our_source_within_80_columns(tmp_p
     assert "DQN (Nature) 401.2 1,327.2" in lines
     assert "ours: gorila 1,000.0 [1,000.0, 1,000.0] 2 3,316.6" in lines
     assert "ours: gorila: run gorila/Breakout/0 at 0123456, protocol noop_starts, 4,000" in " ".join(lines)
+
+
+def test_actions_drawn_from_a_policy_are_named_and_normalised(tmp_path: Path) -> None:
+    rows = [evaluation(1.7), evaluation(31.8, sampled=True)]
+    table = game_table(load_run(write_run(tmp_path, rows, "dba3c", "Breakout")), "Breakout")
+    ours = table[table["agent"].str.startswith("ours: ")]
+    assert dict(zip(ours["agent"], ours["normalised"].round(3), strict=True)) == {
+        "ours: dba3c": 0.0,
+        "ours: dba3c, sampled": 100.0,
+    }
+    assert "actions drawn from the agent's policy" in as_markdown(as_report_table(table, "Breakout"))
