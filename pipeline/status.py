@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from hydra_plugins.dask_launcher.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING, is_held
+from hydra_plugins.dask_launcher.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING
 from pipeline.errors import PipelineError
 from pipeline.experiments.arguments import parse_words
 from pipeline.experiments.sweep_status import JobStatus, SweepStatus, newest_sweep, read_sweep
@@ -72,7 +72,7 @@ def _watch(sweep: SweepStatus, console: Console) -> SweepStatus:
     try:
         with Live(render(sweep), console=console, auto_refresh=False, transient=True) as live:
             # Rows of a command that was killed wait for ever.
-            while is_held(sweep.folder) and (sweep.with_status(RUNNING) or sweep.with_status(WAITING)):
+            while sweep.is_held and (sweep.with_status(RUNNING) or sweep.with_status(WAITING)):
                 time.sleep(_WATCH_SECONDS)
                 sweep = read_sweep(sweep.folder)
                 live.update(render(sweep), refresh=True)
@@ -84,7 +84,10 @@ def _watch(sweep: SweepStatus, console: Console) -> SweepStatus:
 def _summary(sweep: SweepStatus) -> str:
     counts = [f"{count} {status}" for status in _COLOURS if (count := len(sweep.with_status(status)))]
     words = [f"{sweep.folder}: {' · '.join(counts) or 'no jobs'}"]
-    if sweep.with_status(RUNNING):
+    unfinished = sweep.with_status(RUNNING) or sweep.with_status(WAITING)
+    if unfinished and not sweep.is_held:
+        words.append("nobody runs it")
+    elif sweep.with_status(RUNNING):
         words.append(f"{sweep.steps_per_second:,.0f} steps/s")
     if (seconds := sweep.eta_seconds) is not None:
         words.append(f"ETA {_clock(seconds)}")

@@ -36,7 +36,7 @@ def _job(config: DictConfig) -> float | None:
         if result.end_reason == INTERRUPTED and HydraConfig.get().mode == RunMode.MULTIRUN:
             # Who stops one of many runs means all of them.
             sys.exit(_INTERRUPTED_STATUS)
-        return final_score(result, run.evaluation)
+        return final_score(result, run)
     except PipelineError as error:
         # A foreseen error is a message, not a traceback.
         if HydraConfig.get().mode != RunMode.MULTIRUN:

@@ -73,10 +73,25 @@ def line_of(text: str, start: str) -> list[str]:
 
 
 def test_counts_speed_and_time_left_stand_above_all(sweep: Path) -> None:
+    ledger = Ledger.open(sweep)
+    text = shown(f"sweep_dir={sweep}")
+    ledger.close()
     # One waits, and half of one is left, at a minute each.
+    assert text.splitlines()[0] == (f"{sweep}: 3 done · 1 running · 1 waiting · 1 failed · 250 steps/s · ETA 0:01:30")
+
+
+def test_a_sweep_that_nobody_runs_has_no_speed_and_no_time_left(sweep: Path) -> None:
     assert shown(f"sweep_dir={sweep}").splitlines()[0] == (
-        f"{sweep}: 3 done · 1 running · 1 waiting · 1 failed · 250 steps/s · ETA 0:01:30"
+        f"{sweep}: 3 done · 1 running · 1 waiting · 1 failed · nobody runs it"
     )
+
+
+def test_what_a_second_attempt_took_is_no_measure_of_a_whole_job(sweep: Path) -> None:
+    ledger = Ledger.open(sweep)
+    ledger.write(ledger.rows[0]._replace(attempts=2, seconds=1.0))
+    text = shown(f"sweep_dir={sweep}")
+    ledger.close()
+    assert text.splitlines()[0].endswith("ETA 0:01:30")
 
 
 def test_a_run_under_way_is_seen_by_its_newest_rows(sweep: Path) -> None:

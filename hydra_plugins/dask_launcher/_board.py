@@ -9,6 +9,9 @@ from typing import Any
 
 from hydra_plugins.dask_launcher._ledger import DONE, RUNNING, WAITING, LedgerRow
 
+_FROM_THE_START = 0.05
+"""A first share below this is of a job that has begun a moment ago."""
+
 
 @dataclass
 class JobSight:
@@ -21,6 +24,9 @@ class JobSight:
     """Of its last attempt, in seconds on the caller's clock."""
     fraction: float | None = None
     """How much of it is done, 0 to 1; None: it has not said so."""
+    began: tuple[float, float] | None = None
+    """When this attempt first said how much of it was done, on the caller's clock, and how much that was: a job that
+    goes on where an earlier attempt left off begins with a share that cost it no time."""
     rate: float | None = None
     unit: str = ""
 
@@ -36,15 +42,17 @@ class Board:
         """A job has another state."""
         job = self.jobs[row.job]
         if row.status == RUNNING:
-            job.started_at, job.fraction, job.rate = now, None, None
+            job.started_at, job.fraction, job.began, job.rate = now, None, None, None
         job.row = row
 
-    def progress(self, message: Mapping[str, Any]) -> None:
+    def progress(self, message: Mapping[str, Any], now: float) -> None:
         """A job reported how far it is; see `hydra_plugins.dask_launcher.progress`."""
         job = self.jobs.get(message["job"])
         if job is not None:
             fraction = message["fraction"]
             job.fraction = None if fraction is None else min(max(fraction, 0.0), 1.0)
+            if job.fraction is not None and job.began is None:
+                job.began = now, job.fraction
             job.rate, job.unit = message["rate"], message["unit"]
 
     def with_status(self, status: str) -> list[JobSight]:
@@ -67,8 +75,10 @@ class Board:
     def eta_seconds(self, now: float) -> float | None:
         """How long it takes until all are done, if they take as long as those so far; None before one can tell."""
         running = self.with_status(RUNNING)
-        seconds = [job.row.seconds for job in self.with_status(DONE) if job.row.seconds is not None]
-        seconds += [(now - job.started_at) / job.fraction for job in running if job.fraction]
+        done = [(job.row.seconds, job.row.attempts) for job in self.with_status(DONE)]
+        # What a later attempt took is the rest of the job alone.
+        seconds = [seconds for seconds, attempts in done if seconds is not None and attempts == 1]
+        seconds += [whole for job in running if (whole := _whole_seconds(job, now)) is not None]
         if not seconds or not running:
             return None
         left = len(self.with_status(WAITING)) + sum(1.0 - (job.fraction or 0.0) for job in running)
@@ -79,6 +89,17 @@ def labelled(jobs: Sequence[Sequence[str]]) -> list[str]:
     """For each job, those of its overrides that tell it from others; all of them where all jobs are the same."""
     common = set.intersection(*map(set, jobs)) if len(jobs) > 1 else set()
     return [" ".join(o for o in job if o not in common) or " ".join(job) for job in jobs]
+
+
+def _whole_seconds(job: JobSight, now: float) -> float | None:
+    """How long a running job takes in all, by the share that it has done since it was first heard of."""
+    if job.began is None or job.fraction is None:
+        return None
+    first_heard_at, fraction_then = job.began
+    # One that begins at 0 is heard of a while after its start, which is part of what it takes.
+    since = job.started_at if fraction_then < _FROM_THE_START else first_heard_at
+    share = job.fraction - (0.0 if fraction_then < _FROM_THE_START else fraction_then)
+    return (now - since) / share if share > 0 else None
 
 
 def _rank(status: str) -> tuple[bool, bool, str]:

@@ -96,9 +96,12 @@ class Command:
 
     def _run(self, jobs: Sequence[Job], ledger: Ledger) -> dict[int, Outcome]:
         orphans = [job.number for job in jobs if _row(ledger, job).status == RUNNING]
-        ledger.write(*(_row(ledger, job)._replace(status=WAITING, reason="") for job in jobs))
+        # First: a command that finds no cluster has tried nothing, and leaves the ledger as it was.
         cluster = self._open_cluster()
-        rows = [_row(ledger, job) for job in self._launched.values()]
+        waiting = {job.number: _row(ledger, job)._replace(status=WAITING, reason="") for job in jobs}
+        # Until they are started again the file calls orphans running: whoever comes after this command is told, too.
+        ledger.write(*(row for number, row in waiting.items() if number not in orphans))
+        rows = [waiting.get(number, _row(ledger, job)) for number, job in self._launched.items()]
         listed = [
             {"job": row.job, "overrides": list(job.overrides), "status": row.status, "return_value": row.return_value}
             for job, row in zip(self._launched.values(), rows, strict=True)
@@ -118,6 +121,8 @@ class Command:
             )
         try:
             sweep.run()
+        except LedgerError as error:
+            raise CompactHydraException(str(error)) from error
         except Exception as error:  # each of Dask's calls has another one for a scheduler that is gone
             if cluster.is_there:
                 raise

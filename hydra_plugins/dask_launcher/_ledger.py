@@ -29,7 +29,7 @@ _MAX_FIELD = 2**31 - 1
 
 
 class LedgerError(Exception):
-    """A ledger is missing, damaged, or in use by another command."""
+    """A ledger is missing, damaged, in use by another command, or on a disk that refuses it."""
 
 
 class LedgerRow(NamedTuple):
@@ -98,7 +98,10 @@ class Ledger:
         return wanted
 
     def write(self, *rows: LedgerRow) -> None:
-        """Add these rows or replace those of the same jobs, on disk when this returns."""
+        """Add these rows or replace those of the same jobs, on disk when this returns.
+
+        Raises OSError where the disk refuses; the rows are kept for the next call.
+        """
         self._rows |= {row.overrides: row for row in rows}
         temporary = self._folder / f".{LEDGER}"
         with temporary.open("w", newline="") as file:

@@ -26,7 +26,7 @@ from hydra_plugins.dask_launcher._host import keep_spare, run_job_here, stop_job
 from hydra_plugins.dask_launcher._interrupts import interrupts
 from hydra_plugins.dask_launcher._job import in_one_line
 from hydra_plugins.dask_launcher._jobs import Job, as_json
-from hydra_plugins.dask_launcher._ledger import DONE, FAILED, RUNNING, WAITING, Ledger, LedgerRow
+from hydra_plugins.dask_launcher._ledger import DONE, FAILED, RUNNING, WAITING, Ledger, LedgerError, LedgerRow
 from hydra_plugins.dask_launcher._needs import Grant
 from hydra_plugins.dask_launcher._outcome import HostSetup, Order, Outcome
 from hydra_plugins.dask_launcher._queue import JobQueue
@@ -80,6 +80,8 @@ class Sweep:
         self._num_interrupts = 0
         self._stop_seconds: float | None = None
         self._stop_reason = ""
+        self._unwritten: OSError | None = None
+        """Why the ledger is older than what has happened; None: it is not."""
         self.outcomes: dict[int, Outcome] = {}
         """How each job ended that has ended for good."""
 
@@ -94,7 +96,10 @@ class Sweep:
             self._queue.postpone(number, time.monotonic() + self._settings.stop_seconds)
 
     def run(self) -> None:
-        """Run all jobs; returns when all have ended for good, or it was stopped and those that ran have ended."""
+        """Run all jobs; returns when all have ended for good, or it was stopped and those that ran have ended.
+
+        Raises LedgerError if the ledger could not be written at the end.
+        """
         self._cluster.client.subscribe_topic(TOPIC, self._on_message)
         with interrupts(partial(self._heard.put, self._interrupted)), self._display:
             while self._queue.waiting or self._queue.running:
@@ -102,9 +107,13 @@ class Sweep:
                 self._start_what_fits()
                 self._keep_spares()
                 self._stop_again()
+                if self._unwritten is not None:
+                    self._write()
                 self._display.refresh()
                 self._hear()
         self._spares.clear()
+        if self._unwritten is not None:
+            raise LedgerError(f"the ledger could not be written, and is older than what was done: {self._unwritten}")
 
     def _hear(self) -> None:
         """Wait a moment for something to happen, and deal with all that has."""
@@ -166,9 +175,10 @@ class Sweep:
             return
         order = Order(grant, self._cluster.server_id(address), part.memory_bytes, part.num_gpus, work)
         self._queue.start(job.number)
+        # Written first: a job that runs must never be one that the ledger calls waiting.
+        self._change(job.number, status=RUNNING, attempts=attempt, host=address, started=_now(), ended="", seconds=None)
         future = self._submit(run_job_here, order, self._setup, host=address, name=f"job-{job.number}-{attempt}")
         self._running[job.number] = _Running(future, allocation, time.monotonic())
-        self._change(job.number, status=RUNNING, attempts=attempt, host=address, started=_now(), ended="", seconds=None)
         future.add_done_callback(partial(self._on_done, job.number))
 
     def _keep_spares(self) -> None:
@@ -198,7 +208,7 @@ class Sweep:
     def _on_message(self, event: tuple[float, Mapping[str, Any]]) -> None:
         message = event[1]
         if message.get("sweep") == self._setup.sweep and message.get("kind") == "progress":
-            self._heard.put(partial(self._board.progress, message))
+            self._heard.put(partial(self._board.progress, message, time.monotonic()))
 
     def _ended(self, number: int, future: Future[Any], outcome: Outcome) -> None:
         running = self._running.get(number)
@@ -274,7 +284,7 @@ class Sweep:
     def _change(self, number: int, **changes: Any) -> None:
         """Tell everybody of a job's new state: the ledger, the terminal, the dashboard."""
         row = self._row(number)._replace(reason="")._replace(**changes)
-        self._ledger.write(row)
+        self._write(row)
         self._board.change(row, time.monotonic())
         self._display.changed(row)
         told = {name: getattr(row, name) for name in ("job", "status", "host", "reason", "return_value")}
@@ -282,6 +292,19 @@ class Sweep:
         # Who watches misses it; a scheduler that is gone for good is found out by the next thing that it is asked.
         with contextlib.suppress(OSError, TimeoutError):
             self._cluster.client.log_event(TOPIC, message)
+
+    def _write(self, *rows: LedgerRow) -> None:
+        """Write the ledger. A disk that refuses it for a while costs no job: it is tried again until the end."""
+        try:
+            self._ledger.write(*rows)
+        except OSError as error:
+            if self._unwritten is None:
+                self._display.say(f"the ledger cannot be written, and is tried again while the jobs go on: {error}")
+            self._unwritten = error
+            return
+        if self._unwritten is not None:
+            self._display.say("the ledger is written again")
+        self._unwritten = None
 
 
 def _outcome_of(future: Future[Any]) -> Outcome:

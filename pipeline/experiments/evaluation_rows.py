@@ -11,12 +11,15 @@ import io
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pipeline.errors import RunFolderError
 from pipeline.evaluation.play import NO_START_STATES, emulator_seeds
+from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.experiments.run_folder import DISCARDED
+from pipeline.networks.config import NetworkConfig
 from pipeline.results.protocols import PROTOCOL_FIELDS
-from pipeline.roles.evaluator import EvaluatorSpec
+from pipeline.roles.evaluator import EvaluatorSpec, draws_actions
 from pipeline.rows import ROW_FILES, EvaluationRow
 
 GameKey = tuple[str, ...]
@@ -28,18 +31,24 @@ _COLUMNS = [field.name for field in dataclasses.fields(EvaluationRow)]
 
 def keys_of(spec: EvaluatorSpec) -> set[GameKey]:
     """The games that an evaluation would play."""
-    config, environment = spec.evaluation, spec.evaluation.environment
-    played = {name: getattr(environment, name) for name in PROTOCOL_FIELDS if hasattr(environment, name)} | {
-        "protocol": config.protocol,
+    played = played_fields(spec.network, spec.evaluation) | {
+        "protocol": spec.evaluation.protocol,
         "agent": spec.agent,
         "version": spec.version,
-        "epsilon": config.epsilon,
-        "sampled": spec.samples,
-        "max_equal_actions": config.max_equal_actions or 0,
         "start_states": NO_START_STATES if spec.starts is None else spec.starts.name,
     }
-    seeds = emulator_seeds(config, spec.seed, spec.starts)
+    seeds = emulator_seeds(spec.evaluation, spec.seed, spec.starts)
     return {_key({name: str(value) for name, value in (played | {"episode_seed": seed}).items()}) for seed in seeds}
+
+
+def played_fields(network: NetworkConfig, config: EvaluationConfig) -> dict[str, Any]:
+    """PROTOCOL_FIELDS of rows of such an evaluation, but for the start states, whose name is in their file."""
+    environment = config.environment
+    return {name: getattr(environment, name) for name in PROTOCOL_FIELDS if hasattr(environment, name)} | {
+        "epsilon": config.epsilon,
+        "sampled": draws_actions(network, config),
+        "max_equal_actions": config.max_equal_actions or 0,
+    }
 
 
 def keys_in(folder: Path) -> set[GameKey]:

@@ -18,9 +18,9 @@ from rich.console import Console
 
 from hydra_plugins.dask_launcher.needs import Grant, JobInterrupted, JobNeeds, Part
 from pipeline.cluster.config import ADDRESS, THREADS, AddressConfig, ClusterConfig, LocalConfig
-from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import from_hydra
+from pipeline.experiments.evaluation_rows import played_fields
 from pipeline.experiments.meter import fraction_spent
 from pipeline.experiments.plan import host_demands
 from pipeline.experiments.run import BUDGET, INTERRUPTED, RunResult, train
@@ -66,19 +66,23 @@ def run_granted(config: RunConfig, grant: Grant, console: Console | None = None)
     )
     if result.end_reason == INTERRUPTED:
         raise JobInterrupted(f"stopped with a checkpoint in {result.folder}")
-    return final_score(result, run.evaluation)
+    return final_score(result, run)
 
 
 def granted_config(config: RunConfig, grant: Grant) -> RunConfig:
     """The run as it is carried out with this grant: in this process, or on hosts of the sweep's cluster."""
     asked = config.cluster
     # Hosts come from the launcher, and jobs that run side by side may not fight for a port.
-    common = {name: getattr(asked, name) for name in ClusterConfig.__dataclass_fields__} | {"num_hosts": None}
+    common = {name: getattr(asked, name) for name in ClusterConfig.__dataclass_fields__} | {
+        "num_hosts": None,
+        # What was asked for is granted: what is free by now holds the replays of its neighbours, too.
+        "memory_bytes": asked.memory_bytes or sum(demand.memory_bytes for demand in host_demands(config)),
+    }
     cluster: ClusterConfig
     if grant.fits_one_host:
         cluster = LocalConfig(**(common | {"kind": THREADS}), dashboard_address=_ANY_FREE_PORT)
     elif isinstance(asked, AddressConfig):
-        cluster = replace(asked, num_hosts=None, address=grant.scheduler)
+        cluster = replace(asked, **common, address=grant.scheduler)
     else:
         no_tls: dict[str, Any] = dict.fromkeys(("tls_ca_file", "tls_cert_file", "tls_key_file"))
         cluster = AddressConfig(**(common | {"kind": ADDRESS}), address=grant.scheduler, **no_tls)
@@ -92,9 +96,9 @@ def _was_begun_since(seconds_since_1970: float, folder: Path) -> bool:
     return started_at is not None and datetime.fromisoformat(started_at).timestamp() >= seconds_since_1970
 
 
-def final_score(result: RunResult, evaluation: EvaluationConfig) -> float | None:
-    """Mean score of the newest parameters that a run left, under its own protocol; None if nobody has played them."""
-    return None if result.folder is None else _score_in(result.folder, evaluation)
+def final_score(result: RunResult, config: RunConfig) -> float | None:
+    """Mean score of the last parameters that a run left, under its own protocol; None if nobody has played them."""
+    return None if result.folder is None else _score_in(result.folder, config)
 
 
 def _score_if_finished(config: RunConfig) -> float | None:
@@ -108,10 +112,14 @@ def _score_if_finished(config: RunConfig) -> float | None:
         return None
     if fraction_spent(config.budget, run["total_frames"], run["wall_seconds"]) < 1:
         return None
-    return _score_in(folder, config.evaluation)
+    return _score_in(folder, config)
 
 
-def _score_in(folder: Path, evaluation: EvaluationConfig) -> float | None:
+def _score_in(folder: Path, config: RunConfig) -> float | None:
+    # By frames, not by the newest that were played: Ctrl-C may have skipped the evaluation of the last parameters.
+    last = {"agent": LAST, "total_frames": RunFolder(folder).read_run().get("total_frames")}
+    wanted = last | {"protocol": config.evaluation.protocol} | played_fields(config.network, config.evaluation)
     scores = run_scores(load_run(folder))
-    own = scores[(scores["agent"] == LAST) & (scores["protocol"] == evaluation.protocol)]
-    return None if own.empty else float(own.sort_values("version")["score"].iloc[-1])
+    for field, value in wanted.items():
+        scores = scores[scores[field] == value]
+    return None if scores.empty else float(scores["score"].iloc[0])

@@ -12,7 +12,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from hydra_plugins.dask_launcher.ledger import DONE, LEDGER, RUNNING, WAITING, LedgerError, LedgerRow, read_ledger
+from hydra_plugins.dask_launcher.ledger import (
+    DONE,
+    LEDGER,
+    RUNNING,
+    WAITING,
+    LedgerError,
+    LedgerRow,
+    is_held,
+    read_ledger,
+)
 from pipeline.errors import ConfigError, RunFolderError, SweepError
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import compose_job
@@ -58,6 +67,8 @@ class SweepStatus(NamedTuple):
 
     folder: Path
     jobs: tuple[JobStatus, ...]
+    is_held: bool
+    """Whether a command runs it now."""
 
     def with_status(self, status: str) -> list[JobStatus]:
         """Jobs that the ledger has in this state."""
@@ -70,10 +81,11 @@ class SweepStatus(NamedTuple):
 
     @property
     def eta_seconds(self) -> float | None:
-        """Until all are done, if they take as long as those that are; None before one can tell."""
+        """Until all are done, if they take as long as those that are; None before one can tell, or if none runs."""
         running = self.with_status(RUNNING)
-        seconds = [job.row.seconds for job in self.with_status(DONE) if job.row.seconds]
-        if not seconds or not running:
+        # What a later attempt took is the rest of the job alone.
+        seconds = [job.row.seconds for job in self.with_status(DONE) if job.row.seconds and job.row.attempts == 1]
+        if not seconds or not running or not self.is_held:
             return None
         left = len(self.with_status(WAITING)) + sum(1 - (job.run.fraction if job.run else 0.0) for job in running)
         return sum(seconds) / len(seconds) * left / len(running)
@@ -95,7 +107,7 @@ def read_sweep(folder: Path) -> SweepStatus:
         rows = read_ledger(folder)
     except LedgerError as error:
         raise SweepError(str(error)) from error
-    return SweepStatus(folder, tuple(map(_job, rows)))
+    return SweepStatus(folder, tuple(map(_job, rows)), is_held(folder))
 
 
 def _job(row: LedgerRow) -> JobStatus:

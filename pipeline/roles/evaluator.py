@@ -46,7 +46,12 @@ class EvaluatorSpec:
     @property
     def samples(self) -> bool:
         """Whether actions are drawn from the network's policy."""
-        return isinstance(self.network, ActorCriticNetworkConfig) and self.evaluation.policy == SAMPLED
+        return draws_actions(self.network, self.evaluation)
+
+
+def draws_actions(network: NetworkConfig, evaluation: EvaluationConfig) -> bool:
+    """Whether actions are drawn from the policy of such a network, if it has one."""
+    return isinstance(network, ActorCriticNetworkConfig) and evaluation.policy == SAMPLED
 
 
 def evaluate_params(spec: EvaluatorSpec, params: Float32Array, stop: Callable[[], bool] = never) -> list[PlayedGame]:

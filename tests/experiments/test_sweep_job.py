@@ -4,6 +4,7 @@ import io
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
@@ -14,9 +15,9 @@ from pipeline.errors import ConfigError, RunFolderError
 from pipeline.experiments import checkpoint
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_tree import to_yaml
-from pipeline.experiments.run import train
+from pipeline.experiments.run import RunResult, train
 from pipeline.experiments.run_folder import RunFolder, folder_path
-from pipeline.experiments.sweep_job import granted_config, job_needs, run_granted
+from pipeline.experiments.sweep_job import final_score, granted_config, job_needs, run_granted
 from pipeline.results.load import load_run
 from tests.experiments.smoke_runs import smoke_config
 
@@ -77,6 +78,16 @@ def test_several_hosts_mean_the_launcher_s_scheduler_with_the_certificates_of_th
         assert len(run.cluster.tls_files) == num_files
 
 
+def test_memory_that_was_granted_is_not_asked_for_again(tmp_path: Path) -> None:
+    """What is free when the job starts holds what its neighbours have grown to, and would be too little."""
+    config = smoke_config(tmp_path)
+    wanted = sum(part.memory_bytes for part in job_needs(from_hydra(config)).parts) - 700 * 2**20
+    for grant in (ONE_HOST, TWO_HOSTS):
+        assert granted_config(config, grant).cluster.memory_bytes == wanted
+    own = smoke_config(tmp_path, "cluster.memory_bytes=123")
+    assert granted_config(own, ONE_HOST).cluster.memory_bytes == 123
+
+
 def test_a_job_goes_on_in_its_folder_unless_it_is_told_to_begin_anew(tmp_path: Path) -> None:
     assert granted_config(smoke_config(tmp_path), ONE_HOST).resume
     overwriting = granted_config(smoke_config(tmp_path, "overwrite=true"), ONE_HOST)
@@ -119,3 +130,22 @@ def test_a_run_is_begun_gone_on_with_and_when_it_is_finished_only_asked_for_its_
     assert console.file.getvalue() == f"{folder} is finished\n"  # type: ignore[attr-defined]
     with pytest.raises(RunFolderError, match="cannot be resumed with other settings"):
         run_granted(smoke_config(tmp_path, "budget.frames=12_000", "algorithm.discount=0.5"), ONE_HOST, console)
+
+
+def test_the_score_of_a_job_is_that_of_its_last_parameters_under_its_own_protocol(tmp_path: Path) -> None:
+    config = smoke_config(tmp_path, "progress=none")
+    folder = train(config, Console(file=io.StringIO())).folder
+    assert folder is not None
+    path = folder / "evaluations.csv"
+    ended, games = RunFolder(folder).read_run(), pd.read_csv(path)
+    last = games["agent"] == "checkpoint"
+    score = final_score(RunResult(folder, "budget"), config)
+    assert score == games[last]["score"].mean()
+    # Played again later with other settings, and earlier by older parameters.
+    otherwise = games[last].assign(epsilon=0.5, score=1000.0, version=games["version"].max() + 1)
+    older = games[last].assign(version=games["version"].max() - 1, total_frames=ended["total_frames"] - 4, score=2e3)
+    pd.concat([games, otherwise, older]).to_csv(path, index=False)
+    assert final_score(RunResult(folder, "budget"), config) == score
+    # Ctrl-C skipped the evaluation of the last ones.
+    pd.concat([games[~last], older]).to_csv(path, index=False)
+    assert final_score(RunResult(folder, "budget"), config) is None

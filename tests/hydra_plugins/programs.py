@@ -79,6 +79,10 @@ def main(config):
         case "reports":
             report(float("nan"), float("inf"), "things/s", {})
             report(0.5, 3.0, "things/s", {"colour": "red"})
+        case "reports_until_told":
+            while not Path("told").exists():
+                report(0.5, 3.0, "things/s", {"colour": "red"})
+                time.sleep(0.05)
         case "tells":
             names = ("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "MALLOC_TRIM_THRESHOLD_")
             return ["preloaded" in sys.modules, *map(os.environ.get, names)]

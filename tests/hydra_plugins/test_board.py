@@ -41,11 +41,11 @@ def test_jobs_are_counted_by_their_state(board: Board) -> None:
 
 def test_rates_of_running_jobs_are_added_up_by_their_unit(board: Board) -> None:
     board.change(ROWS[2]._replace(status=RUNNING), now=100.0)
-    board.progress(progress(1, 0.5, 1000.0))
-    board.progress(progress(2, None, 234.0))
+    board.progress(progress(1, 0.5, 1000.0), now=100.0)
+    board.progress(progress(2, None, 234.0), now=100.0)
     assert board.rates() == "1,234 steps/s"
-    board.progress(progress(2, None, 3.0, "updates/s"))
-    board.progress(progress(0, 0.5, 7.0))
+    board.progress(progress(2, None, 3.0, "updates/s"), now=100.0)
+    board.progress(progress(0, 0.5, 7.0), now=100.0)
     assert board.rates() == "1,000 steps/s · 3 updates/s", "a job that does not run has no rate"
     board.change(ROWS[2]._replace(status=DONE), now=110.0)
     assert board.rates() == "1,000 steps/s"
@@ -55,10 +55,22 @@ def test_the_time_left_follows_from_jobs_that_are_done_and_from_the_parts_of_tho
     # A job takes 60 s; one waits, one runs.
     assert board.eta_seconds(100.0) == 120.0
     # The one that runs would take 20 s in all: jobs take 40 s, and one and a half of them are left.
-    board.progress(progress(1, 0.5, None))
+    board.progress(progress(1, 0.0, None), now=101.0)
+    board.progress(progress(1, 0.5, None), now=110.0)
     assert board.eta_seconds(110.0) == 60.0
-    board.progress(progress(1, 7.0, None))
+    board.progress(progress(1, 7.0, None), now=160.0)
     assert board.eta_seconds(160.0) == 60.0
+
+
+def test_what_an_earlier_attempt_has_done_makes_no_job_shorter() -> None:
+    rows = [LedgerRow(0, "a=0", DONE, 2, seconds=5.0), LedgerRow(1, "a=1"), LedgerRow(2, "a=2")]
+    board = Board({row.job: [row.overrides] for row in rows}, rows)
+    board.change(rows[1]._replace(status=RUNNING, attempts=2), now=0.0)
+    board.progress(progress(1, 0.6, None), now=10.0)
+    assert board.eta_seconds(10.0) is None
+    board.progress(progress(1, 0.7, None), now=20.0)
+    # A tenth of it took 10 s: 100 s a job, and 1.3 of them are left.
+    assert board.eta_seconds(20.0) == pytest.approx(130.0)
 
 
 def test_nothing_is_foretold_before_anything_is_known() -> None:
@@ -86,7 +98,7 @@ def test_lines_tell_each_change() -> None:
 
 
 def test_a_terminal_shows_a_table_of_what_runs_and_failures_above_it(board: Board) -> None:
-    board.progress(progress(1, 0.5, 1000.0))
+    board.progress(progress(1, 0.5, 1000.0), now=100.0)
     text = shown(board, "auto", terminal=True)
     assert "returned 1.5" not in text
     assert "attempt 1 failed: ValueError: no; again in 5 s" in text

@@ -4,12 +4,14 @@ import json
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 from distributed import Client
 
 from hydra_plugins.dask_launcher.ledger import DONE, FAILED, INTERRUPTED, LEDGER, RUNNING, WAITING, Ledger
+from hydra_plugins.dask_launcher.progress import TOPIC
 from tests.clusters import wait_until
 from tests.hydra_plugins.programs import Program, scheduler_and_host
 
@@ -180,6 +182,7 @@ def test_a_launcher_that_is_killed_leaves_nothing_behind_but_its_ledger(
 ) -> None:
     spare = ("hydra.launcher.threads=2", "hydra.launcher.preload=[json]")
     words = ("hydra.launcher.threads_per_host=2",) if own_cluster else at(scheduler_address)
+    no_patience = ("hydra.launcher.start_timeout_seconds=1",)
     with program.start("+kind=waits,waits_too,plain", *words, *spare) as process:
         program.wait_for(lambda events: any(event.startswith("waits 1") for event in events), "the first job runs")
         left = psutil.Process(process.pid).children(recursive=True) if own_cluster else job_processes()
@@ -191,9 +194,41 @@ def test_a_launcher_that_is_killed_leaves_nothing_behind_but_its_ledger(
     assert program.rows()["waits"].status == RUNNING
     assert program.rows()["plain"].status == WAITING
     Ledger.open(program.folder / "sweep").close()
+    nobody = program.run("+kind=waits,waits_too,plain", "hydra.launcher.address=tcp://127.0.0.1:9", *no_patience)
+    assert nobody.status == 1
+    assert program.rows()["waits"].status == RUNNING, "a command that found no cluster hid what was left running"
     (program.folder / "go").touch()
     again = program.run("+kind=waits,waits_too,plain", *words, "hydra.launcher.stop_seconds=1")
     assert again.status == 0 and "when an earlier command was killed: they start in 1 s" in again.output
+
+
+def test_how_far_a_job_is_reaches_everybody_at_the_scheduler(program: Program, scheduler_address: str) -> None:
+    heard: list[dict[str, Any]] = []
+    with Client(scheduler_address, set_as_default=False) as client:
+        client.subscribe_topic(TOPIC, lambda event: heard.append(event[1]))
+        with program.start("+kind=reports_until_told", *at(scheduler_address)) as process:
+            wait_until(lambda: any(message["kind"] == "progress" for message in heard), "the job is heard")
+            (program.folder / "told").touch()
+            process.communicate()
+    first = next(message for message in heard if message["kind"] == "progress")
+    told = {name: first[name] for name in ("job", "fraction", "rate", "unit", "details")}
+    assert told == {"job": 0, "fraction": 0.5, "rate": 3.0, "unit": "things/s", "details": {"colour": "red"}}
+
+
+def test_a_disk_that_refuses_the_ledger_for_a_while_costs_no_job(program: Program) -> None:
+    with program.start("+kind=waits,reports_until_told", *ONE_HOST) as process:
+        program.wait_for(lambda events: any(event.startswith("waits 1") for event in events), "the first job runs")
+        (program.folder / "sweep" / f".{LEDGER}").mkdir()
+        (program.folder / "go").touch()
+        program.wait_for(lambda events: any(event.startswith("reports") for event in events), "the second job runs")
+        assert program.rows()["waits"].status == RUNNING, "the ledger was written"
+        (program.folder / "sweep" / f".{LEDGER}").rmdir()
+        (program.folder / "told").touch()
+        output, _ = process.communicate()
+    assert process.returncode == 0
+    assert "the ledger cannot be written, and is tried again while the jobs go on" in output
+    assert "the ledger is written again" in output
+    assert [row.status for row in program.rows().values()] == [DONE, DONE]
 
 
 def test_two_commands_in_one_folder_and_a_damaged_ledger_are_refused_and_change_nothing(program: Program) -> None:
