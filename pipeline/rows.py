@@ -48,7 +48,7 @@ class UpdateRow:
     num_refused: int
     """Of these, refused as duplicates or of an old generation."""
     version: int
-    """Server version after the last one."""
+    """Server version of the parameters that the last one was made with."""
     total_frames: int
     """Emulator frames of the whole run, as far as this learner's actor knows."""
     mean_loss: float
@@ -89,7 +89,7 @@ class ActorCriticUpdateRow:
     num_refused: int
     """Of these, refused as duplicates or of an old generation."""
     version: int
-    """Server version after the last one."""
+    """Server version of the parameters that the last one was made with."""
     total_frames: int
     """Emulator frames of the whole run, as far as this worker knows."""
     mean_policy_loss: float

@@ -142,4 +142,5 @@ class Coordinator:
             with self._lock:
                 self._beat += 1
                 control = Control(self._beat, self._stop, self._inbox.acknowledged())
-            self._variable.set(control.to_message(), timeout="5s")
+            # The first is the scheduler's own limit; one that stands still keeps it not.
+            self._variable.set(control.to_message(), timeout="5s", callback_timeout="10s")

@@ -6,7 +6,7 @@ Not here: choosing among hosts (`pipeline.cluster.placement`).
 import contextlib
 import platform
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -85,7 +85,7 @@ def check_versions(ours: HostReport, hosts: Mapping[str, HostReport]) -> None:
     """Raise HostMismatchError naming every host (by address) whose versions differ from ours, and both versions."""
     lines: list[str] = []
     for address, host in hosts.items():
-        lines += [f"{address} has {text}" for text in _differences(ours.versions, host.versions)]
+        lines += [f"{address} has {text}" for text in version_differences(ours, host)]
     if lines:
         raise HostMismatchError(
             "hosts with other versions cannot take part:\n  "
@@ -94,9 +94,10 @@ def check_versions(ours: HostReport, hosts: Mapping[str, HostReport]) -> None:
         )
 
 
-def _differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> Sequence[str]:
+def version_differences(ours: HostReport, theirs: HostReport) -> list[str]:
+    """What of their versions is another than the coordinator's, a line each."""
     return [
-        f"{name} {theirs.get(name, 'missing')}, the coordinator has {version}"
-        for name, version in ours.items()
-        if theirs.get(name) != version
+        f"{name} {theirs.versions.get(name, 'missing')}, the coordinator has {version}"
+        for name, version in ours.versions.items()
+        if theirs.versions.get(name) != version
     ]

@@ -19,7 +19,7 @@ from distributed import Client, Future
 from distributed.utils import format_dashboard_link
 
 from pipeline.cluster.config import ClusterConfig, LocalConfig, SlurmConfig, SshConfig
-from pipeline.cluster.hosts import GPU, HostReport, check_versions, report_host
+from pipeline.cluster.hosts import GPU, HostReport, check_versions, report_host, version_differences
 from pipeline.cluster.offers import present_offers
 from pipeline.cluster.placement import Offer
 from pipeline.cluster.start import open_client
@@ -147,12 +147,17 @@ class Session:
     def survey_again(self) -> None:
         """Take the hosts that are there now for the hosts of this session.
 
-        Asks for another host in place of one that was lost, where nobody else does. Raises OSError if one dies
-        meanwhile, HostMismatchError if one lacks this installation.
+        Asks for another host in place of one that was lost, where nobody else does. Hosts of another installation,
+        which somebody has added meanwhile, are left out. Raises OSError if a host dies meanwhile.
         """
         if isinstance(self._config, SshConfig | SlurmConfig) and self.client.cluster is not None:
             self.client.cluster.scale(self._num_hosts)
-        self._hosts = self._survey()
+        ours = report_host()
+        self._hosts = {
+            address: answer
+            for address, answer in self._answers().items()
+            if isinstance(answer, HostReport) and not version_differences(ours, answer)
+        }
 
     def _num_threads(self) -> dict[str, int]:
         present: dict[str, int] = self.client.nthreads()
@@ -161,16 +166,21 @@ class Session:
         return {address: threads for address, threads in self._granted.items() if address in present}
 
     def _survey(self) -> dict[str, HostReport]:
+        return {address: _report_of(address, answer) for address, answer in self._answers().items()}
+
+    def _answers(self) -> dict[str, HostReport | Exception]:
+        """What each host says of itself, or why it cannot. Raises OSError if one dies meanwhile."""
         asked = None if self._granted is None else list(self._num_threads())
-        reports = self.client.run(report_host, workers=asked, on_error="return")
-        return {address: _report_of(address, reports[address]) for address in sorted(reports)}
+        answers = self.client.run(report_host, workers=asked, on_error="return")
+        for answer in answers.values():
+            if isinstance(answer, OSError):
+                raise answer
+        return {address: answers[address] for address in sorted(answers)}
 
 
 def _report_of(address: str, answer: HostReport | Exception) -> HostReport:
     if isinstance(answer, HostReport):
         return answer
-    if isinstance(answer, OSError):
-        raise answer
     raise HostMismatchError(
         f"{address} cannot tell what it is: {answer}\nInstall the same versions of this project and its packages "
         "there, in the Python that its `dask worker` runs in"

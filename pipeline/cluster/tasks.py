@@ -116,7 +116,8 @@ def _connect(address: RoleAddress) -> Outbox:
 
     def read_control() -> dict[str, object] | None:
         with contextlib.suppress(OSError, TimeoutError):
-            message: dict[str, object] = variable.get(timeout="2s")
+            # The first is the scheduler's own limit; one that stands still keeps it not.
+            message: dict[str, object] = variable.get(timeout="2s", callback_timeout="4s")
             return message
         return None
 

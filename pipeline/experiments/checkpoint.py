@@ -43,6 +43,11 @@ class Checkpoint(NamedTuple):
         """Wall time of the run up to here, pauses not counted."""
         return max((progress.wall_seconds for progress in self.progress.values()), default=0.0)
 
+    @property
+    def wall_seconds_of_roles(self) -> dict[str, float]:
+        """Role -> the same by its own clock, which lags where it was started again."""
+        return {role: progress.wall_seconds for role, progress in self.progress.items()}
+
 
 def save(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
     """Write the checkpoint into `folder` and delete all but the `keep` newest; returns the file.

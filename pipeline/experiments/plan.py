@@ -3,7 +3,9 @@
 Not here: the placement rules (`pipeline.cluster.placement`).
 """
 
+import contextlib
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rich.console import Group, RenderableType
@@ -18,8 +20,10 @@ from pipeline.errors import PlacementError
 from pipeline.experiments.config import EVALUATOR, RunConfig
 from pipeline.networks.network import Network, make_network
 from pipeline.replay.memory import memory_bytes
+from pipeline.topologies.config import WorkersConfig
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.systems import demands, num_writers
+from pipeline.topologies.workers import worker_name
 
 _BYTES_PER_FLOAT = 4
 _LEARNER_VECTORS = 6
@@ -91,11 +95,14 @@ def network_of(config: RunConfig) -> Network:
     return make_network(config.network, environment.stack, environment.frame_shape, actions)
 
 
-def make_plan(config: RunConfig, offers: list[Offer] | None = None, *, granted: bool = False) -> Plan:
+def make_plan(
+    config: RunConfig, offers: list[Offer] | None = None, *, granted: bool = False, may_lack: Sequence[str] = ()
+) -> Plan:
     """Place the run's roles on `offers`; None: on the hosts that the run would start on this machine.
 
     `granted`: the offers are just what the run asked for in parts, and several parts may be on one host, so that no
-    role can have one of its own. Raises PlacementError when they do not fit.
+    role can have one of its own. `may_lack`: roles that are left without a host where not all fit, the first one first.
+    Raises PlacementError when the others do not fit.
     """
     topology = config.topology
     size = network_of(config).num_parameters
@@ -107,7 +114,24 @@ def make_plan(config: RunConfig, offers: list[Offer] | None = None, *, granted: 
         offers = future_offers(config.cluster, num_hosts, topology.compute_threads)
     if offers is None:
         raise PlacementError(f"the hosts of a cluster of kind {config.cluster.kind} have to be asked what they offer")
-    return Plan(tuple(wanted), place(wanted, offers), size, num_hosts, topology.compute_threads)
+    placement = _place_most(wanted, offers, may_lack)
+    return Plan(tuple(wanted), placement, size, num_hosts, topology.compute_threads)
+
+
+def dispensable(config: RunConfig) -> list[str]:
+    """Roles without which a run that is under way goes on for as long as no host is there, the first one first."""
+    evaluator = [] if config.training_evaluation.every_frames is None else [EVALUATOR]
+    topology = config.topology
+    if not isinstance(topology, WorkersConfig) or not topology.sync:
+        return evaluator
+    return evaluator + [worker_name(i) for i in reversed(range(topology.num_workers, topology.num_started))]
+
+
+def _place_most(wanted: Sequence[Demand], offers: Sequence[Offer], may_lack: Sequence[str]) -> Placement:
+    for num_left_out in range(len(may_lack)):
+        with contextlib.suppress(PlacementError):
+            return place([demand for demand in wanted if demand.role not in may_lack[:num_left_out]], offers)
+    return place([demand for demand in wanted if demand.role not in may_lack], offers)
 
 
 def host_demands(config: RunConfig) -> list[Demand]:

@@ -36,7 +36,7 @@ from pipeline.experiments.interrupts import interruptible
 from pipeline.experiments.logger import LoggedRun
 from pipeline.experiments.loggers import Loggers, check_installed, seconds_since_1970
 from pipeline.experiments.meter import RunMeter, fraction_spent
-from pipeline.experiments.plan import Plan, make_plan, network_of
+from pipeline.experiments.plan import Plan, dispensable, make_plan, network_of
 from pipeline.experiments.progress import RunProgress
 from pipeline.experiments.run_folder import RunFolder, check_folder, open_folder
 from pipeline.experiments.saving import Saver
@@ -174,7 +174,7 @@ class _Run:
     def _start(self) -> Checkpoint:
         if self._config.resume and checkpoint.any_in(self._folder.checkpoints):
             start = checkpoint.load_newest(self._folder.checkpoints)
-            discarded = self._folder.discard_rows_after(start.wall_seconds)
+            discarded = self._folder.discard_rows_after(start.wall_seconds, start.wall_seconds_of_roles)
             self._console.print(
                 f"resumed at update {start.server.version:,}, {self._config.num_frames(start.num_steps):,} frames; "
                 + ("" if self._config.replay is None else "the replay is filled anew before learning goes on; ")
@@ -219,9 +219,11 @@ class _Run:
 
     def _watch(self, fleet: Fleet, coordinator: Coordinator, generation: int) -> str:
         while not self._interrupt.wait(_TICK_SECONDS):
+            num_restarted = fleet.num_restarted
             for sentence in fleet.supervise():
-                self._meter.restarted()
                 self._progress.say(sentence)
+            for _ in range(fleet.num_restarted - num_restarted):
+                self._meter.restarted()
             coordinator.check()
             roles = coordinator.progress()
             self._show(roles)
@@ -252,9 +254,9 @@ class _Run:
         self._meter.restarted()
         self._folder.close()
         self._loggers.close()
-        discarded = self._folder.discard_rows_after(start.wall_seconds)
+        discarded = self._folder.discard_rows_after(start.wall_seconds, start.wall_seconds_of_roles)
         self._plan = self._plan_again()
-        if self._evaluation is not None:
+        if self._evaluation is not None and EVALUATOR in self._plan.placement:
             self._evaluation.host = self._plan.placement[EVALUATOR].address
         self._progress.say(
             f"{why}; all roles go back to the checkpoint of update {start.server.version:,}, "
@@ -271,7 +273,9 @@ class _Run:
                 return make_plan(self._config, self._session.offers(), granted=self._session.is_granted)
             except (OSError, PlacementError):
                 if time.monotonic() > end or self._interrupt.wait(_TICK_SECONDS):
-                    raise
+                    offers = self._session.offers()
+                    may_lack = dispensable(self._config)
+                    return make_plan(self._config, offers, granted=self._session.is_granted, may_lack=may_lack)
 
     def _reached(self, reason: str, start: Checkpoint) -> bool:
         spent = self._budget_spent(start.progress) if reason == BUDGET else self._has_score()

@@ -18,7 +18,7 @@ import math
 import os
 import shutil
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -94,8 +94,10 @@ class RunFolder:
         temporary.write_text(json.dumps(values, indent=2) + "\n")
         temporary.replace(self.path / _RUN)
 
-    def discard_rows_after(self, wall_seconds: float) -> int:
+    def discard_rows_after(self, wall_seconds: float, of_roles: Mapping[str, float] | None = None) -> int:
         """Move rows that are newer than a checkpoint to `discarded/`; returns how many.
+
+        Of the roles in `of_roles` those count as newer that were written after its time there.
 
         The training behind them was lost: the run goes on from the checkpoint and will write that time anew. Lines that
         a kill cut short go the same way. Evaluations score parameters of the past, and stay.
@@ -106,11 +108,12 @@ class RunFolder:
             if not path.exists() or not path.stat().st_size:
                 continue
             header, *lines = path.read_text().splitlines(keepends=True)
+            limits = {} if name == ROW_FILES[EvaluationRow] else dict(of_roles or {})
             limit = math.inf if name == ROW_FILES[EvaluationRow] else wall_seconds
             kept: list[str] = []
             discarded: list[str] = []
             for line in lines:
-                (kept if _is_before(line, header, limit) else discarded).append(line)
+                (kept if _is_before(line, header, limits, limit) else discarded).append(line)
             if discarded:
                 (self.path / DISCARDED).mkdir(exist_ok=True)
                 with (self.path / DISCARDED / name).open("a") as file:
@@ -244,8 +247,9 @@ def _row_types(config: RunConfig) -> tuple[type[Row], ...]:
     return EpisodeRow, update, EvaluationRow
 
 
-def _is_before(line: str, header: str, wall_seconds: float) -> bool:
+def _is_before(line: str, header: str, of_roles: Mapping[str, float], wall_seconds: float) -> bool:
     names, values = next(csv.reader([header])), next(csv.reader([line]), [])
     if len(values) != len(names) or not line.endswith("\n"):
         return False
-    return float(values[names.index("wall_seconds")]) <= wall_seconds
+    row = dict(zip(names, values, strict=True))
+    return float(row["wall_seconds"]) <= of_roles.get(row.get("role", ""), wall_seconds)

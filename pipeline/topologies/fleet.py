@@ -12,13 +12,13 @@ saved of the shards (`pipeline.topologies.snapshots`).
 
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 
 from pipeline.cluster.channel import LEASE_LAPSED
 from pipeline.cluster.coordinator import Coordinator
-from pipeline.cluster.placement import Demand, Placement, place
+from pipeline.cluster.placement import Demand, Offer, Placement, place
 from pipeline.cluster.session import Session, Task
 from pipeline.cluster.tasks import RoleAddress, RoleBuilder, RoleResult, run_role
 from pipeline.errors import (
@@ -35,10 +35,12 @@ from pipeline.roles.progress import RoleProgress
 from pipeline.roles.replay_server import ReplayServerSpec
 from pipeline.roles.spec import RoleSpec
 from pipeline.topologies.hosted_servers import LEADER, HostedServers, shard_name
-from pipeline.topologies.snapshots import take_snapshot
+from pipeline.topologies.snapshots import release, take_snapshot
 
 _REMIND_SECONDS = 60.0
 """How often at most it is said that a role waits which nobody waits for."""
+_RELEASE_SECONDS = 1.0
+"""How long the leader may take to hear that nobody holds its quorum; asked again at the next look."""
 _RESULT_SECONDS = 10.0
 """How long what a role returned may take to arrive."""
 
@@ -93,6 +95,12 @@ class Fleet:
         self._attempts: dict[str, int] = {}
         self._excused: dict[str, int] = {}
         """How often each role ended because of another one that was lost."""
+        self._unreachable: dict[str, int] = {}
+        """How often each role ended because a connection of its own had broken."""
+        self._owes_release = False
+        """Whether the quorum may still be held for a snapshot that failed."""
+        self.num_restarted = 0
+        """Roles that were started again so far."""
         self._lost: dict[str, str] = {}
         """Roles that wait for a host, and why they lost theirs."""
         self._lost_at = 0.0
@@ -105,13 +113,19 @@ class Fleet:
         self._timeout_seconds = spec.role.param_server.timeout_seconds
 
     def start(self, snapshot: ServerSnapshot, before: Mapping[str, RoleProgress]) -> None:
-        """Create the shards from `snapshot` and start the roles where `before` (by role) says that they were."""
+        """Create the shards from `snapshot` and start the roles where `before` (by role) says that they were.
+
+        Roles that the placement has no host for wait for one.
+        """
         if self._spec.quorum is not None:
             snapshot = snapshot.at_one_version()
         self._servers.start(snapshot)
         self._steps_before = sum(progress.num_steps for progress in before.values())
         for role in self._roles:
-            self._start_role(role, before)
+            if role in self._placement:
+                self._start_role(role, before)
+            else:
+                self._lost[role], self._lost_at = "there was no host for it", time.monotonic()
 
     def supervise(self) -> list[str]:
         """Look after all roles once; returns what happened, in sentences.
@@ -123,6 +137,7 @@ class Fleet:
         for name in self._servers.names:
             if self._host_of(name) not in present:
                 raise RemoteLostError(f"{name} is lost with its host")
+        self._release_quorum()
         happened = []
         for role in list(self._tasks):
             if role not in self._lost and (reason := self._why_lost(role, present)) is not None:
@@ -130,14 +145,16 @@ class Fleet:
         return happened + (self._restart_lost() if self._lost else [])
 
     def free_hosts(self) -> set[str]:
-        """Addresses of the hosts that hold nothing of this fleet; none while a role waits for one."""
-        if self._lost:
+        """Addresses of the hosts that hold nothing of this fleet; none while a role waits that updates wait for."""
+        if self._lost and not self._has_quorum():
             return set()
-        return self._session.present_hosts() - {self._host_of(name) for name in (*self._roles, *self._servers.names)}
+        standing = self._roles.keys() - self._lost.keys()
+        return self._session.present_hosts() - {self._host_of(name) for name in (*standing, *self._servers.names)}
 
     def set_aside(self, demand: str, host: str) -> None:
         """What was placed with this fleet, and is no role or shard of it, stands on that host now."""
-        self._placement[demand] = replace(self._placement[demand], address=host)
+        if demand in self._placement:
+            self._placement[demand] = replace(self._placement[demand], address=host)
 
     def finished(self) -> bool:
         """True once every role was seen to leave with its work done, by `supervise` or `collect`."""
@@ -145,7 +162,11 @@ class Fleet:
 
     def snapshot(self) -> ServerSnapshot:
         """The server's state now: of a synchronous one all shards at one version, else each at the one it is at."""
-        return take_snapshot(self._servers.addresses, self._timeout_seconds)
+        # A word that was not answered may have arrived, and a release that was not may be lost: it is said again.
+        self._owes_release = True
+        taken = take_snapshot(self._servers.addresses, self._timeout_seconds)
+        self._owes_release = False
+        return taken
 
     def collect(self, timeout_seconds: float) -> dict[str, RoleProgress]:
         """Wait for all roles to leave; their last rows go to the coordinator. Returns each one's last progress.
@@ -189,6 +210,12 @@ class Fleet:
         self._session.client.cancel(list(self._tasks.values()), force=True)
         self._servers.release()
         self._tasks, self._lost, self._left = {}, {}, set()
+
+    def _release_quorum(self) -> None:
+        if self._owes_release:
+            with contextlib.suppress(CallTimeoutError, RemoteLostError):
+                release(self._servers.addresses, _RELEASE_SECONDS)
+                self._owes_release = False
 
     def _host_of(self, name: str) -> str:
         # Beside the first shard, whose loss ends the generation anyway: it adds no host that the run depends on.
@@ -237,9 +264,12 @@ class Fleet:
             # Whom it waited for waits for a host, which has a deadline of its own.
             self._excused[role] = self._excused.get(role, 0) + 1
             return str(error)
-        if isinstance(error, UnreachableError) and self._attempts[role] == 1:
-            # The hosts of all shards are there, as far as anybody knows: a single connection may have broken.
-            return str(error)
+        if isinstance(error, UnreachableError):
+            # The hosts of all shards are there, as far as anybody knows: a single connection may have broken. Where
+            # others make the quorum, they reach the shards.
+            self._unreachable[role] = self._unreachable.get(role, 0) + 1
+            if self._unreachable[role] == 1 or self._has_quorum(without=role):
+                return str(error)
         if isinstance(error, RemoteLostError):
             raise error
         raise RoleFailedError(f"{role} failed: {error!r}") from error
@@ -268,23 +298,24 @@ class Fleet:
         self._lost_at = time.monotonic()
         return []
 
-    def _has_quorum(self) -> bool:
-        """Whether updates go on without the roles that are lost."""
-        return self._spec.quorum is not None and len(self._tasks.keys() - self._lost.keys()) >= self._spec.quorum
+    def _has_quorum(self, without: str | None = None) -> bool:
+        """Whether updates go on without the roles that are lost, and without this one."""
+        standing = self._tasks.keys() - self._lost.keys() - {without}
+        return self._spec.quorum is not None and len(standing) >= self._spec.quorum
 
     def _restart_lost(self) -> list[str]:
-        keep = {role: offer for role, offer in self._placement.items() if role not in self._lost}
-        own = {*self._tasks, *self._servers.names}
+        happened: list[str] = []
         try:
             self._session.survey_again()
             offers = self._session.offers()
-            present = {offer.address for offer in offers}
-            if gone := sorted(role for role in own & keep.keys() if keep[role].address not in present):
-                # Not yet missed by `supervise`: placed elsewhere it would count as moved, and nobody would start it.
-                raise PlacementError(f"the host of {gone[0]} cannot be asked")
-            # What stands aside and has lost its host, too, must not hold up the roles.
-            wanted = [d for d in self._spec.demands if d.role in own or keep[d.role].address in present]
-            self._placement |= place(wanted, offers, keep)
+            lost = list(self._lost)
+            try:
+                happened += self._restart(lost, offers)
+            except PlacementError:
+                if len(lost) == 1:
+                    raise
+                # One host for two roles is one role more, and may be all that the quorum lacks.
+                happened += self._restart_who_fits(lost, offers)
         except (OSError, PlacementError):
             # A nanny or a batch system may be bringing a host; the others go on meanwhile.
             waited_seconds = time.monotonic() - self._lost_at
@@ -294,11 +325,43 @@ class Fleet:
             elif waited_seconds > max(self._session.host_timeout_seconds, _REMIND_SECONDS):
                 self._lost_at = time.monotonic()
                 return [f"{', '.join(self._lost)} still without a host; the others make the quorum and go on"]
-            return []
-        lost, self._lost = self._lost, {}
-        return [self._restart(role, reason) for role, reason in lost.items()]
+        return happened
 
-    def _restart(self, role: str, reason: str) -> str:
+    def _restart_who_fits(self, lost: Sequence[str], offers: Sequence[Offer]) -> list[str]:
+        """Start those of them again that find a host by themselves. Raises PlacementError if none does."""
+        happened: list[str] = []
+        no_host = None
+        for role in lost:
+            try:
+                happened += self._restart([role], offers)
+            except PlacementError as error:
+                no_host = error
+        if no_host is not None and not happened:
+            raise no_host
+        return happened
+
+    def _restart(self, lost: Sequence[str], offers: Sequence[Offer]) -> list[str]:
+        """Start all of them again, or raise PlacementError."""
+        self._placement |= self._place(lost, offers)
+        return [self._restart_role(role, self._lost.pop(role)) for role in lost]
+
+    def _place(self, lost: Sequence[str], offers: Sequence[Offer]) -> Placement:
+        keep = {role: offer for role, offer in self._placement.items() if role not in self._lost}
+        own = {*self._tasks, *self._servers.names} - self._lost.keys()
+        present = {offer.address for offer in offers}
+        if gone := sorted(role for role in own & keep.keys() if keep[role].address not in present):
+            # Not yet missed by `supervise`: placed elsewhere it would count as moved, and nobody would start it.
+            raise PlacementError(f"the host of {gone[0]} cannot be asked")
+        # What stands aside and has lost its host, too, must not hold up the roles.
+        aside = {role for role in keep.keys() - own if keep[role].address in present}
+        wanted = [demand for demand in self._spec.demands if demand.role in {*own, *lost, *aside}]
+        missing = {demand.beside for demand in wanted} - {None} - {demand.role for demand in wanted}
+        if missing:
+            raise PlacementError(f"{missing.pop()} waits for a host, and others stand beside it")
+        return place(wanted, offers, keep)
+
+    def _restart_role(self, role: str, reason: str) -> str:
+        self.num_restarted += 1
         self._start_role(role, self._coordinator.progress())
         own_replay = " with an empty replay" if not self._spec.replays else ""
         return f"{role} was lost ({reason}) and started again on {self._placement[role].address}{own_replay}"

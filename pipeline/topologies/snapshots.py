@@ -28,7 +28,13 @@ def take_snapshot(servers: ServerAddresses, timeout_seconds: float) -> ServerSna
         return _ask_all(servers, timeout_seconds)
     finally:
         # Also when `hold` was not answered: it may have arrived.
-        leader.release().result(timeout_seconds)
+        release(servers, timeout_seconds)
+
+
+def release(servers: ServerAddresses, timeout_seconds: float) -> None:
+    """Have the leader, if there is one, close updates again. Raises CallTimeoutError or RemoteLostError."""
+    if servers.leader is not None:
+        RemoteLeader(servers.leader.name, servers.leader.actor).release().result(timeout_seconds)
 
 
 def _ask_all(servers: ServerAddresses, timeout_seconds: float) -> ServerSnapshot:

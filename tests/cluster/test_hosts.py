@@ -17,6 +17,7 @@ from pipeline.cluster import session as session_module
 from pipeline.cluster.hosts import HostReport, check_versions, report_host
 from pipeline.cluster.session import Session
 from pipeline.errors import HostMismatchError
+from tests.clusters import cluster_config
 
 
 def other(**versions: str) -> HostReport:
@@ -76,7 +77,19 @@ def test_a_host_without_this_installation_is_refused_in_words(
     with pytest.raises(
         HostMismatchError, match=rf"(?s){address} cannot tell what it is: .*only_here.*Install the same"
     ):
+        Session(processes_session.client, cluster_config("processes"), num_hosts=2)
+
+
+def test_hosts_of_another_installation_that_join_a_run_under_way_are_left_out(
+    processes_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = processes_session.hosts
+    with monkeypatch.context() as changed:
+        changed.setattr(pipeline, "__version__", "99.0")
         processes_session.survey_again()
+        assert processes_session.hosts == {} and processes_session.offers() == []
+    processes_session.survey_again()
+    assert processes_session.hosts.keys() == known.keys()
 
 
 class _OnlyHere:

@@ -10,7 +10,7 @@ from rich.console import Console
 from pipeline.cluster.placement import Offer
 from pipeline.errors import PlacementError
 from pipeline.experiments.config import RunConfig
-from pipeline.experiments.plan import host_demands, make_plan, network_of
+from pipeline.experiments.plan import dispensable, host_demands, make_plan, network_of
 from pipeline.replay.memory import ReplayMemory
 from tests.experiments.smoke_runs import smoke_config
 
@@ -120,3 +120,21 @@ def test_on_granted_hosts_a_shard_apart_may_share_one(tmp_path: Path) -> None:
     with pytest.raises(PlacementError):
         make_plan(config, offers)
     assert set(make_plan(config, offers, granted=True).placement) == {"bundle-0", "bundle-1", "shard-0"}
+
+
+def test_a_run_under_way_does_without_its_evaluator_and_its_backup_workers_but_not_without_a_quorum(
+    tmp_path: Path,
+) -> None:
+    words = ("topology.num_workers=2", "topology.num_backup_workers=2", "training_evaluation.every_frames=1000")
+    config = smoke_config(tmp_path, "cluster=processes", *words, experiment="smoke_dba3c")
+    may_lack = dispensable(config)
+    assert may_lack == ["evaluator", "worker-3", "worker-2"]
+    hosts = [Offer(f"host-{i}", "machine", 1, 2**40, 8) for i in range(5)]
+    for num_hosts, missing in ((5, set()), (4, {"evaluator"}), (3, {"evaluator", "worker-3"}), (2, {*may_lack})):
+        plan = make_plan(config, hosts[:num_hosts], may_lack=may_lack)
+        assert {demand.role for demand in plan.demands} - plan.placement.keys() == missing
+    with pytest.raises(PlacementError, match="no host is left for worker-"):
+        make_plan(config, hosts[:1], may_lack=may_lack)
+    with pytest.raises(PlacementError):
+        make_plan(config, hosts[:4])
+    assert dispensable(smoke_config(tmp_path)) == []

@@ -200,6 +200,25 @@ def test_rows_newer_than_a_checkpoint_are_set_aside_and_evaluations_stay(tmp_pat
     assert folder.discard_rows_after(2.0) == 0
 
 
+def test_of_a_role_whose_clock_lags_those_rows_are_set_aside_that_it_wrote_after_the_checkpoint(
+    tmp_path: Path,
+) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    roles = ("bundle-0", "bundle-1", "bundle-2")
+    folder.write([replace(EPISODE, role=role, wall_seconds=seconds) for role in roles for seconds in (1.5, 2.0)])
+    folder.close()
+    # The checkpoint was written when bundle-1's clock stood at 1.5, the others' at 2.0.
+    assert folder.discard_rows_after(2.0, {"bundle-0": 2.0, "bundle-1": 1.5}) == 1
+    kept = load_run(folder.path).episodes
+    assert list(zip(kept["role"], kept["wall_seconds"], strict=True)) == [
+        ("bundle-0", 1.5),
+        ("bundle-0", 2.0),
+        ("bundle-1", 1.5),
+        ("bundle-2", 1.5),
+        ("bundle-2", 2.0),
+    ]
+
+
 def test_a_line_that_a_kill_cut_short_is_set_aside(tmp_path: Path) -> None:
     folder = open_folder(smoke_config(tmp_path))
     folder.write([EPISODE])

@@ -1,7 +1,7 @@
 """Fleets on real clusters, for tests: started, looked at, stopped and forgotten."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -68,12 +68,16 @@ def fleet_on(
     max_restarts: int = 1,
     num_gpus: int = 0,
     lease_seconds: float = 30.0,
+    without: Sequence[str] = (),
 ) -> Iterator[Run]:
-    """A started fleet; it is stopped and forgotten afterwards. Roles that learn want `num_gpus` each."""
+    """A started fleet; it is stopped and forgotten afterwards. Roles that learn want `num_gpus` each.
+
+    Roles in `without` have no host when it starts.
+    """
     wanted = demands(
         topology, role.algorithm, role.param_server.num_shards, RoleNeeds(0, 0, 0, 0, 0, num_gpus=num_gpus)
     )
-    placement = place(wanted, session.offers())
+    placement = place([demand for demand in wanted if demand.role not in without], session.offers())
     players = num_actors(topology)
     pattern = replace(role, place=replace(role.place, num_actors=players))
     spec = FleetSpec(*system(topology, pattern), optimizer, tuple(wanted), lease_seconds, max_restarts)

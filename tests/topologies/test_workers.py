@@ -182,6 +182,26 @@ def test_with_a_backup_worker_a_killed_one_stops_nobody_and_is_started_again() -
         assert run.fleet.supervise() == []
 
 
+def test_a_lost_worker_takes_the_host_that_comes_back_though_another_one_finds_none() -> None:
+    with learning_in_processes(workers(1, num_backup_workers=2), num_hosts=3) as run:
+        run.session.client.retire_workers([run.placement["worker-1"].address])
+        assert run.fleet.supervise() == []
+        evaluator_may_stand = run.fleet.free_hosts()
+        assert evaluator_may_stand == set(), "the quorum stands, and no host is free"
+        kill_host(run.session, run.placement["worker-2"].address)
+        (said,) = run.supervise_until(1)
+        assert said.startswith(("worker-1 was lost", "worker-2 was lost")) and "started again" in said
+        assert run.fleet.num_restarted == 1
+
+
+def test_a_fleet_begins_without_a_backup_worker_for_which_there_is_no_host(threads_session: Session) -> None:
+    topology = workers(1, num_backup_workers=1)
+    with fleet_on(threads_session, spec(), topology, ADAM, without=("worker-1",)) as run:
+        (said,) = run.supervise_until(1)
+        assert said.startswith("worker-1 was lost (there was no host for it) and started again on ")
+        wait_until(lambda: min(map(run.version_of, BOTH)) >= 5, "both see updates")
+
+
 @pytest.mark.slow
 def test_a_backup_worker_for_which_no_host_comes_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
     with learning_in_processes(workers(1, num_backup_workers=1), num_hosts=2) as run:
