@@ -2,7 +2,7 @@
 
     from pipeline import api
 
-    config = api.compose(["experiment=dqn", "game=Pong", "budget.minutes=5"])
+    config = api.compose(["experiment=dqn", "game=Pong", "seed=5", "budget.minutes=5"])
     result = api.train(config)
     runs = api.load_run(result.folder)
     runs.episodes.plot(x="total_frames", y="score")

@@ -5,6 +5,7 @@ Not here: YAML and nested dictionaries (`config_tree`), Hydra and the command li
 """
 
 import dataclasses
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -196,7 +197,7 @@ class RunConfig:
         if self.game == MISSING:
             found.append("game is missing: name one of the 49 games, e.g. game=Breakout")
         elif self.game not in ATARI49:
-            found.append(no_such("game", f"game={self.game}", self.game, ATARI49))
+            found.append(no_such("game", f"game={self.game}", _bare_name(self.game), ATARI49))
         if self.seed < 0:
             found.append(f"seed={self.seed} must be at least 0")
         for name, allowed in (("device", DEVICES), ("precision", PRECISIONS), ("progress", PROGRESS_KINDS)):
@@ -307,6 +308,11 @@ def _settings(config: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield from _settings(value, f"{prefix}{field.name}.")
         else:
             yield f"{prefix}{field.name}", value
+
+
+def _bare_name(game: str) -> str:
+    """The game of an environment's id: Breakout of ALE/Breakout-v5 and of BreakoutNoFrameskip-v4."""
+    return re.sub(r"^ALE/|(-ram)?(NoFrameskip|Deterministic)?(-v\d+)?$", "", game)
 
 
 def _other_network_in_evaluation(training: EnvironmentConfig, evaluation: EnvironmentConfig) -> list[str]:

@@ -127,6 +127,8 @@ def unknown_setting(name: str, given: str, tree: Tree) -> str | None:
     beside = {_last_word(known): known for known in names if known.rpartition(".")[0] == group}
     if not group:
         beside |= {known: known for known in _hints(RunConfig)}
+    if name in _ELSEWHERE:
+        return _no_such_setting(given, _ELSEWHERE[name], group, beside)
     anywhere = {_last_word(known): known for known in reversed(names)}
     meant = (anywhere.get(word) or _nearest_of(word, beside)) if beside else nearest(name, names)
     return _no_such_setting(given, meant or _nearest_of(word, anywhere), group, beside)
@@ -218,6 +220,8 @@ def _as_type(kind: type, value: Any) -> Any:
         return _as_tuple(value, _as_change)
     if kind is float:
         return float(value) if is_number and math.isfinite(value) else None
+    if kind is int and isinstance(value, float) and value.is_integer():
+        return int(value)  # 2e6 is how many write two million
     if kind is str and isinstance(value, int) and not isinstance(value, bool):
         return str(value)  # YAML and Hydra read a bare 8787 as a number
     return value if type(value) is kind else None
@@ -234,6 +238,23 @@ def _as_change(value: Any) -> Any:
     change = _as_type(int, value[0]), _as_type(float, value[1])
     return None if None in change else change
 
+
+_ELSEWHERE = {
+    "env": "game",
+    "env_id": "game",
+    "env_name": "game",
+    "lr": "optimizer.learning_rate",
+    "gamma": "algorithm.discount",
+    "steps": "budget.frames",
+    "num_steps": "budget.frames",
+    "timesteps": "budget.frames",
+    "total_timesteps": "budget.frames",
+    "num_envs": "topology.num_lanes",
+    "n_envs": "topology.num_lanes",
+    "buffer_size": "replay.capacity",
+    "num_workers": "topology.num_workers",
+}
+"""What other libraries call a setting of ours, and ours."""
 
 _ABSENT = object()
 

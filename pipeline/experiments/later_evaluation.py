@@ -32,7 +32,7 @@ from pipeline.experiments.config_overrides import compose_cluster, compose_onto
 from pipeline.experiments.config_words import listed
 from pipeline.experiments.evaluations import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all
 from pipeline.experiments.interrupts import interruptible
-from pipeline.experiments.run_folder import CHECKPOINTS, CONFIG, RECORDINGS
+from pipeline.experiments.run_folder import CHECKPOINTS, CONFIG, RECORDINGS, read_config
 from pipeline.results.load import join_runs, load_run
 from pipeline.results.table import as_rich, game_table
 
@@ -147,6 +147,7 @@ def _config(folder: Path, protocol: str | None, settings: Sequence[str]) -> RunC
         saved = config_tree.tree_from_yaml(file.read_text())
     except (OSError, ConfigError) as error:
         raise RunFolderError(f"{file} cannot be read: {error}") from error
+    read_config(folder)  # raises, with other words than for the user's own settings, where it is of another version
     # The cluster that it was trained on may be gone, and its certificates with it.
     options = ["cluster=threads", *([] if protocol is None else [f"evaluation={protocol}"])]
     return compose_onto(saved, [*options, *settings], ("evaluation", "cluster"))

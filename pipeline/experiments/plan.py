@@ -22,7 +22,7 @@ from pipeline.networks.network import Network, make_network
 from pipeline.replay.memory import memory_bytes
 from pipeline.topologies.config import WorkersConfig
 from pipeline.topologies.needs import RoleNeeds
-from pipeline.topologies.systems import demands, num_writers
+from pipeline.topologies.systems import demands, num_learners, num_writers
 from pipeline.topologies.workers import worker_name
 
 _BYTES_PER_FLOAT = 4
@@ -69,6 +69,14 @@ class Plan:
             f"cluster {config.cluster.kind}; {self.num_parameters:,} parameters in {config.param_server.num_shards} "
             f"shard(s); {total / 2**30:.2f} GiB in all"
         ]
+        learners, limit = num_learners(config.topology), config.param_server.max_staleness
+        # While one computes, each of the others makes an update, if all are equally fast.
+        if limit is not None and limit < 2 * learners:
+            lines.append(
+                f"[yellow]warning:[/yellow] of {learners} learners many gradients will be older than "
+                f"param_server.max_staleness={limit} updates, and thrown away; {4 * learners} would be the share that "
+                "each has by default"
+            )
         for machine, cores, threads in self._oversubscribed():
             lines.append(
                 f"[yellow]warning:[/yellow] {machine} has {cores} cores for {threads} compute threads: roles will wait "

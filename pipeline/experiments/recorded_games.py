@@ -12,7 +12,7 @@ from pipeline.evaluation import recordings
 from pipeline.evaluation.person import PERSON
 from pipeline.evaluation.play import PlayedGame
 from pipeline.experiments import checkpoint
-from pipeline.experiments.run_folder import CHECKPOINTS, RECORDINGS, read_config
+from pipeline.experiments.run_folder import CHECKPOINTS, CONFIG, RECORDINGS, read_config
 from pipeline.roles.opinions import OpinionOf, opinions
 
 RANKS = ("best", "median", "worst")
@@ -79,6 +79,8 @@ def opinions_of_player(run: Path, played: PlayedGame) -> OpinionOf:
 
 def _load_all(run: Path) -> dict[Path, list[PlayedGame]]:
     files = recordings.all_in(run / RECORDINGS)
+    if not files and not (run / CONFIG).is_file():
+        raise RecordingError(f"{run}: no run folder is there, which would hold a {CONFIG}; name one with run=")
     if not files:
         raise RecordingError(
             f"{run} has no recorded games: {run / RECORDINGS} is empty or not there. Every evaluation records its "

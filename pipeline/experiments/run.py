@@ -17,6 +17,7 @@ from typing import NamedTuple
 from urllib.parse import urljoin
 
 from rich.console import Console
+from rich.markup import escape
 
 from pipeline import seeding
 from pipeline.cluster import glance
@@ -25,7 +26,14 @@ from pipeline.cluster.coordinator import Coordinator
 from pipeline.cluster.dashboard.plugin import PAGE, register
 from pipeline.cluster.session import Session, open_session
 from pipeline.cluster.start import submission
-from pipeline.errors import DivergedError, PipelineError, PlacementError, RemoteLostError, RoleFailedError
+from pipeline.errors import (
+    DivergedError,
+    PipelineError,
+    PlacementError,
+    RemoteLostError,
+    RoleFailedError,
+    RunFolderError,
+)
 from pipeline.evaluation import start_states
 from pipeline.experiments import checkpoint, final_evaluation, provenance
 from pipeline.experiments.checkpoint import Checkpoint
@@ -38,7 +46,7 @@ from pipeline.experiments.loggers import Loggers, check_installed, seconds_since
 from pipeline.experiments.meter import RunMeter, fraction_spent
 from pipeline.experiments.plan import Plan, dispensable, make_plan, network_of
 from pipeline.experiments.progress import RunProgress
-from pipeline.experiments.run_folder import RunFolder, check_folder, open_folder
+from pipeline.experiments.run_folder import CONFIG, RunFolder, check_folder, folder_path, open_folder
 from pipeline.experiments.saving import Saver
 from pipeline.experiments.specs import fleet_spec
 from pipeline.experiments.training_evaluation import TrainingEvaluation
@@ -86,7 +94,7 @@ def train(
     if config.cluster.kind not in ASKED:
         plan = make_plan(config)
         if config.plan:
-            console.print(plan.render(config))
+            console.print(plan.render(config), *_remarks_on_folder(config))
             if (text := submission(config.cluster, plan.num_hosts, plan.threads_per_host)) is not None:
                 console.print(text, markup=False, highlight=False, soft_wrap=True)
             return RunResult(None, "plan")
@@ -96,12 +104,23 @@ def train(
     hosts = (1, config.topology.compute_threads) if asked else (plan.num_hosts, plan.threads_per_host)
     with open_session(config.cluster, *hosts, granted) as session:
         plan = make_plan(config, session.offers(), granted=session.is_granted)
-        console.print(plan.render(config))
+        console.print(plan.render(config), *(_remarks_on_folder(config) if config.plan else []))
         if config.plan:
             return RunResult(None, "plan")
         folder = open_folder(config)
         with folder.hold():
             return _Run(config, session, plan, folder, console, evaluates_when_interrupted).carry_out()
+
+
+def _remarks_on_folder(config: RunConfig) -> list[str]:
+    """What would become of the run's folder, in markup."""
+    try:
+        check_folder(config)
+    except RunFolderError as error:
+        return [f"[yellow]warning:[/yellow] without plan=true this is refused: {escape(str(error))}"]
+    path = folder_path(config)
+    does = f"go on with {path}" if config.resume and (path / CONFIG).exists() else f"begin anew in {path}"
+    return [f"it would {escape(does)}"]
 
 
 class _Run:
@@ -181,6 +200,8 @@ class _Run:
                 + f"{discarded} newer rows set aside in discarded/"
             )
             return start
+        if self._config.resume:
+            self._console.print(f"nothing to resume in {self._folder.path}: it begins anew", highlight=False)
         params = network_of(self._config).initial_parameters(seeding.stream(self._config.seed, "parameters"))
         start = Checkpoint(first_snapshot(params), {}, generation=0)
         checkpoint.save(self._folder.checkpoints, start, self._config.checkpoint.keep)

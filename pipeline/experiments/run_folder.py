@@ -43,6 +43,8 @@ CONFIG = "config.yaml"
 """Name of the file of a run's settings inside its folder."""
 
 _RUN = "run.json"
+_MOST_MISTAKES = 3
+"""Of a config that does not fit, as examples."""
 
 
 class RunFolder:
@@ -159,8 +161,17 @@ def read_config(path: Path) -> RunConfig:
     """
     try:
         return from_yaml((path / CONFIG).read_text())
-    except (OSError, ConfigError) as error:
+    except OSError as error:
         raise RunFolderError(f"{path / CONFIG} cannot be read: {error}") from error
+    except ConfigError as error:
+        commit = RunFolder(path).read_run().get("commit")
+        which = f", commit {str(commit)[:7]} of it" if commit else ""
+        more = len(error.mistakes) - _MOST_MISTAKES
+        raise RunFolderError(
+            f"{path / CONFIG} was written by another version of pipeline{which}: go on with that version, or start "
+            "another run (another seed or results_dir). What does not fit:\n  "
+            + "\n  ".join([*error.mistakes[:_MOST_MISTAKES], *([f"and {more} more"] if more > 0 else [])])
+        ) from error
 
 
 def check_folder(config: RunConfig) -> None:

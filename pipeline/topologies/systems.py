@@ -40,6 +40,11 @@ def num_actors(topology: TopologyConfig) -> int:
     raise _no_such(topology)
 
 
+def num_learners(topology: TopologyConfig) -> int:
+    """Roles that send gradients."""
+    return topology.num_learners if isinstance(topology, GlobalConfig) else num_actors(topology)
+
+
 def num_writers(topology: TopologyConfig) -> int:
     """Actors that write to one replay, at most."""
     match topology:

@@ -12,7 +12,8 @@ import pytest
 from hydra.core.global_hydra import GlobalHydra
 
 from pipeline.errors import ConfigError
-from pipeline.experiments.config_composition import CONFIG_NAME, HYDRA_VERSION_BASE, config_directory
+from pipeline.experiments import config_tree
+from pipeline.experiments.config_composition import CONFIG_NAME, HYDRA_VERSION_BASE, compose_tree, config_directory
 from pipeline.experiments.config_overrides import (
     check_command_line,
     check_overrides,
@@ -21,7 +22,7 @@ from pipeline.experiments.config_overrides import (
     compose_onto,
     from_hydra,
 )
-from pipeline.experiments.config_tree import to_yaml, tree_from_yaml
+from pipeline.experiments.config_tree import setting_names, to_yaml, tree_from_yaml
 from pipeline.optimizers import AdamConfig, RMSPropConfig
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -105,7 +106,11 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
         ("resume=maybe", "resume=maybe: true or false is expected"),
         ("replay.capacity=null",
          "replay.capacity=null and capacity_bytes=null: exactly one of them must be given, the other null"),
-        ("replay.capacity=2e5", "replay.capacity=200000.0: an integer or null is expected"),
+        ("replay.capacity=2.5", "replay.capacity=2.5: an integer or null is expected"),
+        ("lr=3e-4", "lr=3e-4: no such setting; did you mean optimizer.learning_rate?"),
+        ("env=foo", "env=foo: no such setting; did you mean game?"),
+        ("game=BreakoutNoFrameskip-v4", "game=BreakoutNoFrameskip-v4: no such game; did you mean Breakout?"),
+        ("game=ALE/MsPacman-v5", "game=ALE/MsPacman-v5: no such game; did you mean MsPacman?"),
         ("budget={frames:x}", "budget.frames=x: an integer or null is expected"),
         ("seed", "seed: Hydra cannot read this: missing EQUAL at '<EOF>'"),
         ("seed=[1", "seed=[1: Hydra cannot read this: no viable alternative at input '[1'"),
@@ -332,3 +337,13 @@ def test_a_cluster_by_itself_may_be_smaller_than_a_run_would_need() -> None:
         "cluster.num_hosts=0 must be at least 1, or null",
         "cluster.address is missing: kind=address needs cluster.address=tcp://host:port",
     )
+
+
+def test_a_whole_number_may_be_written_as_a_power_of_ten() -> None:
+    run = compose(["experiment=gorila", "game=Pong", "budget.frames=2e6"])
+    assert run.budget.frames == 2_000_000 and type(run.budget.frames) is int
+
+
+def test_what_other_libraries_call_a_setting_is_one_of_ours() -> None:
+    settings = {name for kind in ("gorila", "dba3c") for name in setting_names(compose_tree([f"experiment={kind}"]))}
+    assert settings >= set(config_tree._ELSEWHERE.values())

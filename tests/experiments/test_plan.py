@@ -138,3 +138,11 @@ def test_a_run_under_way_does_without_its_evaluator_and_its_backup_workers_but_n
     with pytest.raises(PlacementError):
         make_plan(config, hosts[:4])
     assert dispensable(smoke_config(tmp_path)) == []
+
+
+def test_learners_whose_gradients_would_be_too_old_are_warned_of(tmp_path: Path) -> None:
+    limit = "param_server.max_staleness=3"
+    assert "of 2 learners many gradients will be older than param_server.max_staleness=3 updates" in printed(
+        smoke_config(tmp_path, limit)
+    )
+    assert "older than" not in printed(smoke_config(tmp_path, "param_server.max_staleness=4"))

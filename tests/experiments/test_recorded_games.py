@@ -86,6 +86,9 @@ def test_a_number_that_is_none_s_is_refused_with_those_that_are(game: PlayedGame
 
 
 def test_a_run_without_recordings_is_told_how_to_get_some(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match="no run folder is there"):
+        choose_game(tmp_path, "best", None, None)
+    (tmp_path / "config.yaml").touch()
     with pytest.raises(RecordingError, match=rf"no recorded games: .* python -m pipeline\.evaluate run={tmp_path}"):
         choose_game(tmp_path, "best", None, None)
 

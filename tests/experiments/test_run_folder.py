@@ -11,7 +11,7 @@ from pipeline.errors import RunFolderError
 from pipeline.experiments import checkpoint
 from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.config_tree import from_yaml
-from pipeline.experiments.run_folder import RunFolder, check_folder, folder_path, open_folder
+from pipeline.experiments.run_folder import RunFolder, check_folder, folder_path, open_folder, read_config
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run, load_runs
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, UpdateRow
@@ -105,8 +105,22 @@ def test_what_is_no_run_folder_is_neither_filled_nor_deleted(tmp_path: Path) -> 
 def test_a_config_that_cannot_be_read_is_named_with_its_file(tmp_path: Path) -> None:
     folder = open_folder(smoke_config(tmp_path))
     (folder.path / "config.yaml").write_text("")
-    with pytest.raises(RunFolderError, match=r"smoke_gorila/Breakout/0/config\.yaml cannot be read"):
+    with pytest.raises(RunFolderError, match=r"smoke_gorila/Breakout/0/config\.yaml was written by another version"):
         check_folder(smoke_config(tmp_path, "resume=true"))
+
+
+def test_a_folder_of_another_version_is_told_as_that_with_its_commit_and_a_few_of_the_differences(
+    tmp_path: Path,
+) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write_run({"commit": "0123456789abcdef"})
+    path = folder.path / "config.yaml"
+    path.write_text("".join(line for line in path.read_text().splitlines(True) if "epsilon" not in line))
+    with pytest.raises(RunFolderError) as refused:
+        read_config(folder.path)
+    first, *others = str(refused.value).splitlines()
+    assert "was written by another version of pipeline, commit 0123456 of it: go on with that version" in first
+    assert len(others) == 4 and others[-1].strip().startswith("and ") and others[-1].endswith(" more")
 
 
 def test_rows_that_the_disk_refuses_are_told_as_what_they_are(tmp_path: Path) -> None:
