@@ -10,6 +10,7 @@ import functools
 import json
 import os
 import pickle
+import shutil
 import signal
 import sys
 import threading
@@ -57,16 +58,19 @@ class Work(NamedTuple):
 
 
 def main() -> None:
-    """Import what is to be preloaded, wait for the order and carry it out. Returns when the host goes without one."""
-    # SIGINT is how the host says stop, also where a shell in the background had it ignored.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Import what is to be preloaded, wait for the order and carry it out. Returns when the host goes without one.
+
+    SIGINT is how the host says stop.
+    """
     lifeline = os.fdopen(os.dup(0), "rb")
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
-    for module in json.loads(sys.argv.pop()):
+    preload, folder = json.loads(sys.argv.pop()), sys.argv.pop()
+    for module in preload:
         import_module(module)
     length = lifeline.read(LENGTH_BYTES)
     if len(length) < LENGTH_BYTES:
+        shutil.rmtree(folder, ignore_errors=True)
         return
     order: JobOrder = pickle.loads(lifeline.read(int.from_bytes(length, "big")))
     with open(order.log_file, "ab", buffering=0) as log:
@@ -75,8 +79,9 @@ def main() -> None:
     # Who watches a log file wants to see each line when it is printed.
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     os.environ.update(order.variables)
-    ended = threading.Event()
-    threading.Thread(target=_end_with_host, args=(lifeline, ended, order.stop_seconds), daemon=True).start()
+    ended, is_orphan = threading.Event(), threading.Event()
+    guard = (lifeline, is_orphan, ended, order.stop_seconds, folder)
+    threading.Thread(target=_end_with_host, args=guard, daemon=True).start()
     outcome = carry_out(lambda: pickle.loads(order.work))
     # What is done is not lost by a stop that comes too late.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -86,6 +91,9 @@ def main() -> None:
     temporary.write_bytes(pickle.dumps(outcome))
     temporary.replace(order.outcome_file)
     ended.set()
+    if is_orphan.is_set():
+        # Nobody is left to read it.
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def carry_out(load: Callable[[], Work]) -> Outcome:
@@ -153,8 +161,12 @@ def _portable(error: Exception) -> Exception:
     return error if type(again) is type(error) else JobFailedError(in_one_line(error))
 
 
-def _end_with_host(lifeline: IO[bytes], ended: threading.Event, stop_seconds: float) -> None:
+def _end_with_host(
+    lifeline: IO[bytes], is_orphan: threading.Event, ended: threading.Event, stop_seconds: float, folder: str
+) -> None:
     lifeline.read(1)
+    is_orphan.set()
     os.kill(os.getpid(), signal.SIGINT)
     ended.wait(stop_seconds)
+    shutil.rmtree(folder, ignore_errors=True)
     os.killpg(0, signal.SIGKILL)

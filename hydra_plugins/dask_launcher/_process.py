@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from hydra_plugins.dask_launcher._outcome import HostSetup, Order, Outcome, log_
 from hydra_plugins.dask_launcher.progress import PIPE_VARIABLE
 
 _BOOT = (
+    # First: hosts ignore SIGINT, and a stop that comes while this is imported would be lost.
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     "import json, sys; sys.path[:0] = json.loads(sys.argv.pop()); "
     "from hydra_plugins.dask_launcher._job import main; main()"
 )
@@ -49,9 +52,13 @@ class JobProcess:
         os.set_blocking(progress_end, False)
         self._progress_end = progress_end
         self._unread = b""
+        self._writer: threading.Thread | None = None
         with self._before_order.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _BOOT, json.dumps(setup.preload), json.dumps(setup.sys_path)],
+                [
+                    *(sys.executable, "-c", _BOOT),
+                    *(str(self._folder), json.dumps(setup.preload), json.dumps(setup.sys_path)),
+                ],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -90,10 +97,10 @@ class JobProcess:
                 work=order.work,
             )
         )
-        # A process that has died already leaves no outcome, which says it all.
-        with contextlib.suppress(BrokenPipeError):
-            self._stdin.write(len(message).to_bytes(LENGTH_BYTES, "big") + message)
-            self._stdin.flush()
+        # In a thread: what is larger than a pipe waits until the process has imported all that it preloads, and
+        # meanwhile somebody has to look after it.
+        self._writer = threading.Thread(target=self._send, args=(message,), daemon=True)
+        self._writer.start()
 
     def listen(self, seconds: float, hear: Callable[[dict[str, Any]], None]) -> None:
         """Hand every progress report to `hear`, as soon as one comes; returns after that, or at the process's end."""
@@ -158,6 +165,8 @@ class JobProcess:
     def close(self) -> None:
         """Kill what is left, and clean up; what was printed before there was an order joins the log."""
         self.kill()
+        if self._writer is not None:
+            self._writer.join()
         with contextlib.suppress(BrokenPipeError):
             self._stdin.close()
         self._close_progress()
@@ -167,6 +176,12 @@ class JobProcess:
                 with self._log_file.open("ab") as log:
                     log.write(self._before_order.read_bytes())
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _send(self, message: bytes) -> None:
+        # A process that has died already leaves no outcome, which says it all.
+        with contextlib.suppress(BrokenPipeError):
+            self._stdin.write(len(message).to_bytes(LENGTH_BYTES, "big") + message)
+            self._stdin.flush()
 
     @property
     def _outcome_file(self) -> Path:

@@ -29,6 +29,10 @@ def note(text):
         file.write(text + "\\n")
 
 
+# Part of each job, and more than a pipe holds.
+PADDING = "x" * 100_000
+
+
 class OwnError(Exception):
     def __init__(self, number, colour):
         super().__init__(f"{number} {colour}")
@@ -37,6 +41,7 @@ class OwnError(Exception):
 @hydra.main(version_base="1.3", config_path=None)
 def main(config):
     grant, kind = current_grant(), config.kind
+    assert PADDING
     note(f"{kind} {grant.attempt} {os.getpid()}")
     match kind:
         case "raises":
@@ -114,11 +119,14 @@ class Program:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "program.py").write_text(SCRIPT)
+        self.temporary = folder / "temporary"
+        """Where it and its hosts keep what is only for a while."""
+        self.temporary.mkdir()
 
     def start(self, *words: str) -> "subprocess.Popen[str]":
         """Start a multirun, in a session of its own: signals reach it and nothing else."""
         command = [sys.executable, "program.py", "-m", "hydra/launcher=dask", "hydra.sweep.dir=sweep", *words]
-        environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "COLUMNS": "200"}
+        environment = os.environ | {"PYTHONPATH": str(CHECKOUT), "COLUMNS": "200", "TMPDIR": str(self.temporary)}
         return subprocess.Popen(
             command,
             cwd=self.folder,

@@ -190,6 +190,7 @@ def test_a_launcher_that_is_killed_leaves_nothing_behind_but_its_ledger(
         process.kill()
         process.communicate()
     wait_until(lambda: not any(child.is_running() for child in left), "nothing is left")
+    assert not list(program.temporary.glob("dask-launcher-*"))
     assert "waits was interrupted" in program.events()
     assert program.rows()["waits"].status == RUNNING
     assert program.rows()["plain"].status == WAITING
@@ -200,6 +201,17 @@ def test_a_launcher_that_is_killed_leaves_nothing_behind_but_its_ledger(
     (program.folder / "go").touch()
     again = program.run("+kind=waits,waits_too,plain", *words, "hydra.launcher.stop_seconds=1")
     assert again.status == 0 and "when an earlier command was killed: they start in 1 s" in again.output
+
+
+def test_a_large_job_is_stopped_while_its_process_still_imports(program: Program) -> None:
+    (program.folder / "slow.py").write_text("import time\n\nopen('imports', 'w').close()\ntime.sleep(60)\n")
+    words = ("+kind=plain", *ONE_HOST, "hydra.launcher.preload=[slow]", "hydra.launcher.stop_seconds=1")
+    with program.start(*words) as process:
+        wait_until(lambda: (program.folder / "imports").exists(), "it imports")
+        os.killpg(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=40)
+    assert process.returncode == 130 and "the same command goes on" in output
+    assert program.events() == []
 
 
 def test_how_far_a_job_is_reaches_everybody_at_the_scheduler(program: Program, scheduler_address: str) -> None:
