@@ -76,7 +76,7 @@ class Command:
         row = ledger.row(key)
         if row is None:
             row = LedgerRow(ledger.free_number(number), key)
-            ledger.write(row)
+            self._write(ledger, row)
         job = Job(row.job, tuple(overrides), self._program)
         launched = self._launched.setdefault(row.job, job)
         if launched.overrides != job.overrides:
@@ -100,7 +100,7 @@ class Command:
         cluster = self._open_cluster()
         waiting = {job.number: _row(ledger, job)._replace(status=WAITING, reason="") for job in jobs}
         # Until they are started again the file calls orphans running: whoever comes after this command is told, too.
-        ledger.write(*(row for number, row in waiting.items() if number not in orphans))
+        self._write(ledger, *(row for number, row in waiting.items() if number not in orphans))
         rows = [waiting.get(number, _row(ledger, job)) for number, job in self._launched.items()]
         listed = [
             {"job": row.job, "overrides": list(job.overrides), "status": row.status, "return_value": row.return_value}
@@ -121,8 +121,6 @@ class Command:
             )
         try:
             sweep.run()
-        except LedgerError as error:
-            raise CompactHydraException(str(error)) from error
         except Exception as error:  # each of Dask's calls has another one for a scheduler that is gone
             if cluster.is_there:
                 raise
@@ -131,6 +129,8 @@ class Command:
                 "and the same command goes on with what is not done"
             ) from error
         display.say(ending(board, self._folder / LEDGER, Path(self._setup.log_folder)))
+        if sweep.unwritten is not None:
+            display.say(f"the ledger could not be written, and is older than that: {sweep.unwritten}")
         if sweep.was_interrupted:
             display.say("the same command goes on with what is not done")
             sys.exit(INTERRUPTED_STATUS)
@@ -139,6 +139,12 @@ class Command:
             row = _row(ledger, failed[0])
             raise CompactHydraException(f"job {row.job} {row.overrides} failed, fail_fast=true: {row.reason}")
         return sweep.outcomes
+
+    def _write(self, ledger: Ledger, *rows: LedgerRow) -> None:
+        try:
+            ledger.write(*rows)
+        except OSError as error:
+            raise CompactHydraException(f"{self._folder / LEDGER} cannot be written: {error}") from error
 
     def _open_ledger(self) -> Ledger:
         if self._ledger is None:

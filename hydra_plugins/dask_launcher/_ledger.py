@@ -29,7 +29,7 @@ _MAX_FIELD = 2**31 - 1
 
 
 class LedgerError(Exception):
-    """A ledger is missing, damaged, in use by another command, or on a disk that refuses it."""
+    """A ledger is missing, damaged, or in use by another command."""
 
 
 class LedgerRow(NamedTuple):

@@ -26,7 +26,7 @@ from hydra_plugins.dask_launcher._host import keep_spare, run_job_here, stop_job
 from hydra_plugins.dask_launcher._interrupts import interrupts
 from hydra_plugins.dask_launcher._job import in_one_line
 from hydra_plugins.dask_launcher._jobs import Job, as_json
-from hydra_plugins.dask_launcher._ledger import DONE, FAILED, RUNNING, WAITING, Ledger, LedgerError, LedgerRow
+from hydra_plugins.dask_launcher._ledger import DONE, FAILED, RUNNING, WAITING, Ledger, LedgerRow
 from hydra_plugins.dask_launcher._needs import Grant
 from hydra_plugins.dask_launcher._outcome import HostSetup, Order, Outcome
 from hydra_plugins.dask_launcher._queue import JobQueue
@@ -35,6 +35,8 @@ from hydra_plugins.dask_launcher.progress import TOPIC
 
 _TICK_SECONDS = 0.5
 _GATHER_SECONDS = 10.0
+_LAST_WRITES = 20
+"""How often a ledger that the disk refuses is tried at the end."""
 _LOST = "its host was lost"
 
 
@@ -80,7 +82,10 @@ class Sweep:
         self._num_interrupts = 0
         self._stop_seconds: float | None = None
         self._stop_reason = ""
-        self._unwritten: OSError | None = None
+        self._orphans: set[int] = set()
+        """Jobs that the ledger calls running, of a command that was killed; until then something of them may run."""
+        self._orphans_until = 0.0
+        self.unwritten: OSError | None = None
         """Why the ledger is older than what has happened; None: it is not."""
         self.outcomes: dict[int, Outcome] = {}
         """How each job ended that has ended for good."""
@@ -92,14 +97,12 @@ class Sweep:
 
     def postpone(self, jobs: Sequence[int]) -> None:
         """Do not start these before what an earlier command has left of them had time to end."""
+        self._orphans, self._orphans_until = set(jobs), time.monotonic() + self._settings.stop_seconds
         for number in jobs:
-            self._queue.postpone(number, time.monotonic() + self._settings.stop_seconds)
+            self._queue.postpone(number, self._orphans_until)
 
     def run(self) -> None:
-        """Run all jobs; returns when all have ended for good, or it was stopped and those that ran have ended.
-
-        Raises LedgerError if the ledger could not be written at the end.
-        """
+        """Run all jobs; returns when all have ended for good, or it was stopped and those that ran have ended."""
         self._cluster.client.subscribe_topic(TOPIC, self._on_message)
         with interrupts(partial(self._heard.put, self._interrupted)), self._display:
             while self._queue.waiting or self._queue.running:
@@ -107,13 +110,23 @@ class Sweep:
                 self._start_what_fits()
                 self._keep_spares()
                 self._stop_again()
-                if self._unwritten is not None:
+                if self.unwritten is not None:
                     self._write()
+                self._adopt_orphans()
                 self._display.refresh()
                 self._hear()
+            for _ in range(_LAST_WRITES):
+                if self.unwritten is not None:
+                    time.sleep(_TICK_SECONDS)
+                    self._write()
         self._spares.clear()
-        if self._unwritten is not None:
-            raise LedgerError(f"the ledger could not be written, and is older than what was done: {self._unwritten}")
+
+    def _adopt_orphans(self) -> None:
+        """Once nothing of them can run any more, the ledger says that they wait."""
+        if self._orphans and time.monotonic() >= self._orphans_until:
+            rows = [self._row(number) for number in sorted(self._orphans)]
+            self._orphans.clear()
+            self._write(*(row for row in rows if row.status == WAITING))
 
     def _hear(self) -> None:
         """Wait a moment for something to happen, and deal with all that has."""
@@ -298,13 +311,13 @@ class Sweep:
         try:
             self._ledger.write(*rows)
         except OSError as error:
-            if self._unwritten is None:
+            if self.unwritten is None:
                 self._display.say(f"the ledger cannot be written, and is tried again while the jobs go on: {error}")
-            self._unwritten = error
+            self.unwritten = error
             return
-        if self._unwritten is not None:
+        if self.unwritten is not None:
             self._display.say("the ledger is written again")
-        self._unwritten = None
+        self.unwritten = None
 
 
 def _outcome_of(future: Future[Any]) -> Outcome:

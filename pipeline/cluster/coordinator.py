@@ -15,12 +15,14 @@ from typing import Any
 from distributed import Client, Variable
 
 from pipeline.cluster.channel import Control, Inbox
-from pipeline.errors import PipelineError
+from pipeline.errors import PipelineError, UnreachableError
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import Row
 
 BEAT_SECONDS = 1.0
 """How often the lease is renewed."""
+_ATTEMPTS = 6
+"""To say what roles must know before they start, ten seconds each."""
 
 
 def topic(run_id: str) -> str:
@@ -50,7 +52,7 @@ class Coordinator:
         ]
 
     def __enter__(self) -> "Coordinator":
-        self._publish_control()
+        self._publish_surely()
         self._client.subscribe_topic(self._topic, self._on_event)
         for thread in self._threads:
             thread.start()
@@ -77,7 +79,7 @@ class Coordinator:
         with self._lock:
             self._inbox.progress = dict(progress)
         self._stop = False
-        self._publish_control()
+        self._publish_surely()
 
     def receive(self, messages: Iterable[dict[str, object]]) -> None:
         """Take the batches that a role handed over with its result."""
@@ -135,6 +137,14 @@ class Coordinator:
         while not self._closing.wait(BEAT_SECONDS):
             with contextlib.suppress(OSError, TimeoutError):  # the scheduler may come back before the lease lapses
                 self._publish_control()
+
+    def _publish_surely(self) -> None:
+        """Raises UnreachableError if the scheduler does not answer for long."""
+        for _ in range(_ATTEMPTS):
+            with contextlib.suppress(TimeoutError):
+                self._publish_control()
+                return
+        raise UnreachableError("the scheduler does not answer")
 
     def _publish_control(self) -> None:
         # One after the other: an old "stop" of the other thread must not arrive behind a "go on".

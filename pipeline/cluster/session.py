@@ -67,6 +67,8 @@ class Session:
         self._config = config
         self._num_hosts = num_hosts
         self._granted = granted
+        self._asked: set[str] = set()
+        """Addresses of the hosts that were there at the last survey, whatever they are."""
         self._hosts = self._survey()
 
     @property
@@ -144,6 +146,14 @@ class Session:
         """Addresses of the hosts that are there now; a host that was started again has another one than before."""
         return set(self._num_threads())
 
+    def fit_hosts(self) -> set[str]:
+        """Addresses of the hosts that are there now and have this installation; new ones are asked first."""
+        present = self.present_hosts()
+        if present - self._asked:
+            with contextlib.suppress(OSError):  # one has died meanwhile
+                self.survey_again()
+        return present & self._hosts.keys()
+
     def survey_again(self) -> None:
         """Take the hosts that are there now for the hosts of this session.
 
@@ -172,6 +182,7 @@ class Session:
         """What each host says of itself, or why it cannot. Raises OSError if one dies meanwhile."""
         asked = None if self._granted is None else list(self._num_threads())
         answers = self.client.run(report_host, workers=asked, on_error="return")
+        self._asked = set(answers)
         for answer in answers.values():
             if isinstance(answer, OSError):
                 raise answer

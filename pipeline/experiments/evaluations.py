@@ -60,7 +60,7 @@ def play_all(
     with Coordinator(session.client, name, write=lambda rows: None) as coordinator:
         try:
             while (waiting or playing) and not interrupt.is_set():
-                present = session.present_hosts()
+                present = session.fit_hosts()
                 # Dask cancels the task of a lost host with the parameters that were sent there, or waits for ever.
                 for host in [host for host, (_, task) in playing.items() if host not in present or task.cancelled()]:
                     index, task = playing.pop(host)

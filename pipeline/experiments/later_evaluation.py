@@ -25,14 +25,14 @@ from pipeline.cluster.config import ASKED, ClusterConfig
 from pipeline.cluster.session import open_session
 from pipeline.errors import CheckpointError, ConfigError, PipelineError, RecordingError, RunFolderError
 from pipeline.evaluation import recordings
-from pipeline.experiments import checkpoint, config_tree, evaluation_rows, run_lock
+from pipeline.experiments import checkpoint, evaluation_rows, run_lock
 from pipeline.experiments.checkpoint import Checkpoint
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import compose_cluster, compose_onto
 from pipeline.experiments.config_words import listed
 from pipeline.experiments.evaluations import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all
 from pipeline.experiments.interrupts import interruptible
-from pipeline.experiments.run_folder import CHECKPOINTS, CONFIG, RECORDINGS, read_config
+from pipeline.experiments.run_folder import CHECKPOINTS, CONFIG, RECORDINGS, check_version, saved_settings
 from pipeline.results.load import join_runs, load_run
 from pipeline.results.table import as_rich, game_table
 
@@ -142,12 +142,8 @@ def _plan(request: EvaluationRequest) -> tuple[ClusterConfig, list[_Planned]]:
 
 
 def _config(folder: Path, protocol: str | None, settings: Sequence[str]) -> RunConfig:
-    file = folder / CONFIG
-    try:
-        saved = config_tree.tree_from_yaml(file.read_text())
-    except (OSError, ConfigError) as error:
-        raise RunFolderError(f"{file} cannot be read: {error}") from error
-    read_config(folder)  # raises, with other words than for the user's own settings, where it is of another version
+    saved = saved_settings(folder)
+    check_version(folder, saved, aside=("cluster", "evaluation"))
     # The cluster that it was trained on may be gone, and its certificates with it.
     options = ["cluster=threads", *([] if protocol is None else [f"evaluation={protocol}"])]
     return compose_onto(saved, [*options, *settings], ("evaluation", "cluster"))

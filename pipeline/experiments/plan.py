@@ -71,7 +71,8 @@ class Plan:
         ]
         learners, limit = num_learners(config.topology), config.param_server.max_staleness
         # While one computes, each of the others makes an update, if all are equally fast.
-        if limit is not None and limit < 2 * learners:
+        is_quorum = isinstance(config.topology, WorkersConfig) and config.topology.sync
+        if limit is not None and not is_quorum and learners > 1 and limit < 2 * learners:
             lines.append(
                 f"[yellow]warning:[/yellow] of {learners} learners many gradients will be older than "
                 f"param_server.max_staleness={limit} updates, and thrown away; {4 * learners} would be the share that "

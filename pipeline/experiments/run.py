@@ -46,7 +46,7 @@ from pipeline.experiments.loggers import Loggers, check_installed, seconds_since
 from pipeline.experiments.meter import RunMeter, fraction_spent
 from pipeline.experiments.plan import Plan, dispensable, make_plan, network_of
 from pipeline.experiments.progress import RunProgress
-from pipeline.experiments.run_folder import CONFIG, RunFolder, check_folder, folder_path, open_folder
+from pipeline.experiments.run_folder import CHECKPOINTS, RunFolder, check_folder, folder_path, open_folder
 from pipeline.experiments.saving import Saver
 from pipeline.experiments.specs import fleet_spec
 from pipeline.experiments.training_evaluation import TrainingEvaluation
@@ -119,7 +119,7 @@ def _remarks_on_folder(config: RunConfig) -> list[str]:
     except RunFolderError as error:
         return [f"[yellow]warning:[/yellow] without plan=true this is refused: {escape(str(error))}"]
     path = folder_path(config)
-    does = f"go on with {path}" if config.resume and (path / CONFIG).exists() else f"begin anew in {path}"
+    does = f"go on with {path}" if config.resume and checkpoint.any_in(path / CHECKPOINTS) else f"begin anew in {path}"
     return [f"it would {escape(does)}"]
 
 

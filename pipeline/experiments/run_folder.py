@@ -27,7 +27,7 @@ from pipeline.algorithms.config import ActorCriticConfig
 from pipeline.errors import ConfigError, RunFolderError
 from pipeline.experiments import checkpoint, run_lock
 from pipeline.experiments.config import RunConfig, differences
-from pipeline.experiments.config_tree import from_yaml, to_yaml
+from pipeline.experiments.config_tree import Tree, build, to_yaml, tree_from_yaml
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
 
 CHECKPOINTS = "checkpoints"
@@ -157,20 +157,42 @@ def folder_path(config: RunConfig) -> Path:
 def read_config(path: Path) -> RunConfig:
     """The config of the run whose folder is `path`.
 
-    Raises RunFolderError if there is none, or it is of another version of pipeline.
+    Raises RunFolderError if there is none, it is of another version of pipeline, or files that it names are gone.
+    """
+    tree = saved_settings(path)
+    check_version(path, tree)
+    try:
+        return build(tree)
+    except ConfigError as error:
+        raise RunFolderError(f"{path / CONFIG} names what is not here: {'; '.join(error.mistakes)}") from error
+
+
+def saved_settings(path: Path) -> Tree:
+    """What `config.yaml` in the run folder `path` says. Raises RunFolderError if there is none, or it is none."""
+    try:
+        return tree_from_yaml((path / CONFIG).read_text())
+    except (OSError, ConfigError) as error:
+        raise RunFolderError(f"{path / CONFIG} cannot be read: {error}") from error
+
+
+def check_version(path: Path, tree: Tree, aside: tuple[str, ...] = ("cluster",)) -> None:
+    """Raise RunFolderError if the settings of a run folder are of another version of pipeline.
+
+    Those of the groups `aside` do not count: others take their place, or what they name may be gone.
     """
     try:
-        return from_yaml((path / CONFIG).read_text())
-    except OSError as error:
-        raise RunFolderError(f"{path / CONFIG} cannot be read: {error}") from error
+        build(tree)
     except ConfigError as error:
+        mistakes = [line for line in error.mistakes if not line.startswith(aside)]
+        if not mistakes:
+            return
         commit = RunFolder(path).read_run().get("commit")
         which = f", commit {str(commit)[:7]} of it" if commit else ""
-        more = len(error.mistakes) - _MOST_MISTAKES
+        more = len(mistakes) - _MOST_MISTAKES
         raise RunFolderError(
             f"{path / CONFIG} was written by another version of pipeline{which}: go on with that version, or start "
             "another run (another seed or results_dir). What does not fit:\n  "
-            + "\n  ".join([*error.mistakes[:_MOST_MISTAKES], *([f"and {more} more"] if more > 0 else [])])
+            + "\n  ".join([*mistakes[:_MOST_MISTAKES], *([f"and {more} more"] if more > 0 else [])])
         ) from error
 
 

@@ -24,7 +24,7 @@ from pipeline.experiments.evaluation_rows import played_fields
 from pipeline.experiments.meter import fraction_spent
 from pipeline.experiments.plan import host_demands
 from pipeline.experiments.run import BUDGET, INTERRUPTED, RunResult, train
-from pipeline.experiments.run_folder import RunFolder, check_folder, folder_path
+from pipeline.experiments.run_folder import CHECKPOINTS, RunFolder, check_folder, folder_path
 from pipeline.results.load import load_run
 from pipeline.results.run_scores import LAST, run_scores
 
@@ -116,9 +116,11 @@ def _score_if_finished(config: RunConfig) -> float | None:
 
 
 def _score_in(folder: Path, config: RunConfig) -> float | None:
-    # By frames, not by the newest that were played: Ctrl-C may have skipped the evaluation of the last parameters.
-    last = {"agent": LAST, "total_frames": RunFolder(folder).read_run().get("total_frames")}
-    wanted = last | {"protocol": config.evaluation.protocol} | played_fields(config.network, config.evaluation)
+    wanted: dict[str, Any] = {"agent": LAST, "protocol": config.evaluation.protocol}
+    wanted |= played_fields(config.network, config.evaluation)
+    # Not the newest that were played: Ctrl-C may have skipped the evaluation of the last ones.
+    if versions := [int(path.stem) for path in (folder / CHECKPOINTS).glob("[0-9]*.npz")]:
+        wanted["version"] = max(versions)
     scores = run_scores(load_run(folder))
     for field, value in wanted.items():
         scores = scores[scores[field] == value]

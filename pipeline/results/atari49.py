@@ -123,7 +123,7 @@ def _notes(starts: Starts, entries: Mapping[str, pd.DataFrame]) -> tuple[str, ..
             f'"no": the intervals meet, "{NOT_PLAYED}": it played no games like these. A single seed says nothing of '
             "how sure the training is to get there."
         )
-        if any(name.endswith(SAMPLED) for name in entries):
+        if any(name.endswith(f", {SAMPLED}") for name in entries):
             found.append(SAMPLED_NOTE)
         found.append(
             f"{SINGLE_SEED}: a single seed; the interval is over its episodes and knows nothing of other seeds."

@@ -149,12 +149,15 @@ class Fleet:
         if self._lost and not self._has_quorum():
             return set()
         standing = self._roles.keys() - self._lost.keys()
-        return self._session.present_hosts() - {self._host_of(name) for name in (*standing, *self._servers.names)}
+        return self._session.fit_hosts() - {self._host_of(name) for name in (*standing, *self._servers.names)}
 
     def set_aside(self, demand: str, host: str) -> None:
         """What was placed with this fleet, and is no role or shard of it, stands on that host now."""
         if demand in self._placement:
             self._placement[demand] = replace(self._placement[demand], address=host)
+        else:
+            offers = {offer.address: offer for offer in self._session.offers()}
+            self._placement |= {demand: offers[host]} if host in offers else {}
 
     def finished(self) -> bool:
         """True once every role was seen to leave with its work done, by `supervise` or `collect`."""
@@ -312,9 +315,9 @@ class Fleet:
             try:
                 happened += self._restart(lost, offers)
             except PlacementError:
-                if len(lost) == 1:
+                if len(lost) == 1 or self._spec.quorum is None:
                     raise
-                # One host for two roles is one role more, and may be all that the quorum lacks.
+                # One host for two workers is one worker more, and may be all that the quorum lacks.
                 happened += self._restart_who_fits(lost, offers)
         except (OSError, PlacementError):
             # A nanny or a batch system may be bringing a host; the others go on meanwhile.
@@ -355,7 +358,8 @@ class Fleet:
         # What stands aside and has lost its host, too, must not hold up the roles.
         aside = {role for role in keep.keys() - own if keep[role].address in present}
         wanted = [demand for demand in self._spec.demands if demand.role in {*own, *lost, *aside}]
-        missing = {demand.beside for demand in wanted} - {None} - {demand.role for demand in wanted}
+        beside = {demand.beside for demand in wanted if demand.role not in keep}
+        missing = beside - {None} - {demand.role for demand in wanted}
         if missing:
             raise PlacementError(f"{missing.pop()} waits for a host, and others stand beside it")
         return place(wanted, offers, keep)

@@ -204,8 +204,8 @@ def test_a_launcher_that_is_killed_leaves_nothing_behind_but_its_ledger(
 
 
 def test_a_large_job_is_stopped_while_its_process_still_imports(program: Program) -> None:
-    (program.folder / "slow.py").write_text("import time\n\nopen('imports', 'w').close()\ntime.sleep(60)\n")
-    words = ("+kind=plain", *ONE_HOST, "hydra.launcher.preload=[slow]", "hydra.launcher.stop_seconds=1")
+    (program.folder / "slow.py").write_text("import time\n\nopen('imports', 'w').close()\ntime.sleep(300)\n")
+    words = ("+kind=plain", *ONE_HOST, "hydra.launcher.preload=[slow]", "hydra.launcher.stop_seconds=300")
     with program.start(*words) as process:
         wait_until(lambda: (program.folder / "imports").exists(), "it imports")
         os.killpg(process.pid, signal.SIGINT)
