@@ -83,14 +83,18 @@ def test_a_run_of_two_workers_leaves_rows_of_both_and_one_version_in_all_shards_
     assert rows.iloc[len(updates) :]["wall_seconds"].min() > end.wall_seconds
 
 
-def test_synchronous_workers_without_backups_learn_the_same_whenever_they_are_run(
+def test_synchronous_workers_without_backups_learn_the_same_however_they_are_timed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker, "UPDATES_PER_ROW", 5)
     learned = ["num_admitted", "mean_policy_loss", "mean_value_loss", "mean_entropy", "mean_gradient_norm"]
+    words = ("topology.num_workers=3", f"budget.frames={2 * FRAMES}")
+    straggling = tuple(
+        f"topology.stragglers.{word}" for word in ("num_workers=2", "distribution=exponential", "mean_seconds=0.005")
+    )
     first, second = (
-        carry_out(tmp_path / name, "topology.num_workers=3", f"budget.frames={2 * FRAMES}").loaded.actor_critic_updates
-        for name in ("first", "second")
+        carry_out(tmp_path / name, *words, *more).loaded.actor_critic_updates
+        for name, more in (("first", ()), ("second", straggling))
     )
     # Runs end when somebody has seen that their budget is spent: one may make a few updates more.
     common = min(first["version"].max(), second["version"].max()) - 5
