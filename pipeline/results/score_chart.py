@@ -16,7 +16,7 @@ from pipeline.results.protocols import DQN, GORILA, Starts
 from pipeline.results.published import load_published
 from pipeline.results.style import COLOURS, FAINT, INK, PAPER, STYLE
 
-_TICKS = (-100, -50, 0, 50, 100, 200, 500, 1000, 2000, 5000)
+_TICKS = (-100, -50, 0, 50, 100, 300, 1000, 5000)
 _MARKERS = {DQN: "o", GORILA: "D"}
 
 
