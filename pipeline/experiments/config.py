@@ -6,9 +6,8 @@ Not here: YAML and nested dictionaries (`config_tree`), Hydra and the command li
 
 import dataclasses
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from pipeline.algorithms.config import (
     ACTOR_CRITIC,
@@ -27,6 +26,7 @@ from pipeline.optimizers import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig
 from pipeline.replay.memory import fit_mistakes
+from pipeline.settings import OF_THE_COURSE, flat
 from pipeline.topologies import systems
 from pipeline.topologies.config import TopologyConfig, WorkersConfig
 from pipeline.topologies.needs import RoleNeeds
@@ -42,22 +42,6 @@ EVALUATOR = "evaluator"
 
 MISSING = "???"
 """What Hydra leaves where a value must be given."""
-
-MAY_CHANGE_ON_RESUME = frozenset(
-    {
-        "budget",
-        "checkpoint",
-        "training_evaluation",
-        "cluster",
-        "results_dir",
-        "resume",
-        "overwrite",
-        "plan",
-        "progress",
-        "logging",
-    }
-)
-"""Settings that say how long, where and how visibly a run goes on, not what it computes."""
 
 
 @runtime_checkable
@@ -288,26 +272,17 @@ class RunConfig:
 def differences(saved: RunConfig, now: RunConfig) -> list[str]:
     """What a resume would change and may not, one line per setting; empty if the run may go on.
 
-    Budget, checkpoints, cluster, results folder, progress and logging may change: see MAY_CHANGE_ON_RESUME.
+    Budget, checkpoints, cluster, results folder, progress and logging may change: see `settings.OF_THE_COURSE`.
     """
-    before, after = dict(_settings(saved)), dict(_settings(now))
+    before, after = (dict(flat(dataclasses.asdict(config))) for config in (saved, now))
     return [
         f"{name}: {before.get(name, 'not set')} in the run folder, {after.get(name, 'not set')} now"
         for name in dict.fromkeys([*before, *after])
-        if name.partition(".")[0] not in MAY_CHANGE_ON_RESUME and before.get(name, _UNSET) != after.get(name, _UNSET)
+        if name.partition(".")[0] not in OF_THE_COURSE and before.get(name, _UNSET) != after.get(name, _UNSET)
     ]
 
 
 _UNSET = object()
-
-
-def _settings(config: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if dataclasses.is_dataclass(value):
-            yield from _settings(value, f"{prefix}{field.name}.")
-        else:
-            yield f"{prefix}{field.name}", value
 
 
 def _bare_name(game: str) -> str:

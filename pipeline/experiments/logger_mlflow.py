@@ -10,10 +10,9 @@ Not here: which points (`pipeline.experiments.scalars`), what happens when this 
 import contextlib
 import dataclasses
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from mlflow.entities import Metric, Param, RunStatus, RunTag
 from mlflow.tracking import MlflowClient
@@ -21,6 +20,7 @@ from mlflow.tracking import MlflowClient
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.logger import LoggedRun
 from pipeline.experiments.scalars import EVALUATIONS, Scalar
+from pipeline.settings import flat
 
 DATABASE = "mlflow.db"
 """Name inside the results folder."""
@@ -85,7 +85,7 @@ class MlflowLogger:
         made = self._client.create_run(
             experiment, start_time=round(1000 * self._started_at), run_name=f"{config.game}/{config.seed}"
         )
-        params = iter([Param(name, str(value)) for name, value in _settings(dataclasses.asdict(config))])
+        params = iter([Param(name, str(value)) for name, value in flat(dataclasses.asdict(config))])
         while batch := list(islice(params, _MOST_PARAMS)):
             self._client.log_batch(made.info.run_id, params=batch)
         self._client.log_batch(made.info.run_id, tags=[RunTag(name, value) for name, value in tags.items()])
@@ -96,11 +96,3 @@ def _check_database(path: Path) -> None:
     """Raise sqlite3.Error where no database can be: MLflow itself would try again and again, for minutes."""
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA schema_version")
-
-
-def _settings(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in tree.items():
-        if isinstance(value, Mapping):
-            yield from _settings(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value

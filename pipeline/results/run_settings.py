@@ -10,22 +10,9 @@ from typing import Any
 import pandas as pd
 import yaml
 
-MAY_DIFFER = frozenset(
-    {
-        "game",
-        "seed",
-        "budget",
-        "checkpoint",
-        "training_evaluation",
-        "cluster",
-        "results_dir",
-        "resume",
-        "overwrite",
-        "plan",
-        "progress",
-        "logging",
-    }
-)
+from pipeline.settings import OF_THE_COURSE, flat
+
+MAY_DIFFER = OF_THE_COURSE | {"game", "seed"}
 """Settings that make no other agent: which run it is, and how long, where and how visibly it goes on."""
 
 _MOST_SETTINGS = 5
@@ -75,12 +62,4 @@ def _read(folder: Path) -> dict[str, Any]:
         read = yaml.load((folder / "config.yaml").read_text(), yaml.CSafeLoader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return {}
-    return dict(_flat(read)) if isinstance(read, dict) else {}
-
-
-def _flat(settings: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in settings.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
+    return dict(flat(read)) if isinstance(read, dict) else {}
