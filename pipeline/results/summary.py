@@ -100,8 +100,8 @@ def summary(starts: Starts, entries: Mapping[str, pd.DataFrame], random: pd.Data
             rows += [
                 {"games": block, "agent": agent, "num_games": len(games), "num_seeds": num_seeds[agent]} | row
                 for row in (
-                    *_statistics_of(agent, matrix, games, starts),
                     {"statistic": "above_random", "value": count, "low": np.nan, "high": np.nan},
+                    *_statistics_of(agent, matrix, games, starts),
                 )
             ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
