@@ -19,7 +19,7 @@ from pipeline.results.style import COLOURS, FAINT, LINES, STYLE
 SETTINGS_CASES = ("steps_10", "base", "steps_40", "rate_2.5e-4", "rate_1e-3")
 WORKER_CASES = ("workers_1", "base", "workers_4", "workers_8")
 MODEL_CASES = ("dba3c", "ba3c")
-SYNC_CASES = ("base", "async")
+SYNC_CASES = ("base", "steps_10", "async")
 ADAM_CASES = ("adam_paper", "adam_usual")
 """Cases of `benchmarks.dba3c_learning` that belong in one figure each."""
 GOAL_SCORE = 8.0
@@ -80,7 +80,10 @@ def settings_figure(runs: pd.DataFrame) -> Figure:
         axes.set_xticks(range(len(SETTINGS_CASES)), SETTINGS_CASES)
         axes.set_ylim(bottom=0)
         axes.set_ylabel(label)
-    figure.suptitle(f"{runs['game'].iloc[0]}: step size and batch after {int(runs['frames'].min()):,} frames, measured")
+    figure.suptitle(
+        f"{runs['game'].iloc[0]}: step size and batch after {int(runs['frames'].min()):,} frames, measured"
+        f"{_diverged(_of(runs, SETTINGS_CASES))}"
+    )
     return figure
 
 
@@ -100,7 +103,10 @@ def models_figure(runs: pd.DataFrame) -> Figure:
         axes.set_xlim(left=0)
         axes.set_xlabel("parameters (millions)")
         axes.legend(fontsize="small")
-    figure.suptitle(f"{runs['game'].iloc[0]}, grey pictures, workers in threads: the authors' two networks, measured")
+    figure.suptitle(
+        f"{runs['game'].iloc[0]}, grey pictures, workers in threads: the authors' two networks, measured"
+        f"{_diverged(_of(runs, MODEL_CASES))}"
+    )
     return figure
 
 
@@ -128,19 +134,15 @@ def workers_figure(curves: pd.DataFrame, runs: pd.DataFrame) -> Figure:
         axes.set_xlabel("workers")
         axes.set_ylabel(label)
         axes.legend(fontsize="small")
-    arrived = ", ".join(
-        f"{np.isfinite(of_number['minutes']).sum()} of {len(of_number)} with {number}"
-        for number, of_number in times.groupby("num_workers")
-    )
     figure.suptitle(
         f"{runs['game'].iloc[0]}: until 100 training games have a mean of {GOAL_SCORE:g}, "
-        f"on {num_cores} cores, measured; arrived: {arrived}"
+        f"on {num_cores} cores, measured; arrived: {arrivals(times)}"
     )
     return figure
 
 
 def times_to_goal(curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """A row a run of WORKER_CASES: num_workers, minutes and updates until GOAL_SCORE; inf where it never got there."""
+    """A row a run of WORKER_CASES: game, num_workers, minutes and updates to GOAL_SCORE; inf if it never got there."""
     chosen = _of(runs, WORKER_CASES)
     above = _of(curves, WORKER_CASES)
     above = above[above["score"] >= GOAL_SCORE]
@@ -148,6 +150,7 @@ def times_to_goal(curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     times = chosen.merge(first, "left", ["case", "seed"], suffixes=("", "_to_goal"))
     return pd.DataFrame(
         {
+            "game": times["game"],
             "num_workers": times["num_workers"],
             "minutes": (times["wall_seconds_to_goal"] / 60).fillna(math.inf),
             "updates": (times["steps"] / (times["num_workers"] * times["batch_size"])).fillna(math.inf),
@@ -155,10 +158,20 @@ def times_to_goal(curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def arrivals(times: pd.DataFrame) -> str:
+    """How many of the runs of `times_to_goal` got there, in words."""
+    return ", ".join(
+        f"{np.isfinite(alike['minutes']).sum()} of {len(alike)} with {number}"
+        for number, alike in times.groupby("num_workers")
+    )
+
+
 @matplotlib.rc_context(STYLE)
 def sync_figure(curves: pd.DataFrame) -> Figure:
     """Score of synchronous and asynchronous training over steps and over time; CurveRows."""
-    return _curves(curves, SYNC_CASES, "synchronous (base) and asynchronous updates")
+    return _curves(
+        curves, SYNC_CASES, "updates of both workers' gradients (base: 40 steps, steps_10: 20) and of each (20)"
+    )
 
 
 @matplotlib.rc_context(STYLE)
@@ -190,6 +203,12 @@ def _panels(count: int) -> tuple[Figure, list[Axes]]:
 
 def _of(rows: pd.DataFrame, cases: Sequence[str]) -> pd.DataFrame:
     return pd.concat([rows[rows["case"] == case] for case in cases])
+
+
+def _diverged(runs: pd.DataFrame) -> str:
+    """Behind a title: the runs of which there is no score."""
+    counts = runs[runs["end_reason"] != "budget"].groupby("case", sort=False).size()
+    return "".join(f"; {count} of {case} diverged" for case, count in counts.items())
 
 
 def _medians(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour: str, line: str, label: str) -> None:

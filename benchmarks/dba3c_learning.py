@@ -2,22 +2,26 @@
 
     base          `experiment=dba3c_quick`: two synchronous workers with the Nature torso, 40 steps an update
     dba3c, ba3c   the same with the authors' two networks, on grey pictures
-    workers_1, _4, _8       more or fewer workers, each with the same batch: an update has as many times 20 steps
+    workers_1, _4, _8       more or fewer workers, each with the same batch: an update has as many times 20 steps. The
+                            largest step size grows with the root of that, and four and eight workers, which make fewer
+                            updates of as many frames, have twice and four times as many
     rate_2.5e-4, rate_1e-3  half and twice the largest step size, which is 5e-4
     steps_10, steps_40      half and twice the steps per gradient, each of 5 steps of two and of eight games
-    async         each gradient is an update as it comes
-    adam_paper, adam_usual  Adam with beta1 0.8, beta2 0.75, and with 0.9, 0.999; both with the authors' step size and
-                            an effective batch of 640 steps, a third of theirs, over four times the frames: 3,100
-                            updates, where theirs would be 1,000
+    async         each gradient is an update as it comes: 20 steps, as in `steps_10`, whose updates wait for both
+    adam_paper, adam_usual  Adam with beta1 0.8, beta2 0.75, and with 0.9, 0.999; both with the authors' step size after
+                            a warm-up and an effective batch of 640 steps, a third of theirs, over four times the
+                            frames: 3,100 updates, where theirs would be 1,000
 
-The step size changes after as many agent steps in each case, but for the Adam cases, whatever an update is made of.
+The warm-up of the step size ends after as many agent steps in each case, but for the Adam cases, and its fall comes
+after four fifths of the frames.
 
 Real runs on a game that moves early; with 320 steps an update it had hardly moved after 400,000 steps, so updates are
 small here. Scores are means of the last 100 training games, in which actions are drawn from the policy, and of the
 final evaluation. A row a run goes into results/dba3c/learning.csv, its curve into learning_curves.csv; runs that are
-there are not made again, and figures of what is there are drawn into docs/figures/dba3c_*.png.
+there are not made again, one that diverged neither: its row says so and has no score. Figures of what is there are
+drawn into docs/figures/dba3c_*.png.
 
-13 cases x 3 seeds take five hours on two cores. Less with --frames, --seeds or --cases.
+13 cases x 3 seeds take six hours on two cores. Less with --frames, --seeds or --cases.
 Not here: how fast a system is without what it learns (`benchmarks.dba3c_scaling`).
 """
 
@@ -45,47 +49,50 @@ from benchmarks.dba3c_figures import (
 )
 from benchmarks.dba3c_runs import FIGURES, OUTPUT, batch_size, num_parameters
 from benchmarks.row_file import RowFile
-from benchmarks.trained_runs import CurveRow, TrainedRow, curve_rows, train_or_load, trained_row
+from benchmarks.trained_runs import CurveRow, TrainedRow, curve_rows, diverged_row, train_or_load, trained_row
 from pipeline import api
-from pipeline.errors import PipelineError
+from pipeline.errors import DivergedError, PipelineError
+from pipeline.experiments.run_folder import folder_path
 from pipeline.optimizers import AdamConfig
 from pipeline.results.style import save_figure
 from pipeline.topologies.config import WorkersConfig
 
 
-def rates(first: int, largest: float = 5e-4) -> str:
-    """The step sizes of `experiment=dba3c_quick`: a warm-up that ends with update 2 * `first`, a fifth at the end."""
-    return f"optimizer.learning_rate_changes=[[{first},1e-4],[{2 * first},{largest}],[{20 * first},{largest / 5}]]"
+def rates(first: int, largest: float = 5e-4, times_frames: int = 1) -> str:
+    """The step sizes of `experiment=dba3c_quick`: a warm-up that ends with update 2 * `first`, a fifth at the end.
+
+    `times_frames`: as many times the frames are made, so that the end comes later.
+    """
+    end = 20 * first * times_frames
+    return f"optimizer.learning_rate_changes=[[{first},1e-4],[{2 * first},{largest}],[{end},{largest / 5:.3g}]]"
 
 
-# What the experiment says of the optimizer comes after its option.
+# What the experiment says of the optimizer comes after its option. Clipping and value weight stay the experiment's, and
+# there is a warm-up: without them it would be a comparison of which betas keep a network alive at its start.
 _LARGE_BATCH = (
     "optimizer=adam_dba3c",
-    "optimizer.learning_rate=1e-3",
-    "optimizer.learning_rate_changes=[]",
+    "optimizer.learning_rate_changes=[[50,1e-4],[100,1e-3]]",
     "optimizer.epsilon=1e-8",
     "topology.num_lanes=32",
     "algorithm.batch_size=320",
-    "algorithm.value_weight=1.0",
-    "algorithm.max_gradient_norm=null",
 )
 CASES: dict[str, tuple[str, ...]] = {
     "base": (),
-    "workers_1": ("topology.num_workers=1", rates(1_000)),
+    "workers_1": ("topology.num_workers=1", rates(1_000, 3.5e-4)),
     "rate_2.5e-4": (rates(500, 2.5e-4),),
     "rate_1e-3": (rates(500, 1e-3),),
     "steps_10": ("topology.num_lanes=2", "algorithm.batch_size=10", rates(1_000)),
     "steps_40": ("topology.num_lanes=8", "algorithm.batch_size=40", rates(250)),
     "async": ("topology.sync=false", rates(1_000)),
-    "workers_4": ("topology.num_workers=4", rates(250)),
-    "workers_8": ("topology.num_workers=8", rates(125)),
+    "workers_4": ("topology.num_workers=4", rates(250, 7e-4, times_frames=2)),
+    "workers_8": ("topology.num_workers=8", rates(125, 1e-3, times_frames=4)),
     "adam_paper": _LARGE_BATCH,
     "adam_usual": (*_LARGE_BATCH, "optimizer.beta1=0.9", "optimizer.beta2=0.999"),
     "dba3c": ("network=dba3c",),
     "ba3c": ("network=ba3c",),
 }
 """Settings beside `experiment=dba3c_quick`; the quick ones come first."""
-_TIMES_FRAMES = dict.fromkeys(ADAM_CASES, 4)
+_TIMES_FRAMES = {"workers_4": 2, "workers_8": 4, **dict.fromkeys(ADAM_CASES, 4)}
 """Large batches make few updates."""
 
 
@@ -100,11 +107,15 @@ class LearningRow(TrainedRow):
     sync: bool
     beta1: float
     beta2: float
-    learning_rate: float
+    largest_learning_rate: float
     batch_size: int
     """Steps of one gradient."""
     data_points_per_second: float
     """Agent steps that became part of an update, over the whole run."""
+    active_filters: float
+    """Share of the first convolution's that still learned at the end, 0 to 1."""
+    end_reason: str
+    """"budget" or "diverged"."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -129,7 +140,7 @@ def main(arguments: list[str] | None = None) -> None:
         try:
             row, points = _train(chosen, case, seed)
         except PipelineError as error:
-            # Settings with which a network diverges are a finding; the other cases are not to wait for it.
+            # The other cases are not to wait for it, and the same command tries it again.
             failed.append(f"{case}, seed {seed}: {error}")
             continue
         curves.append(*points)
@@ -178,11 +189,19 @@ def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRo
             *chosen.overrides,
         ]
     )
-    loaded = train_or_load(config)
-    trained = trained_row(loaded, case, config)
+    try:
+        loaded = train_or_load(config)
+        trained, end_reason = trained_row(loaded, case, config), "budget"
+    except PipelineError as error:
+        # Settings with which a network diverges are a finding; made again, a run would be rolled until it survives.
+        if not isinstance(error.__cause__, DivergedError):
+            raise
+        loaded = api.load_run(folder_path(config))
+        trained, end_reason = diverged_row(loaded, case, config), "diverged"
     topology, optimizer, network = config.topology, config.optimizer, config.network
     assert isinstance(topology, WorkersConfig) and isinstance(optimizer, AdamConfig)
-    num_admitted = int(loaded.actor_critic_updates["num_admitted"].sum())
+    updates = loaded.actor_critic_updates
+    num_admitted = int(updates["num_admitted"].sum())
     row = LearningRow(
         **dataclasses.asdict(trained),
         network=f"{network.torso} {network.hidden_units}",
@@ -191,9 +210,11 @@ def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRo
         sync=topology.sync,
         beta1=optimizer.beta1,
         beta2=optimizer.beta2,
-        learning_rate=optimizer.learning_rate,
+        largest_learning_rate=max(optimizer.learning_rate, *(rate for _, rate in optimizer.learning_rate_changes)),
         batch_size=batch_size(config),
         data_points_per_second=num_admitted * batch_size(config) / trained.wall_seconds,
+        active_filters=float(updates.sort_values("version")["active_filters"].iloc[-1]),
+        end_reason=end_reason,
     )
     return row, curve_rows(loaded, trained, config)
 

@@ -5,11 +5,16 @@
               All share this machine's cores, evenly, and a core is slower while others are busy: how much is measured.
               With the authors' network a step is nearly all, with the Nature torso's short ones messages count
     grid      simulated workers and servers with a core each: 1 to 1,000 workers, 1 to 8 servers, backup workers with
-              stragglers, four networks
+              stragglers, five networks. A worker's steps are drawn from those that were measured, and the slowest of
+              many makes an update last: of more workers than steps it would be the slowest step every time, so a
+              network goes to as many workers as steps of it were measured
+
+What a worker computes between two messages decides how far it goes: gradients are of 20, 32 or 160 steps on one core,
+the authors' were of 32 on twelve, and rows and figures say so. Games of the cases of `benchmarks.dba3c_learning`.
 
 Rows go into results/dba3c/simulation.csv, each with its source, "measured" or "simulated"; what is there is not made
 again, so delete simulation.csv with costs.json. For each check a JSON line with the error of the prediction is printed,
-and docs/figures/dba3c_simulated_*.png are drawn. Half an hour.
+and docs/figures/dba3c_simulated_*.png are drawn. An hour.
 Once `benchmarks.dba3c_learning` has counted the updates to a score with 1, 2, 4 and 8 workers, these times the
 simulated seconds of an update are the time to that score, in a figure of its own.
 Not here: the simulation (`benchmarks.simulation`), how costs are measured (`benchmarks.dba3c_costs`,
@@ -31,7 +36,7 @@ from benchmarks.dba3c_call_costs import measure_calls
 from benchmarks.dba3c_cost_file import Measured
 from benchmarks.dba3c_costs import costs_of, measure_steps
 from benchmarks.dba3c_figures import times_to_goal
-from benchmarks.dba3c_runs import FIGURES, NETWORKS, OUTPUT, QUICK, budget, num_parameters, run, speed
+from benchmarks.dba3c_runs import FIGURES, NETWORKS, OUTPUT, QUICK, batch_size, budget, num_parameters, run, speed
 from benchmarks.row_file import RowFile
 from benchmarks.simulation.costs import Costs
 from benchmarks.simulation.experiment import Cluster, Machine, simulate
@@ -74,6 +79,8 @@ class SimulationRow:
     shared_cores: int
     """All workers and servers share so many; 0: each has its own."""
     num_parameters: int
+    batch_size: int
+    """Steps of one gradient."""
     data_points_per_second: float
     seconds_per_update: float
     late_share: float
@@ -97,7 +104,7 @@ SETTINGS = (
 
 
 def main(
-    game: str = "Pong",
+    game: str = "Breakout",
     networks: Sequence[str] = tuple(NETWORKS),
     check_networks: Sequence[str] = ("dba3c", "dba3c_quick"),
     check_workers: Sequence[int] = (1, 2, 4),
@@ -106,7 +113,7 @@ def main(
     worker_steps: int = 16_000,
     num_cores: int = os.cpu_count() or 1,
     num_cost_rounds: int = 30,
-    step_seconds: float = 60.0,
+    step_seconds: float = 90.0,
     grid: Sequence[Case] = GRID,
     cluster: str = "processes",
     overrides: Sequence[str] = (),
@@ -128,7 +135,10 @@ def main(
             _check(rows, case, own, network, measured, num_check_rounds, worker_steps)
     for name, config in configs.items():
         costs = costs_of(config, measured.steps[name], measured.calls, BYTES_PER_SECOND)
+        num_steps = len(measured.steps[name].alone)
         for case in grid:
+            if case.num_workers + case.num_backup_workers > num_steps:
+                continue
             _simulate(rows, case, name, config, costs, machine=None)
     draw(rows.frame(), figures)
     draw_time_to_score(rows.frame(), output, figures)
@@ -243,7 +253,7 @@ def _row(
 ) -> SimulationRow:
     study, workers, backup, servers, num_stragglers, distribution, delay_steps, _ = astuple(case)
     setting = (study, network, workers, backup, servers, num_stragglers, distribution, delay_steps)
-    return SimulationRow(source, *setting, round_, shared_cores, num_parameters(config), *figures)
+    return SimulationRow(source, *setting, round_, shared_cores, num_parameters(config), batch_size(config), *figures)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """What one slow worker costs `dba3c` with 0, 1, 2 and 4 backup workers: `python -m benchmarks dba3c_stragglers`.
 
 Eight real workers in threads of one process, which share the cores of this machine: updates are faster with more
-backup workers even where nobody straggles, since an update then is of fewer gradients. They stay eight, so that the
-machine has the same to do in every case: with b backup workers an update is the mean of the first 8 - b gradients (as
-Chen et al. 2016 compare them). The straggler, the last worker, sleeps before each of its gradients:
+backup workers even where nobody straggles, since an update then is of fewer gradients. They stay eight: with b backup
+workers an update is the mean of the first 8 - b gradients (as Chen et al. 2016 compare them). While a straggler sleeps
+the others have its share of the cores, which flatters the lines with one: compare the numbers of backup workers within
+a line. The straggler, the last worker, sleeps before each of its gradients:
 
     none          it does not
     constant      four times the time of one update without stragglers and backup workers, which is measured first
@@ -68,8 +69,10 @@ def main(
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, *TINY, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]
         settings += [f"budget.minutes={run_seconds / 60:.6f}", *overrides]
-        # All rounds without a delay first: they say how long a delay is.
-        for distribution, round_, num_backup in product((NONE, *DISTRIBUTIONS), range(num_rounds), backup_counts):
+        # What says how long a delay is comes first, then all in turn.
+        healthy_first = [(round_, NONE, 0) for round_ in range(num_rounds)]
+        in_turn = product(range(num_rounds), (NONE, *DISTRIBUTIONS), backup_counts)
+        for round_, distribution, num_backup in (*healthy_first, *in_turn):
             if rows.has(distribution, num_backup, round_):
                 continue
             delay = 0.0

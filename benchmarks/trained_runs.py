@@ -4,6 +4,7 @@ Not here: figures of a run folder's own rows (`pipeline.results.curves`), what i
 `.dba3c_learning`).
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +37,8 @@ class TrainedRow:
     training_mean: float
     """Score of the last 100 training games, at the exploration of training."""
     evaluation_mean: float
-    """Score of the last parameters, which nobody chose, under the experiment's final protocol."""
+    """Score of the last parameters, which nobody chose, under the experiment's final protocol; NaN of a run that
+    diverged."""
     evaluation_low: float
     """95 % interval over its games."""
     evaluation_high: float
@@ -106,7 +108,7 @@ def trained_row(loaded: LoadedRuns, case: str, config: RunConfig) -> TrainedRow:
         game=config.game,
         frames=config.budget.frames or 0,
         num_updates=int(score["version"]),
-        training_mean=float(loaded.episodes.sort_values("wall_seconds")["score"].tail(LAST_EPISODES).mean()),
+        training_mean=_training_mean(loaded),
         evaluation_mean=score["score"],
         evaluation_low=score["low"],
         evaluation_high=score["high"],
@@ -114,6 +116,29 @@ def trained_row(loaded: LoadedRuns, case: str, config: RunConfig) -> TrainedRow:
         wall_seconds=float(loaded.runs["wall_seconds"].iloc[0]),
         run_commit=str(loaded.runs["commit"].iloc[0]),
     )
+
+
+def diverged_row(loaded: LoadedRuns, case: str, config: RunConfig) -> TrainedRow:
+    """What the run `loaded`, which learns a policy, had come to when it diverged."""
+    updates = loaded.actor_critic_updates
+    return TrainedRow(
+        case=case,
+        seed=config.seed,
+        game=config.game,
+        frames=config.budget.frames or 0,
+        num_updates=int(updates["version"].max()),
+        training_mean=_training_mean(loaded),
+        evaluation_mean=math.nan,
+        evaluation_low=math.nan,
+        evaluation_high=math.nan,
+        evaluation_episodes=0,
+        wall_seconds=float(updates["wall_seconds"].max()),
+        run_commit=str(loaded.runs["commit"].iloc[0]),
+    )
+
+
+def _training_mean(loaded: LoadedRuns) -> float:
+    return float(loaded.episodes.sort_values("wall_seconds")["score"].tail(LAST_EPISODES).mean())
 
 
 def curve_rows(loaded: LoadedRuns, row: TrainedRow, config: RunConfig) -> list[CurveRow]:

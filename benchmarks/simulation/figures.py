@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from benchmarks.dba3c_figures import GOAL_SCORE, arrivals
 from pipeline.results.style import COLOURS, FAINT, LINES, STYLE
 
 _RATE = "data points per second"
@@ -58,7 +59,10 @@ def simulated_workers_figure(rows: pd.DataFrame) -> Figure:
 
 @matplotlib.rc_context(STYLE)
 def time_to_score_figure(times: pd.DataFrame, rows: pd.DataFrame) -> Figure:
-    """Minutes to a score: measured updates (`times_to_goal`) times simulated seconds of one, over the workers."""
+    """Minutes to a score: measured updates (`times_to_goal`) times simulated seconds of one, over the workers.
+
+    A median over runs of which half never got there is none.
+    """
     figure, axes = _panel()
     seconds = rows.set_index("num_workers")["seconds_per_update"]
     minutes = times["updates"] * times["num_workers"].map(seconds) / 60
@@ -66,13 +70,17 @@ def time_to_score_figure(times: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     axes.plot(known["num_workers"], known["minutes"].replace(math.inf, math.nan), ".", color=COLOURS[0], alpha=0.4)
     medians = known.groupby("num_workers")["minutes"].median().replace(math.inf, math.nan).dropna()
     axes.plot(medians.index, medians, "s--", color=COLOURS[0], label="updates measured, seconds simulated")
-    ideal = medians.iloc[0] * medians.index[0] / medians.index
-    axes.plot(medians.index, ideal, ":", color=FAINT, label="ideal")
+    if len(medians):
+        ideal = medians.iloc[0] * medians.index[0] / medians.index
+        axes.plot(medians.index, ideal, ":", color=FAINT, label="ideal")
     _whole_ticks(axes, times["num_workers"])
     axes.set_ylim(bottom=0)
     axes.set_xlabel("workers, a core each")
     axes.set_ylabel("minutes")
-    axes.set_title(f"Time to a score, {rows['num_servers'].iloc[0]} parameter servers, synchronous updates of all")
+    axes.set_title(
+        f"{times['game'].iloc[0]}: until 100 training games have a mean of {GOAL_SCORE:g}, "
+        f"{rows['num_servers'].iloc[0]} parameter servers;\narrived: {arrivals(times)}"
+    )
     axes.legend(fontsize="small")
     return figure
 
@@ -134,4 +142,4 @@ def _whole_ticks(axes: Axes, values: pd.Series) -> None:
 
 
 def _name(network: object, rows: pd.DataFrame) -> str:
-    return f"{network} ({rows['num_parameters'].iloc[0]:,} parameters)"
+    return f"{network} ({rows['num_parameters'].iloc[0]:,} parameters, gradients of {rows['batch_size'].iloc[0]} steps)"

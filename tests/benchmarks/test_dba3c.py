@@ -23,12 +23,14 @@ from benchmarks import (
     trained_runs,
 )
 from benchmarks.dba3c_costs import Steps
+from benchmarks.dba3c_learning import rates
 from benchmarks.dba3c_runs import speed
 from benchmarks.simulation.grid import CHECK, GRID, SERVERS, STRAGGLERS, WORKERS, Case
-from pipeline.errors import PipelineError
+from pipeline.errors import DivergedError, PipelineError
 from pipeline.experiments.config_overrides import compose
 from pipeline.optimizers import AdamConfig
 from pipeline.roles import worker
+from pipeline.roles.divergence import DivergenceGuard
 
 TINY = ("network.hidden_units=16", "topology.num_lanes=2", "algorithm.batch_size=10")
 PNG = b"\x89PNG"
@@ -255,6 +257,34 @@ def test_a_run_that_fails_is_named_at_the_end_and_the_others_are_made(
     assert made == ["base", "async"]
 
 
+def test_a_run_that_diverges_has_a_row_without_a_score_and_is_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def admits(guard: object, measure: float, version: int) -> bool:
+        if version < 4:
+            return True
+        raise DivergedError("no number")
+
+    monkeypatch.setattr(DivergenceGuard, "admits", admits)
+    arguments = ["--game=Pong", "--frames=2000", "--seeds", "0", "--cases", "base"]
+    arguments += [f"--runs-dir={tmp_path / 'runs'}", f"--output={tmp_path}", f"--figures={tmp_path}", "--overrides"]
+    arguments += [*TINY, "progress=none"]
+    dba3c_learning.main(arguments)
+    (row,) = pd.read_csv(tmp_path / "learning.csv").to_dict("records")
+    assert row["end_reason"] == "diverged" and math.isnan(row["evaluation_mean"])
+    assert row["num_updates"] >= 2 and row["wall_seconds"] > 0
+    before = (tmp_path / "learning.csv").read_text()
+    dba3c_learning.main(arguments)
+    assert (tmp_path / "learning.csv").read_text() == before
+
+
+def test_figures_say_how_many_runs_diverged(tmp_path: Path) -> None:
+    runs, _ = learning_rows(dba3c_figures.MODEL_CASES)
+    runs.loc[0, ["end_reason", "evaluation_mean"]] = "diverged", math.nan
+    title = dba3c_figures.models_figure(runs).get_suptitle()
+    assert title.endswith("; 1 of dba3c diverged")
+
+
 def test_a_curve_is_the_mean_of_the_last_hundred_games() -> None:
     episodes = pd.DataFrame(
         {"role": "worker-0", "total_frames": np.arange(3, 453, 3), "wall_seconds": np.arange(150.0)}
@@ -288,6 +318,7 @@ def learning_rows(cases: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
             "data_points_per_second": 100.0,
             "training_mean": 10.0,
             "evaluation_mean": 12.0 + index,
+            "end_reason": "budget",
         }
         for index, case in enumerate(cases)
         for seed in (0, 1)
@@ -308,7 +339,7 @@ def test_all_figures_of_learning_are_drawn_when_their_cases_are_there(tmp_path: 
 
 
 def test_a_figure_whose_cases_are_missing_is_not_drawn(tmp_path: Path) -> None:
-    dba3c_learning.draw(*learning_rows(["base", "async"]), tmp_path)
+    dba3c_learning.draw(*learning_rows(["base", "steps_10", "async"]), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["dba3c_sync.png"]
 
 
@@ -340,8 +371,14 @@ def test_every_case_is_a_run_that_can_be_made(case: str) -> None:
     config = compose(["experiment=dba3c_quick", "game=Breakout", *dba3c_learning.CASES[case]])
     assert config.mistakes() == []
     is_large = case.startswith("adam_")
-    assert isinstance(config.optimizer, AdamConfig) and config.optimizer.learning_rate == (1e-3 if is_large else 1e-5)
+    assert isinstance(config.optimizer, AdamConfig) and config.optimizer.learning_rate == 1e-5
     assert config.optimizer.epsilon == (1e-8 if is_large else 1e-5)
+
+
+def test_step_sizes_rise_and_fall_after_as_many_steps_whatever_an_update_is_made_of() -> None:
+    changes = compose(["experiment=dba3c_quick", "game=Pong"]).optimizer.learning_rate_changes
+    assert changes == compose(["experiment=dba3c_quick", "game=Pong", rates(500)]).optimizer.learning_rate_changes
+    assert rates(125, 1e-3, times_frames=4).endswith("=[[125,1e-4],[250,0.001],[10000,0.0002]]")
 
 
 def test_long_benchmarks_run_only_when_they_are_named(
