@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pipeline.envs.rom import action_names
 from pipeline.errors import PipelineError
+from pipeline.evaluation.protocol import POLICIES
 from pipeline.experiments.arguments import parse_words
 from pipeline.experiments.keyboard import let_person_play
 from pipeline.experiments.recorded_games import ChosenGame, choose_game, opinions_of_player
@@ -35,6 +36,8 @@ class PlayArguments:
     """Whose games, e.g. "checkpoint", "best" or "random"; null: see `choose_game`."""
     protocol: str | None = None
     """Under which protocol, e.g. "noop_starts"; null: the first by name."""
+    policy: str | None = None
+    """"greedy": games in which the best action was played, "sampled": actions were drawn; null: greedy if there are."""
     output: Path | None = None
     """The film, .mp4 or .gif; null: an MP4 beside the recording. With keyboard=true the folder of the recorded game."""
     fps: float | None = None
@@ -63,6 +66,8 @@ class PlayArguments:
             for name, value in (("fps", self.fps), ("scale", self.scale), ("max_seconds", self.max_seconds))
             if value is not None and not 0 < value < math.inf
         ]
+        if self.policy not in (None, *POLICIES):
+            found.append(f"policy={self.policy} must be {' or '.join(POLICIES)}")
         return found + (self._mistakes_of_playing() if self.keyboard else self._mistakes_of_showing())
 
     def _mistakes_of_playing(self) -> list[str]:
@@ -105,7 +110,7 @@ def main(words: Sequence[str] | None = None) -> int:
 def _show(arguments: PlayArguments) -> None:
     run = arguments.run
     assert run is not None  # checked with the other mistakes
-    chosen = choose_game(run, arguments.episode, arguments.agent, arguments.protocol)
+    chosen = choose_game(run, arguments.episode, arguments.agent, arguments.protocol, arguments.policy)
     row, episode = chosen.played
     fps = arguments.fps or real_time_fps(episode.config)
     print(_in_words(chosen))
@@ -140,8 +145,9 @@ def _painter(chosen: ChosenGame, run: Path, scale: int, overlay: bool) -> Callab
 def _in_words(chosen: ChosenGame) -> str:
     row, episode = chosen.played
     text = (
-        f"{episode.game}, agent {row.agent} at update {row.version:,}, protocol {row.protocol}: game {row.episode} of "
-        f"{chosen.num_games}, score {row.score:g}, {row.num_steps:,} steps"
+        f"{episode.game}, agent {row.agent} at update {row.version:,}, protocol {row.protocol}"
+        f"{', actions drawn from its policy' if row.sampled else ''}: game {row.episode} of {chosen.num_games}, "
+        f"score {row.score:g}, {row.num_steps:,} steps"
     )
     return text + "".join(f"\nalso recorded: {other}" for other in chosen.passed_over)
 

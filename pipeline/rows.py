@@ -137,6 +137,8 @@ class EvaluationRow:
     """Training frames behind these parameters."""
     episode: int
     episode_seed: int
+    start_step: int
+    """Steps of a recorded game, played with this seed, that it went on from; 0: it began at a reset."""
     score: float
     num_steps: int
     """Of the agent: what was played up to a start point is another's."""

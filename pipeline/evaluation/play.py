@@ -87,6 +87,7 @@ def evaluate(
                 total_frames=total_frames,
                 episode=index,
                 episode_seed=episode.seed,
+                start_step=episode.start_step,
                 score=episode.score,
                 num_steps=episode.num_steps - episode.start_step,
                 truncated=episode.truncated,
@@ -142,9 +143,12 @@ def evaluate_random_agent(
     )
 
 
-def emulator_seeds(config: EvaluationConfig, seed: int, starts: StartStates | None) -> list[int]:
-    """The emulator's seed of each game that `evaluate` would play."""
-    return [state.seed for state in _states(config, seed, starts)]
+def first_states(config: EvaluationConfig, seed: int, starts: StartStates | None) -> list[StartState]:
+    """Where each game that `evaluate` would play begins: at a reset, unless there are points to go on from."""
+    if starts is None:
+        seeds = seeding.emulator_seeds(seed, "evaluation", count=config.num_episodes).tolist()
+        return [StartState(emulator_seed, b"", 0.0) for emulator_seed in seeds]
+    return starts.choose(config.num_episodes, seeding.stream(seed, "evaluation", "start states"))
 
 
 def _play(
@@ -159,7 +163,7 @@ def _play(
     stop: Callable[[], bool],
 ) -> tuple[EnvironmentReport, list[Episode]]:
     """The games, in the order of the seeds, and what the environment says that it is."""
-    states = _states(config, seed, starts)
+    states = first_states(config, seed, starts)
     environment = _with_room_for_openings(config.environment, states)
     with closing(make_due_lanes(game, environment, min(num_lanes, config.num_episodes), num_threads)) as lanes:
         return lanes.report(), play_episodes(
@@ -171,14 +175,6 @@ def _play(
             # The emulator's cap leaves room for the longest opening: after a shorter one, steps are what is counted.
             max_steps=None if starts is None else math.ceil(config.environment.max_frames / environment.frame_skip),
         )
-
-
-def _states(config: EvaluationConfig, seed: int, starts: StartStates | None) -> list[StartState]:
-    """Where each game begins: at a reset, unless there are points to go on from."""
-    if starts is None:
-        seeds = seeding.emulator_seeds(seed, "evaluation", count=config.num_episodes).tolist()
-        return [StartState(emulator_seed, b"", 0.0) for emulator_seed in seeds]
-    return starts.choose(config.num_episodes, seeding.stream(seed, "evaluation", "start states"))
 
 
 def _with_room_for_openings(environment: EnvironmentConfig, states: Sequence[StartState]) -> EnvironmentConfig:

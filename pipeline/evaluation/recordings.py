@@ -1,6 +1,7 @@
 """Recordings: the games of one evaluation in one file, written whole or not at all.
 
-    recordings/noop_starts_checkpoint_000000012000.npz     named by protocol, agent and version
+    recordings/noop_starts_checkpoint_000000012000.npz     named by protocol, agent and version; "_sampled" behind the
+                                                           agent, if actions were drawn from its policy
         actions      uint8: those of all games, one game after the other
         num_steps    (N,) int64: how many of them are each game's
         meta         UTF-8 JSON: rows of the games, with seeds and scores; the environment, every setting of it; format
@@ -15,6 +16,7 @@ import re
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +31,7 @@ FORMAT = 1
 
 
 def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
-    """Write the games of one evaluation into `folder`, in place of an older one of the same protocol and agent.
+    """Write the games of one evaluation into `folder`, in place of an older one of the same protocol, agent and policy.
 
     Raises RecordingError if the disk refuses them; those that are there stay.
     """
@@ -41,7 +43,7 @@ def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
         "rows": [dataclasses.asdict(game.row) for game in games],
     }
     # Whatever a protocol is called, it makes a file name.
-    name = re.sub(r"[^\w.-]+", "-", f"{row.protocol}_{row.agent}") + "_"
+    name = re.sub(r"[^\w.-]+", "-", f"{row.protocol}_{row.agent}{'_sampled' if row.sampled else ''}") + "_"
     path = folder / f"{name}{row.version:012d}.npz"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -68,10 +70,9 @@ def load(path: Path) -> list[PlayedGame]:
             if meta["format"] != FORMAT:
                 raise RecordingError(f"{path} has format {meta['format']}, this version of pipeline reads {FORMAT}")
             environment = EnvironmentConfig(**meta["environment"])
-            # Rows of before the column was added: no policy was drawn from.
-            rows = [EvaluationRow(**{"sampled": False, **row}) for row in meta["rows"]]
             ends = np.cumsum(arrays["num_steps"])[:-1]
             actions = [part.tobytes() for part in np.split(arrays["actions"], ends)]
+            rows = [_row(row, taken) for row, taken in zip(meta["rows"], actions, strict=True)]
     except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
         raise RecordingError(f"{path} cannot be read: {error!r}") from error
     return [
@@ -80,9 +81,14 @@ def load(path: Path) -> list[PlayedGame]:
     ]
 
 
+def _row(fields: dict[str, Any], actions: bytes) -> EvaluationRow:
+    # Before these columns were added, no policy was drawn from, and what an agent did not play itself was an opening.
+    before = {"sampled": False, "start_step": len(actions) - fields["num_steps"]}
+    return EvaluationRow(**(before | fields))
+
+
 def _episode(game: str, environment: EnvironmentConfig, row: EvaluationRow, actions: bytes) -> Episode:
-    opening = len(actions) - row.num_steps
-    return Episode(game, environment, row.episode_seed, actions, row.score, row.truncated, opening)
+    return Episode(game, environment, row.episode_seed, actions, row.score, row.truncated, row.start_step)
 
 
 def all_in(folder: Path) -> list[Path]:

@@ -1,7 +1,7 @@
 """`evaluations.csv` of a run that is evaluated later: what is there, and more rows, written whole or not at all.
 
-A game is told from others by agent, version, seed and the whole protocol; played again, it takes the place of its
-older row, which goes to `discarded/`, so that no game counts twice.
+A game is told from others by agent, version, where it began and the whole protocol; played again, it takes the place of
+its older row, which goes to `discarded/`, so that no game counts twice.
 Not here: rows that a running training writes (`pipeline.experiments.run_folder`), tables (`pipeline.results`).
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import RunFolderError
-from pipeline.evaluation.play import NO_START_STATES, emulator_seeds
+from pipeline.evaluation.play import NO_START_STATES, first_states
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.experiments.run_folder import DISCARDED
 from pipeline.networks.config import NetworkConfig
@@ -25,7 +25,7 @@ from pipeline.rows import ROW_FILES, EvaluationRow
 GameKey = tuple[str, ...]
 """What tells a game from others, as text."""
 
-_KEY = ("protocol", "agent", "version", "episode_seed", *PROTOCOL_FIELDS)
+_KEY = ("protocol", "agent", "version", "episode_seed", "start_step", *PROTOCOL_FIELDS)
 _COLUMNS = [field.name for field in dataclasses.fields(EvaluationRow)]
 
 
@@ -37,8 +37,11 @@ def keys_of(spec: EvaluatorSpec) -> set[GameKey]:
         "version": spec.version,
         "start_states": NO_START_STATES if spec.starts is None else spec.starts.name,
     }
-    seeds = emulator_seeds(spec.evaluation, spec.seed, spec.starts)
-    return {_key({name: str(value) for name, value in (played | {"episode_seed": seed}).items()}) for seed in seeds}
+    games = [
+        played | {"episode_seed": state.seed, "start_step": len(state.actions)}
+        for state in first_states(spec.evaluation, spec.seed, spec.starts)
+    ]
+    return {_key({name: str(value) for name, value in game.items()}) for game in games}
 
 
 def played_fields(network: NetworkConfig, config: EvaluationConfig) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pipeline.errors import CheckpointError, ConfigError, RecordingError
 from pipeline.evaluation import recordings
 from pipeline.evaluation.person import PERSON
 from pipeline.evaluation.play import PlayedGame
+from pipeline.evaluation.protocol import GREEDY, SAMPLED
 from pipeline.experiments import checkpoint
 from pipeline.experiments.run_folder import CHECKPOINTS, CONFIG, RECORDINGS, read_config
 from pipeline.roles.opinions import OpinionOf, opinions
@@ -33,25 +34,31 @@ class ChosenGame(NamedTuple):
     num_games: int
     """In the same file."""
     passed_over: tuple[str, ...]
-    """Other recordings that fit as well, as "agent=… protocol=…"."""
+    """Other recordings that fit as well, in words."""
 
 
-def choose_game(run: Path, which: str, agent: str | None, protocol: str | None) -> ChosenGame:
+def choose_game(
+    run: Path, which: str, agent: str | None, protocol: str | None, policy: str | None = None
+) -> ChosenGame:
     """The game of a run folder that is called `which`: "best", "median" or "worst" by its score, or its number.
 
     Of several games with the same score, the first; of an even number, the median is the lower of the middle two.
-    `agent` and `protocol` choose between recordings; None: the last parameters' if there are, and the first protocol's
-    by name. Raises RecordingError if there is nothing to choose from, ConfigError if there is no such game.
+    `agent`, `protocol` and `policy` ("greedy" or "sampled") choose between recordings; None: the last parameters' if
+    there are, the first protocol's by name, and greedy play. Raises RecordingError if there is nothing to choose from,
+    ConfigError if there is no such game.
     """
     files = _load_all(run)
     known = {path: _name(games) for path, games in files.items()}
     fitting = {
         path: games
         for path, games in files.items()
-        if agent in (None, games[0].row.agent) and protocol in (None, games[0].row.protocol)
+        if agent in (None, games[0].row.agent)
+        and protocol in (None, games[0].row.protocol)
+        and policy in (None, SAMPLED if games[0].row.sampled else GREEDY)
     }
     if not fitting:
-        asked = " and ".join(f"{name}={value}" for name, value in (("agent", agent), ("protocol", protocol)) if value)
+        words = {"agent": agent, "protocol": protocol, "policy": policy}
+        asked = " and ".join(f"{name}={value}" for name, value in words.items() if value)
         raise ConfigError([f"{asked}: {run} has no such recording; there is {', '.join(known.values())}"])
     path = min(fitting, key=lambda path: _precedence(fitting[path]))
     games = fitting[path]
@@ -90,13 +97,14 @@ def _load_all(run: Path) -> dict[Path, list[PlayedGame]]:
 
 
 def _name(games: Sequence[PlayedGame]) -> str:
-    return f"agent={games[0].row.agent} protocol={games[0].row.protocol}"
+    row = games[0].row
+    return f"agent={row.agent} protocol={row.protocol}" + (", actions drawn from its policy" if row.sampled else "")
 
 
-def _precedence(games: Sequence[PlayedGame]) -> tuple[int, str, str]:
+def _precedence(games: Sequence[PlayedGame]) -> tuple[int, str, str, bool]:
     row = games[0].row
     known = _FIRST_AGENTS.index(row.agent) if row.agent in _FIRST_AGENTS else len(_FIRST_AGENTS)
-    return known, row.agent, row.protocol
+    return known, row.agent, row.protocol, row.sampled
 
 
 def _index(games: Sequence[PlayedGame], which: str) -> int:

@@ -1,6 +1,6 @@
 """A table for readers: the numbers as CSV, the same as text in Markdown and LaTeX.
 
-Not here: what stands in a table, the page in HTML (`pipeline.results.page`).
+Not here: what stands in a table, the page in HTML (`pipeline.results.report_files`).
 """
 
 import re
@@ -13,8 +13,8 @@ MISSING = "missing"
 """What a printed cell says where a run is missing: never an empty cell, never a row left out. CSV leaves it empty, so
 that a column of numbers is read as one."""
 
-_LATEX = {"≥": r"$\geq$", "†": r"$\dagger$"}
-"""Signs of ours that LaTeX does not know without a package."""
+_LATEX = {"≥": r"$\geq$", "†": r"$\dagger$", ">": "$>$", "<": "$<$"}
+"""Signs of ours that LaTeX does not know, or shows as others, without a package."""
 
 
 class ReportTable(NamedTuple):

@@ -30,7 +30,7 @@ YES, NO, BELOW, NOT_PLAYED = "yes", "no", "below", "not played"
 def random_scores(loaded: LoadedRuns) -> pd.DataFrame:
     """One row per game and per way to play it, with COLUMNS; a game that several runs played alike counts once."""
     games = loaded.evaluations[loaded.evaluations["agent"] == RANDOM]
-    games = games.drop_duplicates(["game", *RANDOM_FIELDS, "episode_seed"])
+    games = games.drop_duplicates(["game", *RANDOM_FIELDS, "episode_seed", "start_step"])
     rows = [
         (*keys, *mean_interval(played["score"])[:3])
         for keys, played in games.groupby(["game", *RANDOM_FIELDS], sort=True)

@@ -19,6 +19,7 @@ from pipeline.rows import EvaluationRow, Row
 
 TRUE_BEFORE: Mapping[type[Row], Mapping[str, bool | int | str]] = {
     EvaluationRow: {
+        "start_step": 0,
         "sampled": False,
         "max_equal_actions": 0,
         "min_frame_skip": "frame_skip",

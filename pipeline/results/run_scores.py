@@ -28,7 +28,7 @@ SAMPLED_NOTE = (
     f"{SAMPLED}: actions drawn from the agent's policy, as in its training; without it the best action is played. "
     "Either way one action in twenty is random, as for the published agents."
 )
-"""What stands below every table of scores under no-op starts that has such an entry."""
+"""What stands below every table that has such an entry under no-op starts."""
 
 TRAINING = "training"
 """Value of EvaluationRow.agent that makes none."""
@@ -60,7 +60,7 @@ def run_scores(loaded: LoadedRuns) -> pd.DataFrame:
     Of a run evaluated several times the newest parameters count, and a game that was played twice counts once.
     """
     evaluations = loaded.evaluations[loaded.evaluations["agent"].isin([RANDOM, LAST, BEST])]
-    one_game = [*RUN_KEYS, "protocol", "agent", "version", "episode_seed", *PROTOCOL_FIELDS]
+    one_game = [*RUN_KEYS, "protocol", "agent", "version", "episode_seed", "start_step", *PROTOCOL_FIELDS]
     evaluations = evaluations.drop_duplicates(one_game, keep="last")
     commits = {tuple(run[key] for key in RUN_KEYS): run["commit"] for run in loaded.runs.to_dict("records")}
     rows: list[dict[str, Any]] = []
@@ -98,11 +98,12 @@ def entry_name(experiment: str, agent: str, *, is_sampled: bool = False) -> str:
 def entries(scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Entry -> its rows of `run_scores`, of those trained agents alone that were played like the published ones.
 
-    One row a run: if several protocols have the settings of the published one, that with the most games.
+    One row a run: if several protocols have the settings of the published one, the newest parameters, and of those the
+    protocol with the most games.
     """
     comparable = scores[(scores["differs"] == "") & (scores["agent"] != RANDOM)]
-    comparable = comparable.sort_values("episodes", kind="stable").drop_duplicates([*RUN_KEYS, "entry"], keep="last")
-    comparable = comparable.sort_index()
+    in_order = comparable.sort_values(["version", "episodes"], kind="stable")
+    comparable = in_order.drop_duplicates([*RUN_KEYS, "entry"], keep="last").sort_index()
     return {str(name): rows for name, rows in comparable.groupby("entry", sort=True)}
 
 

@@ -1,6 +1,6 @@
 """How every figure looks, and how it is written: PNG and SVG files, and SVG inside a page that may be light or dark.
 
-Not here: what a figure shows (`pipeline.results.curves` and others), the page (`pipeline.results.page`).
+Not here: what a figure shows (`pipeline.results.curves` and others), the page (`pipeline.results.report_files`).
 """
 
 import io

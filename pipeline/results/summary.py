@@ -19,7 +19,7 @@ from pipeline.results.comparison import improvement_over_games
 from pipeline.results.formats import ReportTable, interval_cell
 from pipeline.results.protocols import DQN, GORILA, Starts
 from pipeline.results.published import load_published
-from pipeline.results.random_player import OUR_RANDOM_PLAYER, YES, of_starts
+from pipeline.results.random_player import NOT_PLAYED, OUR_RANDOM_PLAYER, YES, of_starts
 from pipeline.results.run_scores import score_matrix
 from pipeline.results.scores import FloatArray, normalised_score
 
@@ -71,7 +71,7 @@ def summary_table(starts: Starts, entries: Mapping[str, pd.DataFrame], random: p
             )
         rows.append(cells)
     return ReportTable(
-        f"summary_{starts.key}", f"Summary, {starts.name}", numbers, pd.DataFrame(rows), _notes(starts, entries)
+        f"summary_{starts.key}", f"Summary, {starts.name}", numbers, pd.DataFrame(rows), _notes(starts, entries, random)
     )
 
 
@@ -94,7 +94,9 @@ def summary(starts: Starts, entries: Mapping[str, pd.DataFrame], random: pd.Data
         for name, scores in ours.items():
             agents[f"ours: {name}"] = matrix = score_matrix(scores, games)
             num_seeds[f"ours: {name}"] = _seeds(matrix)
-            above_random[f"ours: {name}"] = float((entry_by_game(scores, starts, random)["above random"] == YES).sum())
+            answers = _above_random(scores, starts, random)
+            if not answers.isin([NOT_PLAYED]).all():
+                above_random[f"ours: {name}"] = float((answers == YES).sum())
         for agent, matrix in agents.items():
             count = above_random.get(agent, np.nan)
             rows += [
@@ -167,7 +169,13 @@ def _seeds(scores: FloatArray) -> str:
     return str(counts.max()) if counts.min() == counts.max() else f"{counts.min()}-{counts.max()}"
 
 
-def _notes(starts: Starts, entries: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
+def _above_random(scores: pd.DataFrame, starts: Starts, random: pd.DataFrame) -> "pd.Series[str]":
+    """Of the games that an entry has."""
+    answers = entry_by_game(scores, starts, random)["above random"]
+    return answers[answers != ""]
+
+
+def _notes(starts: Starts, entries: Mapping[str, pd.DataFrame], random: pd.DataFrame) -> tuple[str, ...]:
     found = [
         f"100 %: {starts.human}, 0 %: {starts.random} of results/published/atari49_reference.csv: "
         f"{starts.normalised_by}.",
@@ -181,6 +189,13 @@ def _notes(starts: Starts, entries: Mapping[str, pd.DataFrame]) -> tuple[str, ..
             "played every 4th frame like the agents; the table of the 49 games says on which. The published one, 0 %, "
             "acts every 6th frame: where ours is better than that, a few percent are no learning."
         )
+        for name, scores in entries.items():
+            answers = _above_random(scores, starts, random)
+            if 0 < (num_unknown := int((answers == NOT_PLAYED).sum())) < len(answers):
+                found.append(
+                    f"Of {num_unknown} of the {len(answers)} games of {name} there are no games of our random player: "
+                    "they are not among those above it."
+                )
         found.append(
             "Brackets: 95 % percentile interval of a bootstrap that resamples runs within each game; none where a game "
             "has a single seed. It is too narrow for few seeds: with 3 seeds of 49 games it holds the truth in about "

@@ -95,7 +95,7 @@ def notes(table: pd.DataFrame) -> list[str]:
         found.append("No evaluation of ours was found.")
     if table["agent"].str.contains(f", {BEST}", regex=False).any():
         found.append(f"{BEST}: the best of the evaluations during training, played again on fresh seeds.")
-    if table["agent"].str.endswith(f", {SAMPLED}").any():
+    if (table["agent"].str.endswith(f", {SAMPLED}") & (table["differs"] == "")).any():
         found.append(SAMPLED_NOTE)
     if table["agent"].eq(OUR_RANDOM_PLAYER).any():
         # Mnih et al. 2015, methods: the random player acts at 10 Hz, so that it holds each action for 6 frames.

@@ -14,7 +14,7 @@ from pipeline.games import ATARI49
 from pipeline.results.load import RUN_KEYS, LoadedRuns
 from pipeline.results.protocols import DQN, NOOP_STARTS, PROTOCOL_FIELDS, differences
 from pipeline.results.published import load_published
-from pipeline.results.run_scores import LAST, TRAINING
+from pipeline.results.run_scores import LAST, TRAINING, entry_name
 from pipeline.results.style import COLOURS, STYLE
 
 
@@ -22,18 +22,22 @@ def hours_to_score(loaded: LoadedRuns) -> pd.DataFrame:
     """RUN_KEYS and `hours` of each run on one of the 49 games: until an evaluation's mean was above DQN's score.
 
     Only evaluations under the published protocol, during training or at its end; infinite where none was above. A run
-    that was evaluated at its end alone has no row: when it came past the line nobody saw.
+    that was evaluated so at its end alone has no row: when it came past the line nobody saw. Where actions were drawn
+    from a policy, the experiment's name says so.
     """
     evaluations = loaded.evaluations[loaded.evaluations["agent"].isin([TRAINING, LAST])]
     line = load_published()[NOOP_STARTS.agents[DQN]]
     rows = []
-    for run, games in evaluations[evaluations["game"].isin(ATARI49)].groupby(list(RUN_KEYS), sort=True):
-        means = games.groupby(["version", *PROTOCOL_FIELDS], as_index=False)[["score", "wall_seconds"]].mean()
-        alike = [not differences(played, NOOP_STARTS) for played in means.to_dict("records")]
-        if not any(alike) or not (games["agent"] == TRAINING).any():
+    by = [*RUN_KEYS, "sampled"]
+    for run, games in evaluations[evaluations["game"].isin(ATARI49)].groupby(by, sort=True):
+        experiment, game, seed, is_sampled = run
+        means = games.groupby(["agent", "version", *PROTOCOL_FIELDS], as_index=False)[["score", "wall_seconds"]].mean()
+        alike = means[[not differences(played, NOOP_STARTS) for played in means.to_dict("records")]]
+        if not (alike["agent"] == TRAINING).any():
             continue
-        above = means[np.array(alike) & (means["score"] > line[str(run[1])])]
-        rows.append((*run, above["wall_seconds"].min() / 3600 if len(above) else np.inf))
+        above = alike[alike["score"] > line[str(game)]]
+        name = entry_name(str(experiment), LAST, is_sampled=bool(is_sampled))
+        rows.append((name, game, seed, above["wall_seconds"].min() / 3600 if len(above) else np.inf))
     return pd.DataFrame(rows, columns=[*RUN_KEYS, "hours"])
 
 

@@ -33,7 +33,7 @@ def test_games_come_back_as_they_were_played(games: list[PlayedGame], tmp_path: 
 def test_an_episode_with_an_opening_comes_back_with_it(games: list[PlayedGame], tmp_path: Path) -> None:
     row, episode = games[0]
     going_on = PlayedGame(
-        replace(row, num_steps=row.num_steps - 10, score=1.0), replace(episode, start_step=10, score=1.0)
+        replace(row, start_step=10, num_steps=row.num_steps - 10, score=1.0), replace(episode, start_step=10, score=1.0)
     )
     assert recordings.load(recordings.save(tmp_path, [going_on])) == [going_on]
 
@@ -66,6 +66,17 @@ def test_a_newer_evaluation_of_the_same_protocol_and_agent_takes_the_older_one_s
         "short_checkpoint_000000000020.npz",
     ]
     assert {path.suffix for path in tmp_path.iterdir()} == {".npz"}
+
+
+def test_games_drawn_from_a_policy_stand_beside_those_of_the_best_actions(
+    games: list[PlayedGame], tmp_path: Path
+) -> None:
+    for sampled in (False, True):
+        recordings.save(tmp_path, renamed(games, agent="checkpoint", sampled=sampled))
+    assert [path.name for path in recordings.all_in(tmp_path)] == [
+        "short_checkpoint_000000000000.npz",
+        "short_checkpoint_sampled_000000000000.npz",
+    ]
 
 
 def test_any_name_of_a_protocol_makes_a_file(games: list[PlayedGame], tmp_path: Path) -> None:

@@ -28,11 +28,13 @@ def game() -> PlayedGame:
     return game
 
 
-def record(run: Path, game: PlayedGame, agent: str, scores: list[float], protocol: str = "short") -> None:
+def record(
+    run: Path, game: PlayedGame, agent: str, scores: list[float], protocol: str = "short", sampled: bool = False
+) -> None:
     """The same game, as if it had been played several times with these scores."""
     games = [
         PlayedGame(
-            replace(game.row, agent=agent, protocol=protocol, episode=i, score=score),
+            replace(game.row, agent=agent, protocol=protocol, episode=i, score=score, sampled=sampled),
             replace(game.episode, score=score),
         )
         for i, score in enumerate(scores)
@@ -74,6 +76,9 @@ def test_the_last_parameters_come_first_unless_an_agent_or_a_protocol_is_named(
     )  # fmt: skip
     assert choose_game(tmp_path, "best", "random", None).played.row.score == 9.0
     assert choose_game(tmp_path, "best", None, "sticky").played.row.score == 1.0
+    record(tmp_path, game, "checkpoint", [7.0], "short", sampled=True)
+    assert choose_game(tmp_path, "best", None, None).played.row.score == 0.0
+    assert choose_game(tmp_path, "best", None, None, "sampled").played.row.score == 7.0
     with pytest.raises(ConfigError, match=r"agent=training and protocol=short: .* has no such .* there is agent=best"):
         choose_game(tmp_path, "best", "training", "short")
 

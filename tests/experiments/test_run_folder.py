@@ -20,7 +20,7 @@ from tests.experiments.smoke_runs import smoke_config
 EPISODE = EpisodeRow("bundle-0", 3, 100, 800, 12.0, 50, False, 0.5, 7, 1.25)
 UPDATE = UpdateRow("bundle-0", 100, 98, 1, 1, 0, 7, 800, 0.5, 1.5, 0.1, 0.2, 0.3, 2, 0.5, 600.0, 150.0, 90, 0.0, 1.5)
 EVALUATION = EvaluationRow(
-    "smoke", "checkpoint", 7, 800, 0, 99, 2.0, 50, True, 0.05, False, 0, 4, 4, 0.0, 30, 400, False, True,
+    "smoke", "checkpoint", 7, 800, 0, 99, 0, 2.0, 50, True, 0.05, False, 0, 4, 4, 0.0, 30, 400, False, True,
     "none", "", 2.0,
 )  # fmt: skip
 

@@ -32,7 +32,7 @@ def actor_critic_update(**changes: Any) -> ActorCriticUpdateRow:
 
 def evaluation(score: float, number: int = 0, version: int = 100, **changes: Any) -> EvaluationRow:
     row = EvaluationRow(
-        "noop_starts", "checkpoint", version, 4000, number, 70 + number, score, 800, False,
+        "noop_starts", "checkpoint", version, 4000, number, 70 + number, 0, score, 800, False,
         0.05, False, 0, 4, 4, 0.0, 30, 18_000, False, True, "none", "", 60.0,
     )  # fmt: skip
     return dataclasses.replace(row, **changes)

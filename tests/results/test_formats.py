@@ -44,6 +44,11 @@ def test_latex_escapes_what_is_a_command_there() -> None:
     assert r"\caption{Scores \& more}" in latex
 
 
+def test_signs_that_latex_shows_as_others_are_mathematics() -> None:
+    latex = as_latex(TABLE._replace(text=pd.DataFrame({"game": ["a"], "P(> DQN)": ["2"]})))
+    assert "P($>$ DQN)" in latex
+
+
 def test_signs_that_latex_does_not_know_are_commands_there() -> None:
     latex = as_latex(TABLE._replace(text=pd.DataFrame({"game": ["1.0†"], "≥ 75 %": ["2"]})))
     assert r"game & $\geq$ 75 \% \\" in latex

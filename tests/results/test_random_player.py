@@ -26,6 +26,13 @@ def test_games_that_several_runs_played_alike_count_once_and_agents_not_at_all(t
     assert (row["game"], row["mean"]) == ("Pong", 2.0)
 
 
+def test_several_points_of_one_recorded_game_are_several_games(tmp_path: Path) -> None:
+    points = [random_games(float(i), episode_seed=7, start_step=i, start_states="2 points")[0] for i in (1, 2)]
+    write_run(tmp_path, points)
+    (row,) = random_scores(load_runs(tmp_path / "runs")).to_dict("records")
+    assert row["mean"] == 1.5
+
+
 def test_each_way_to_play_has_its_row_and_starts_choose_theirs(tmp_path: Path) -> None:
     rows = [*random_games(1.0), *random_games(6.0, frame_skip=6, min_frame_skip=6), *random_games(9.0, noop_max=0)]
     write_run(tmp_path, rows)

@@ -47,6 +47,21 @@ def test_a_game_that_was_played_twice_counts_once(tmp_path: Path) -> None:
     assert (score["score"], score["episodes"]) == (1.5, 4)
 
 
+def test_several_points_of_one_recorded_game_are_several_games(tmp_path: Path) -> None:
+    """They share its seed."""
+    points = [evaluation(float(i), i, episode_seed=7, start_step=10 * i, start_states="4 points") for i in range(4)]
+    write_run(tmp_path, points)
+    (score,) = run_scores(load(tmp_path)).to_dict("records")
+    assert (score["score"], score["episodes"]) == (1.5, 4)
+
+
+def test_the_newest_parameters_count_before_the_number_of_their_games(tmp_path: Path) -> None:
+    more = [evaluation(5.0, number, protocol="noop_starts_100") for number in range(3)]
+    write_run(tmp_path, [*more, evaluation(1.0, version=200)])
+    (rows,) = entries(run_scores(load(tmp_path))).values()
+    assert rows["score"].tolist() == [1.0]
+
+
 def test_two_names_of_the_same_settings_are_one_score_of_a_run_and_the_one_with_more_games_counts(
     tmp_path: Path,
 ) -> None:

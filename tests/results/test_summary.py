@@ -137,3 +137,16 @@ def test_our_random_player_has_a_row_and_who_is_above_it_is_counted(tmp_path: Pa
     assert player["num_seeds"].unique().tolist() == ["-"]
     # Over all 49 games it has none.
     assert OUR_RANDOM_PLAYER not in set(numbers[numbers["games"] == "all"]["agent"])
+
+
+def test_where_the_random_player_did_not_play_nobody_is_counted_above_it(tmp_path: Path) -> None:
+    ours = [evaluation(5.0 + spread, number) for number, spread in enumerate((-0.5, 0.0, 0.5))]
+    for game in ("Pong", "Breakout"):
+        write_run(tmp_path, ours, game=game)
+    assert pd.isna(values(summary_of(tmp_path), "ours: gorila", "gorila")["above_random"])
+    random = [evaluation(score, number, 0, agent="random", epsilon=1.0) for number, score in enumerate((0.0, 1.0))]
+    write_run(tmp_path, [*ours, *random], game="Pong", experiment="dqn")
+    assert values(summary_of(tmp_path), "ours: gorila", "gorila")["above_random"] == 1
+    loaded = load_runs(tmp_path / "runs")
+    notes = summary_table(NOOP_STARTS, entries(run_scores(loaded)), random_scores(loaded)).notes
+    assert any(note.startswith("Of 1 of the 2 games of gorila there are no games of our random") for note in notes)

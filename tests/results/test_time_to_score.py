@@ -41,6 +41,18 @@ def test_a_run_that_was_evaluated_at_its_end_alone_says_nothing_of_when(tmp_path
     assert len(hours_to_score(load(tmp_path))) == 0
 
 
+def test_training_evaluations_under_another_protocol_do_not_say_when_either(tmp_path: Path) -> None:
+    write_run(tmp_path, [*evaluations(1, 0.0, noop_max=0), *evaluations(4, 20.0, agent="checkpoint")])
+    assert len(hours_to_score(load(tmp_path))) == 0
+
+
+def test_what_was_drawn_from_a_policy_is_nothing_that_the_greedy_player_reached(tmp_path: Path) -> None:
+    drawn = [*evaluations(1, 20.0, sampled=True), *evaluations(2, 20.0, sampled=True, agent="checkpoint")]
+    write_run(tmp_path, [*evaluations(1, 0.0), *drawn], experiment="dba3c")
+    hours = hours_to_score(load(tmp_path))
+    assert hours[["experiment", "hours"]].to_numpy().tolist() == [["dba3c", np.inf], ["dba3c, sampled", 1.0]]
+
+
 def test_another_protocol_and_another_game_do_not_count(tmp_path: Path) -> None:
     write_run(tmp_path, evaluations(1, 21.0, max_frames=400), seed=0)
     write_run(tmp_path, evaluations(1, 21.0), game="Skiing")
