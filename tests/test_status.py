@@ -43,9 +43,9 @@ def sweep(tmp_path: Path) -> Path:
     return folder
 
 
-def write_rows(results_dir: Path) -> None:
+def write_rows(results_dir: Path, *words: str) -> None:
     """Of the run under way, by hand: half of its budget, two roles."""
-    config = smoke_config(results_dir, "budget.frames=6_000")
+    config = smoke_config(results_dir, "budget.frames=6_000", *words)
     path = folder_path(config)
     path.mkdir(parents=True)
     folder = RunFolder(path)
@@ -92,6 +92,28 @@ def test_what_a_second_attempt_took_is_no_measure_of_a_whole_job(sweep: Path) ->
     text = shown(f"sweep_dir={sweep}")
     ledger.close()
     assert text.splitlines()[0].endswith("ETA 0:01:30")
+
+
+def test_a_run_that_was_finished_before_is_no_measure_of_a_whole_job(sweep: Path) -> None:
+    config = smoke_config(sweep.parents[1] / "runs", "game=Alien")
+    folder_path(config).mkdir(parents=True)
+    RunFolder(folder_path(config)).write_run({"started_at": "2026-05-04T12:00:00+00:00"})
+    ledger = Ledger.open(sweep)
+    for started, eta in (("2026-05-04T11:59:59+00:00", "ETA 0:01:01"), ("2026-05-04T14:00:00+00:00", "ETA 0:01:30")):
+        ledger.write(ledger.rows[0]._replace(started=started, seconds=2.0))
+        assert shown(f"sweep_dir={sweep}").splitlines()[0].endswith(eta)
+    ledger.close()
+
+
+def test_runs_are_found_where_a_results_dir_that_names_the_seed_puts_them(sweep: Path) -> None:
+    place = sweep.parents[1] / "of_seed"
+    ledger = Ledger.open(sweep)
+    job = f"experiment=smoke_gorila game=Breakout seed=3 results_dir={place}/${{seed}}"
+    ledger.write(LedgerRow(6, job, status="running", attempts=1))
+    ledger.close()
+    write_rows(place / "3", "seed=3")
+    (run,) = [job.run for job in read_sweep(sweep).jobs if job.seed == 3]
+    assert run is not None and run.fraction == 0.5
 
 
 def test_a_run_under_way_is_seen_by_its_newest_rows(sweep: Path) -> None:

@@ -38,8 +38,13 @@ class HostSize(NamedTuple):
         )
 
 
-Allocation = dict[str, Part]
-"""Address of each host of a job -> all that the job has there. The host with most of its threads is the first."""
+class Allocation(NamedTuple):
+    """What a job holds."""
+
+    hosts: dict[str, Part]
+    """Address of each of its hosts -> all that the job has there. The host of its first part is the first."""
+    seats: tuple[str, ...]
+    """Address of the host of each part, in the parts' order."""
 
 
 def allocate(needs: JobNeeds, free: Sequence[HostSize]) -> Allocation | None:
@@ -48,30 +53,34 @@ def allocate(needs: JobNeeds, free: Sequence[HostSize]) -> Allocation | None:
     roomy = [host for host in free if host.holds(whole)]
     if roomy:
         host = min(roomy, key=lambda host: (host.num_gpus, host.num_threads))
-        return {host.address: whole}
+        return Allocation({host.address: whole}, (host.address,) * len(needs.parts))
     return _spread(needs, free, fewest_hosts=True) or _spread(needs, free, fewest_hosts=False)
 
 
 def _spread(needs: JobNeeds, free: Sequence[HostSize], fewest_hosts: bool) -> Allocation | None:
     """The largest part first, each to the first host with room, or to the one that it fits most tightly."""
     left = sorted(free, key=lambda host: -host.num_threads)
-    placed: dict[str, list[Part]] = {}
-    for part in sorted(needs.parts, key=_size, reverse=True):
+    seats: dict[int, str] = {}
+    for number, part in sorted(enumerate(needs.parts), key=lambda item: _size(item[1]), reverse=True):
         roomy = [i for i, host in enumerate(left) if host.holds(part)]
         if not roomy:
             return None
         index = roomy[0] if fewest_hosts else min(roomy, key=lambda i: left[i].num_threads)
-        placed.setdefault(left[index].address, []).append(part)
+        seats[number] = left[index].address
         left[index] = left[index].without(part)
-    allocation = {address: total(parts) for address, parts in placed.items()}
-    return dict(sorted(allocation.items(), key=lambda item: -item[1].num_threads))
+    in_order = tuple(address for _, address in sorted(seats.items()))
+    hosts = {
+        address: total(part for part, seat in zip(needs.parts, in_order, strict=True) if seat == address)
+        for address in in_order
+    }
+    return Allocation(hosts, in_order)
 
 
 def free_hosts(hosts: Sequence[HostSize], taken: Iterable[Mapping[str, Part]]) -> list[HostSize]:
-    """What is left of the hosts beside these allocations; parts on hosts that are gone count nowhere."""
+    """What is left of the hosts beside what jobs hold there; parts on hosts that are gone count nowhere."""
     left = {host.address: host for host in hosts}
-    for allocation in taken:
-        for address, part in allocation.items():
+    for held in taken:
+        for address, part in held.items():
             if address in left:
                 left[address] = left[address].without(part)
     # Another command may know these hosts to be larger.

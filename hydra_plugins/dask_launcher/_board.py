@@ -21,7 +21,7 @@ class JobSight:
     """Those of its overrides that are not the same for all jobs."""
     row: LedgerRow
     started_at: float = 0.0
-    """Of its last attempt, in seconds on the caller's clock."""
+    """Of its last attempt, in seconds on the caller's clock; 0.0: this command has not started it."""
     fraction: float | None = None
     """How much of it is done, 0 to 1; None: it has not said so."""
     began: tuple[float, float] | None = None
@@ -75,9 +75,9 @@ class Board:
     def eta_seconds(self, now: float) -> float | None:
         """How long it takes until all are done, if they take as long as those so far; None before one can tell."""
         running = self.with_status(RUNNING)
-        done = [(job.row.seconds, job.row.attempts) for job in self.with_status(DONE)]
-        # What a later attempt took is the rest of the job alone.
-        seconds = [seconds for seconds, attempts in done if seconds is not None and attempts == 1]
+        they_tell = any(job.began is not None for job in self.jobs.values())
+        whole_ones = [job for job in self.with_status(DONE) if _was_whole(job, they_tell)]
+        seconds = [job.row.seconds for job in whole_ones if job.row.seconds is not None]
         seconds += [whole for job in running if (whole := _whole_seconds(job, now)) is not None]
         if not seconds or not running:
             return None
@@ -89,6 +89,17 @@ def labelled(jobs: Sequence[Sequence[str]]) -> list[str]:
     """For each job, those of its overrides that tell it from others; all of them where all jobs are the same."""
     common = set.intersection(*map(set, jobs)) if len(jobs) > 1 else set()
     return [" ".join(o for o in job if o not in common) or " ".join(job) for job in jobs]
+
+
+def _was_whole(job: JobSight, they_tell: bool) -> bool:
+    """Whether what a job took is not just what an earlier attempt or another command had left of it.
+
+    `they_tell`: jobs say how far they are, so that one which did not had nothing left to do.
+    """
+    if job.row.attempts != 1:
+        return False
+    was_done_before = job.started_at == 0.0
+    return was_done_before or (not they_tell if job.began is None else job.began[1] < _FROM_THE_START)
 
 
 def _whole_seconds(job: JobSight, now: float) -> float | None:

@@ -8,7 +8,6 @@ Not here: which job runs where (`_allocation`), what runs on a host (`_host`).
 import contextlib
 import logging
 import math
-import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from typing import Any
 
 import dask
 import psutil
+from dask.system import CPU_COUNT
 from distributed import Client, LocalCluster
 from distributed.security import Security
 from distributed.system import MEMORY_LIMIT
@@ -85,6 +85,8 @@ class Cluster:
             return []
         if (workers := self._workers()) is None:
             return []
+        # One that was started again at the same address is asked again.
+        self._unfit &= workers.keys()
         unknown = [address for address in workers if address not in self._reports and address not in self._unfit]
         complaints = self._ask(unknown) if unknown else []
         self._reports = {address: report for address, report in self._reports.items() if address in workers}
@@ -180,7 +182,7 @@ def _client(settings: DaskLauncherConf) -> Iterator[Client]:
     with (
         LocalCluster(
             n_workers=settings.num_hosts,
-            threads_per_worker=settings.threads_per_host or max((os.cpu_count() or 1) // settings.num_hosts, 1),
+            threads_per_worker=settings.threads_per_host or max(CPU_COUNT // settings.num_hosts, 1),
             processes=True,
             host=_LOOPBACK,
             memory_limit=0,

@@ -76,7 +76,7 @@ class Command:
         row = ledger.row(key)
         if row is None:
             row = LedgerRow(ledger.free_number(number), key)
-            self._write(ledger, row)
+            ledger.add(row)
         job = Job(row.job, tuple(overrides), self._program)
         launched = self._launched.setdefault(row.job, job)
         if launched.overrides != job.overrides:
@@ -152,6 +152,8 @@ class Command:
                 self._ledger = Ledger.open(self._folder)
             except LedgerError as error:
                 raise CompactHydraException(str(error)) from error
+            except OSError as error:
+                raise CompactHydraException(f"no ledger can be kept in {self._folder}: {error}") from error
             self._opened.callback(self._ledger.close)
         return self._ledger
 

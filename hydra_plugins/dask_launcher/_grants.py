@@ -46,7 +46,7 @@ def _take(
     owner: str, job: int, needs: JobNeeds, hosts: Sequence[HostSize], dask_scheduler: Scheduler
 ) -> Allocation | None:
     held = _held(dask_scheduler)
-    taken = [allocation for jobs in held.values() for allocation in jobs.values()]
+    taken = [allocation.hosts for jobs in held.values() for allocation in jobs.values()]
     allocation = allocate(needs, free_hosts(hosts, taken))
     if allocation is not None:
         held.setdefault(owner, {})[job] = allocation

@@ -123,8 +123,8 @@ def keep_spare(setup: HostSetup) -> None:
         # Another task may keep spare ones here already.
         if _spares.get(setup.sweep) is ready:
             del _spares[setup.sweep]
-        with contextlib.suppress(queue.Empty):
-            ready.get_nowait().close()
+        if (spare := _taken(ready)) is not None:
+            spare.close()
 
 
 class IgnoreInterrupts(WorkerPlugin):
@@ -206,14 +206,24 @@ class _Watch:
 
 @contextlib.contextmanager
 def _process(setup: HostSetup) -> Iterator[JobProcess]:
-    try:
-        process = _spares[setup.sweep].get_nowait()
-    except (KeyError, queue.Empty):
-        process = JobProcess(setup)
+    ready = _spares.get(setup.sweep)
+    process = (None if ready is None else _taken(ready)) or JobProcess(setup)
     try:
         yield process
     finally:
         process.close()
+
+
+def _taken(ready: "queue.SimpleQueue[JobProcess]") -> JobProcess | None:
+    """The spare process, if it is there and alive: a job is not to fail of what ended one that nobody used."""
+    try:
+        spare = ready.get_nowait()
+    except queue.Empty:
+        return None
+    if not spare.has_ended:
+        return spare
+    spare.close()
+    return None
 
 
 @contextlib.contextmanager

@@ -76,7 +76,7 @@ class Ledger:
         try:
             _take(lock, folder)
             rows = read_ledger(folder) if (folder / LEDGER).exists() else []
-        except LedgerError:
+        except (LedgerError, OSError):
             lock.close()
             raise
         return cls(folder, lock, rows)
@@ -96,6 +96,10 @@ class Ledger:
         while wanted in taken:
             wanted += 1
         return wanted
+
+    def add(self, row: LedgerRow) -> None:
+        """Add this row; on disk with the next `write`."""
+        self._rows[row.overrides] = row
 
     def write(self, *rows: LedgerRow) -> None:
         """Add these rows or replace those of the same jobs, on disk when this returns.

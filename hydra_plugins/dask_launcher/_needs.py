@@ -25,7 +25,7 @@ class JobNeeds(NamedTuple):
     """What a job needs before it can start, all or nothing."""
 
     parts: tuple[Part, ...]
-    """Each fits one host as a whole; several may share a host."""
+    """Each fits one host as a whole; several may share a host. The job's own process runs on that of the first."""
 
 
 class Grant(NamedTuple):
@@ -42,6 +42,8 @@ class Grant(NamedTuple):
     launched_at: float = 0.0
     """When the command began to give jobs to hosts, by its clock, in seconds since 1970: what a job's files had before
     is not of this command."""
+    seats: tuple[str, ...] = ()
+    """Address of the host of each part that the job asked for, in their order: there is room for it there."""
 
     @property
     def fits_one_host(self) -> bool:
@@ -59,7 +61,10 @@ class JobInterrupted(Exception):
 def current_grant() -> Grant | None:
     """What this process was granted; None outside of a job of this launcher."""
     text = os.environ.get(GRANT_VARIABLE)
-    return None if text is None else Grant(**json.loads(text))
+    if text is None:
+        return None
+    grant = Grant(**json.loads(text))
+    return grant._replace(seats=tuple(grant.seats))
 
 
 def to_variable(grant: Grant) -> str:

@@ -49,7 +49,7 @@ class _Running(NamedTuple):
 
     @property
     def host(self) -> str:
-        return next(iter(self.allocation))
+        return next(iter(self.allocation.hosts))
 
 
 class Sweep:
@@ -176,10 +176,11 @@ class Sweep:
             )
 
     def _start(self, job: Job, allocation: Allocation) -> None:
-        address, part = next(iter(allocation.items()))
+        address, part = next(iter(allocation.hosts.items()))
         attempt = self._row(job.number).attempts + 1
-        hosts = {host: granted.num_threads for host, granted in allocation.items()}
-        grant = Grant(job.number, attempt, self._cluster.scheduler_address, hosts, self._launched_at)
+        hosts = {host: granted.num_threads for host, granted in allocation.hosts.items()}
+        scheduler = self._cluster.scheduler_address
+        grant = Grant(job.number, attempt, scheduler, hosts, self._launched_at, allocation.seats)
         try:
             work = job.work()
         except Exception as error:  # cloudpickle passes on whatever the user's objects raise

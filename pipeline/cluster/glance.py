@@ -15,6 +15,9 @@ from distributed import Client
 
 from hydra_plugins.dask_launcher import progress
 
+_PUBLISH_SECONDS = 5.0
+"""How long a scheduler that stands still may hold up the run for a glance."""
+
 TOPIC = "pipeline-progress"
 """Name of the event topic on the scheduler, the same for all runs: each message says whose it is."""
 
@@ -75,8 +78,11 @@ class RunGlance:
 def publish(client: Client, glance: RunGlance) -> None:
     """Send a glance to the run's scheduler, and to the launcher of the sweep that the run belongs to, if any."""
     message = glance.to_message()
-    with contextlib.suppress(OSError, TimeoutError):  # the run itself finds out what has become of its cluster
-        client.log_event(TOPIC, message)
+    # The run itself finds out what has become of its cluster. Not `Client.log_event`, which waits for a scheduler that
+    # stands still for ever.
+    if client.scheduler is not None:
+        with contextlib.suppress(OSError):
+            client.sync(client.scheduler.log_event, topic=TOPIC, msg=message, callback_timeout=_PUBLISH_SECONDS)
     progress.report(glance.fraction, glance.steps_per_second, "steps/s", message)
 
 

@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 import psutil
+from dask.system import CPU_COUNT
 from distributed import Worker
 from distributed.system import MEMORY_LIMIT
 
@@ -59,11 +60,10 @@ def report_host(dask_worker: Worker | None = None) -> HostReport:
     free = int(min(psutil.virtual_memory().available, MEMORY_LIMIT) * MEMORY_SHARE)
     device = compute.resolve_device("auto")
     precision = str(compute.resolve_precision("auto", device)).removeprefix("torch.")
-    num_cores = psutil.cpu_count() or 1
     declared = None if dask_worker is None else dask_worker.state.total_resources.get(GPU)
     return HostReport(
         machine=socket.gethostname(),
-        num_cores=num_cores,
+        num_cores=CPU_COUNT,
         free_memory_bytes=free,
         processor=_processor(),
         device=device.type,

@@ -11,11 +11,12 @@ Not here: how each kind of cluster is started (`pipeline.cluster.start`), which 
 
 import contextlib
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from typing import Any, NamedTuple, cast
 
 import dask
-from distributed import Client, Future
+from distributed import Client, Future, wait
 from distributed.utils import format_dashboard_link
 
 from pipeline.cluster.config import ClusterConfig, LocalConfig, SlurmConfig, SshConfig
@@ -23,7 +24,7 @@ from pipeline.cluster.hosts import GPU, HostReport, check_versions, report_host,
 from pipeline.cluster.offers import present_offers
 from pipeline.cluster.placement import Offer
 from pipeline.cluster.start import open_client
-from pipeline.errors import HostMismatchError, PlacementError, RemoteLostError
+from pipeline.errors import HostMismatchError, PlacementError, RemoteLostError, UnreachableError
 
 Task = Future[Any]
 """What `Session.submit` returns; the layers above name it without importing Dask."""
@@ -54,19 +55,33 @@ _SETTINGS = {
 }
 
 
+_ANSWER_SECONDS = 60.0
+"""How long a scheduler that stands still is waited for."""
+
+
+class GrantedHosts(NamedTuple):
+    """The only hosts of a cluster that a run may use."""
+
+    num_threads: Mapping[str, int]
+    """Its threads on each, by address."""
+    seats: Mapping[str, str]
+    """Role -> address of the host where there is room for it and for what stands beside it."""
+
+
 class Session:
     """Hosts of one run, reached through one client."""
 
     def __init__(
-        self, client: Client, config: ClusterConfig, num_hosts: int, granted: Mapping[str, int] | None = None
+        self, client: Client, config: ClusterConfig, num_hosts: int, granted: GrantedHosts | None = None
     ) -> None:
-        """`granted`: addresses of the only hosts that the run may use, and its threads there; None: all."""
+        """`granted`: what the run may use of the cluster; None: all."""
         self.client = client
         self.run_id = uuid.uuid4().hex[:8]
         """Names this run among all that share the cluster."""
         self._config = config
         self._num_hosts = num_hosts
-        self._granted = granted
+        self.granted = granted
+        """What the run may use of the cluster, from its beginning to its end; None: all."""
         self._asked: set[str] = set()
         """Addresses of the hosts that were there at the last survey, whatever they are."""
         self._hosts = self._survey()
@@ -88,14 +103,9 @@ class Session:
         return dict(self._hosts)
 
     @property
-    def is_granted(self) -> bool:
-        """True if the run may use no other hosts than those that it began with."""
-        return self._granted is not None
-
-    @property
     def host_timeout_seconds(self) -> float:
         """How long to wait for a host that is to come; 0 where none will."""
-        return 0.0 if self.is_granted else self._config.start_timeout_seconds
+        return self._config.start_timeout_seconds if self.granted is None else 0.0
 
     def offers(self) -> list[Offer]:
         """What each host that is still there offers to a placement. Raises HostMismatchError when versions differ."""
@@ -142,8 +152,17 @@ class Session:
             raise RemoteLostError(f"{host} was lost while it was sent something: {error}") from error
         return cast(Task, task)
 
+    def wait_for(self, tasks: Sequence[Task], seconds: float) -> None:
+        """Wait until all of them have ended, however they end, but not longer than so long."""
+        # A task that was cancelled with what it was given has ended, too.
+        with contextlib.suppress(OSError, CancelledError):
+            wait(tasks, timeout=seconds)
+
     def present_hosts(self) -> set[str]:
-        """Addresses of the hosts that are there now; a host that was started again has another one than before."""
+        """Addresses of the hosts that are there now; a host that was started again has another one than before.
+
+        Raises UnreachableError if the scheduler does not answer for long.
+        """
         return set(self._num_threads())
 
     def fit_hosts(self) -> set[str]:
@@ -154,14 +173,18 @@ class Session:
                 self.survey_again()
         return present & self._hosts.keys()
 
-    def survey_again(self) -> None:
-        """Take the hosts that are there now for the hosts of this session.
-
-        Asks for another host in place of one that was lost, where nobody else does. Hosts of another installation,
-        which somebody has added meanwhile, are left out. Raises OSError if a host dies meanwhile.
-        """
+    def ask_for_hosts(self) -> None:
+        """Ask for another host in place of each that was lost, where nobody else does."""
         if isinstance(self._config, SshConfig | SlurmConfig) and self.client.cluster is not None:
             self.client.cluster.scale(self._num_hosts)
+
+    def survey_again(self) -> None:
+        """Take the hosts that are there now for the hosts of this session, and ask for others in place of lost ones.
+
+        Hosts of another installation, which somebody has added meanwhile, are left out. Raises OSError if a host dies
+        meanwhile.
+        """
+        self.ask_for_hosts()
         ours = report_host()
         self._hosts = {
             address: answer
@@ -170,17 +193,33 @@ class Session:
         }
 
     def _num_threads(self) -> dict[str, int]:
-        present: dict[str, int] = self.client.nthreads()
-        if self._granted is None:
+        present = self._asked_of_scheduler()
+        if self.granted is None:
             return present
-        return {address: threads for address, threads in self._granted.items() if address in present}
+        return {address: threads for address, threads in self.granted.num_threads.items() if address in present}
+
+    def _asked_of_scheduler(self) -> dict[str, int]:
+        """Address -> threads. Not `Client.nthreads`, which waits for a scheduler that stands still for ever."""
+        unreachable = (
+            "the scheduler does not answer any more: where it is there again, resume=true goes on from the newest "
+            "checkpoint"
+        )
+        if self.client.scheduler is None:
+            raise UnreachableError(unreachable)
+        try:
+            present: dict[str, int] = self.client.sync(
+                self.client.scheduler.ncores, workers=None, callback_timeout=_ANSWER_SECONDS
+            )
+        except OSError as error:
+            raise UnreachableError(f"{unreachable} ({error!r})") from error
+        return present
 
     def _survey(self) -> dict[str, HostReport]:
         return {address: _report_of(address, answer) for address, answer in self._answers().items()}
 
     def _answers(self) -> dict[str, HostReport | Exception]:
         """What each host says of itself, or why it cannot. Raises OSError if one dies meanwhile."""
-        asked = None if self._granted is None else list(self._num_threads())
+        asked = None if self.granted is None else list(self._num_threads())
         answers = self.client.run(report_host, workers=asked, on_error="return")
         self._asked = set(answers)
         for answer in answers.values():
@@ -200,7 +239,7 @@ def _report_of(address: str, answer: HostReport | Exception) -> HostReport:
 
 @contextlib.contextmanager
 def open_session(
-    config: ClusterConfig, num_hosts: int, threads_per_host: int, granted: Mapping[str, int] | None = None
+    config: ClusterConfig, num_hosts: int, threads_per_host: int, granted: GrantedHosts | None = None
 ) -> Iterator[Session]:
     """Start or find the cluster and wait for its hosts; close what was started.
 

@@ -9,9 +9,10 @@ Not here: waiting for hosts, their reports, tasks (`pipeline.cluster.session`).
 
 import contextlib
 import logging
+import signal
 from collections.abc import Iterator
 
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Worker, WorkerPlugin
 from distributed.deploy.cluster import Cluster
 from distributed.security import Security
 
@@ -50,6 +51,8 @@ def open_client(config: ClusterConfig, num_hosts: int, threads_per_host: int) ->
         _started(config, num_hosts, threads_per_host) as cluster,
         Client(cluster, direct_to_workers=direct) as client,
     ):
+        if config.kind == PROCESSES:
+            client.register_plugin(_IgnoreInterrupts())
         yield client, num_hosts
 
 
@@ -70,6 +73,16 @@ def submission(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> 
             return cluster_spec(config, num_hosts, threads_per_host)
         case _:
             return None
+
+
+class _IgnoreInterrupts(WorkerPlugin):
+    """Ctrl-C in a terminal reaches all processes there; hosts live on until the run has ended in order."""
+
+    name = "pipeline-ignore-interrupts"
+
+    def setup(self, worker: Worker) -> None:
+        """Runs in the main thread of a host, where signals are handled."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _connect(config: AddressConfig) -> Client:

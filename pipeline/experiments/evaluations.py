@@ -11,7 +11,9 @@ Not here: the games (`pipeline.evaluation`), which parameters are played when (`
 """
 
 import contextlib
+import math
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -35,6 +37,8 @@ CHECKPOINT, BEST = "checkpoint", "best"
 training. The latter's checkpoint is in a folder of that name, inside `checkpoints/`."""
 
 _TICK_SECONDS = 0.25
+_FAREWELL_SECONDS = 3.0
+"""How long evaluations that are not wanted any more are waited for."""
 _RESULT_SECONDS = 60.0
 """How long a host may take to hand over games that it has played."""
 
@@ -52,15 +56,18 @@ def play_all(
 ) -> Iterator[tuple[int, list[PlayedGame]]]:
     """The index and the games of each evaluation, as they end; nothing more once `interrupt` is set.
 
-    Raises RoleFailedError when hosts are lost more than `cluster.max_restarts` times, and what an evaluation raised.
+    Raises RoleFailedError when hosts are lost more than `cluster.max_restarts` times, when none is left and none comes,
+    and what an evaluation raised.
     """
     name = f"{session.run_id}-evaluations"
     waiting, playing = deque(range(len(evaluations))), dict[str, tuple[int, Task]]()
-    num_lost = 0
+    num_lost, nobody_since = 0, math.inf
     with Coordinator(session.client, name, write=lambda rows: None) as coordinator:
         try:
             while (waiting or playing) and not interrupt.is_set():
                 present = session.fit_hosts()
+                if not present:
+                    session.ask_for_hosts()
                 # Dask cancels the task of a lost host with the parameters that were sent there, or waits for ever.
                 for host in [host for host, (_, task) in playing.items() if host not in present or task.cancelled()]:
                     index, task = playing.pop(host)
@@ -79,6 +86,12 @@ def play_all(
                         with contextlib.suppress(RemoteLostError):
                             playing[host] = waiting[0], _submit(session, evaluations[waiting[0]], host, address)
                             waiting.popleft()
+                nobody_since = min(nobody_since, time.monotonic()) if not present else math.inf
+                if time.monotonic() - nobody_since > session.host_timeout_seconds:
+                    raise RoleFailedError(
+                        f"no host is left for {len(waiting)} evaluation(s), and none has come within "
+                        f"{session.host_timeout_seconds:g} s"
+                    )
                 interrupt.wait(_TICK_SECONDS)
                 for host, (index, task) in list(playing.items()):
                     if task.done() and not task.cancelled():
@@ -86,6 +99,8 @@ def play_all(
                         yield index, _games(evaluations[index], task)
         finally:
             coordinator.stop_roles()
+            # Until those that can hear it have heard it: they would play on for as long as their lease lasts.
+            session.wait_for([task for _, task in playing.values()], _FAREWELL_SECONDS)
             session.client.cancel([task for _, task in playing.values()])
 
 

@@ -18,10 +18,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
 from rich.console import Console
 
 from pipeline.cluster.config import ASKED, ClusterConfig
+from pipeline.cluster.hosts import report_host
 from pipeline.cluster.session import open_session
 from pipeline.errors import CheckpointError, ConfigError, PipelineError, RecordingError, RunFolderError
 from pipeline.evaluation import recordings
@@ -83,7 +83,13 @@ def find_runs(words: Sequence[str]) -> list[Path]:
     mistakes = []
     for word in words:
         places = [Path(place) for place in sorted(glob.glob(word, recursive=True))]
-        runs = [file.parent for place in places for file in sorted(place.rglob(CONFIG))]
+        # Hidden ones are being deleted.
+        runs = [
+            file.parent
+            for place in places
+            for file in sorted(place.rglob(CONFIG))
+            if not file.parent.name.startswith(".")
+        ]
         found |= dict.fromkeys(runs)
         if not runs:
             mistakes.append(f"run={word}: no run folder is there, which would hold a {CONFIG}")
@@ -210,7 +216,7 @@ def _is_there(one: _Planned) -> bool:
 
 def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threading.Event, console: Console) -> int:
     threads = max(one.config.topology.compute_threads for one in wanted)
-    num_hosts = cluster.num_hosts or min(len(wanted), max(1, (psutil.cpu_count() or 1) // threads))
+    num_hosts = cluster.num_hosts or min(len(wanted), max(1, report_host().num_cores // threads))
     num_played = 0
     with (
         open_session(cluster, 1 if cluster.kind in ASKED else num_hosts, threads) as session,

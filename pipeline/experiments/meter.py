@@ -45,8 +45,14 @@ class RunMeter:
                 self._update = row
 
     def restarted(self) -> None:
-        """Count a role that was started again, or a return to a checkpoint."""
+        """Count a role that was started again."""
         self._num_restarts += 1
+
+    def went_back(self) -> None:
+        """Count a return to a checkpoint: from there on speeds and what is left are measured anew."""
+        self._num_restarts += 1
+        self._samples.clear()
+        self._first = None
 
     def glance(self, roles: Mapping[str, RoleProgress]) -> RunGlance:
         """The run as it is now; `roles` is the newest progress of each."""

@@ -5,7 +5,7 @@ Not here: the placement rules (`pipeline.cluster.placement`).
 
 import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rich.console import Group, RenderableType
@@ -15,6 +15,7 @@ from pipeline.algorithms.config import ActorCriticConfig
 from pipeline.cluster.config import THREADS
 from pipeline.cluster.offers import future_offers
 from pipeline.cluster.placement import Demand, Offer, Placement, place
+from pipeline.cluster.session import GrantedHosts
 from pipeline.envs.rom import num_actions
 from pipeline.errors import PlacementError
 from pipeline.experiments.config import EVALUATOR, RunConfig
@@ -105,25 +106,33 @@ def network_of(config: RunConfig) -> Network:
 
 
 def make_plan(
-    config: RunConfig, offers: list[Offer] | None = None, *, granted: bool = False, may_lack: Sequence[str] = ()
+    config: RunConfig,
+    offers: list[Offer] | None = None,
+    *,
+    granted: GrantedHosts | None = None,
+    may_lack: Sequence[str] = (),
 ) -> Plan:
     """Place the run's roles on `offers`; None: on the hosts that the run would start on this machine.
 
     `granted`: the offers are just what the run asked for in parts, and several parts may be on one host, so that no
-    role can have one of its own. `may_lack`: roles that are left without a host where not all fit, the first one first.
+    role can have one of its own, and each has its seat. `may_lack`: roles that are left without a host where not all
+    fit, the first one first.
     Raises PlacementError when the others do not fit.
     """
     topology = config.topology
     size = network_of(config).num_parameters
     wanted = _demands(config, _needs(config, size, 0 if config.cluster.kind == THREADS else _PROCESS_BYTES))
-    if granted:
+    if granted is not None:
         wanted = [replace(demand, alone=False) for demand in wanted]
     num_hosts = config.cluster.num_hosts or sum(demand.beside is None for demand in wanted)
     if offers is None:
         offers = future_offers(config.cluster, num_hosts, topology.compute_threads)
     if offers is None:
         raise PlacementError(f"the hosts of a cluster of kind {config.cluster.kind} have to be asked what they offer")
-    placement = _place_most(wanted, offers, may_lack)
+    by_address = {offer.address: offer for offer in offers}
+    seats = {} if granted is None else granted.seats
+    keep = {role: by_address[address] for role, address in seats.items() if address in by_address}
+    placement = _place_most(wanted, offers, may_lack, keep)
     return Plan(tuple(wanted), placement, size, num_hosts, topology.compute_threads)
 
 
@@ -136,11 +145,13 @@ def dispensable(config: RunConfig) -> list[str]:
     return evaluator + [worker_name(i) for i in reversed(range(topology.num_workers, topology.num_started))]
 
 
-def _place_most(wanted: Sequence[Demand], offers: Sequence[Offer], may_lack: Sequence[str]) -> Placement:
+def _place_most(
+    wanted: Sequence[Demand], offers: Sequence[Offer], may_lack: Sequence[str], keep: Mapping[str, Offer]
+) -> Placement:
     for num_left_out in range(len(may_lack)):
         with contextlib.suppress(PlacementError):
-            return place([demand for demand in wanted if demand.role not in may_lack[:num_left_out]], offers)
-    return place([demand for demand in wanted if demand.role not in may_lack], offers)
+            return place([demand for demand in wanted if demand.role not in may_lack[:num_left_out]], offers, keep)
+    return place([demand for demand in wanted if demand.role not in may_lack], offers, keep)
 
 
 def host_demands(config: RunConfig) -> list[Demand]:

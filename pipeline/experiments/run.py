@@ -10,7 +10,6 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +23,7 @@ from pipeline.cluster import glance
 from pipeline.cluster.config import ASKED
 from pipeline.cluster.coordinator import Coordinator
 from pipeline.cluster.dashboard.plugin import PAGE, register
-from pipeline.cluster.session import Session, open_session
+from pipeline.cluster.session import GrantedHosts, Session, open_session
 from pipeline.cluster.start import submission
 from pipeline.errors import (
     DivergedError,
@@ -49,7 +48,7 @@ from pipeline.experiments.progress import RunProgress
 from pipeline.experiments.run_folder import CHECKPOINTS, RunFolder, check_folder, folder_path, open_folder
 from pipeline.experiments.saving import Saver
 from pipeline.experiments.specs import fleet_spec
-from pipeline.experiments.training_evaluation import TrainingEvaluation
+from pipeline.experiments.training_evaluation import NO_HOST, TrainingEvaluation
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run
 from pipeline.results.table import as_rich, game_table
@@ -64,6 +63,10 @@ _PUBLISH_SECONDS = 2.0
 """How often others see how far the run is."""
 _LEAVE_SECONDS = 60.0
 """How long roles may take to finish their step and leave."""
+_FAREWELL_SECONDS = 5.0
+"""How long those of a run that has failed are waited for."""
+_SILENT_SECONDS = 5.0
+"""How long a host is waited for without a word."""
 
 
 class RunResult(NamedTuple):
@@ -79,12 +82,12 @@ def train(
     config: RunConfig,
     console: Console | None = None,
     *,
-    granted: Mapping[str, int] | None = None,
+    granted: GrantedHosts | None = None,
     evaluates_when_interrupted: bool = True,
 ) -> RunResult:
     """Carry out one run. Raises a PipelineError with one clear message for everything that can be foreseen.
 
-    `granted`: the only hosts of `config.cluster` that the run may use, and its threads there; None: all.
+    `granted`: what the run may use of `config.cluster`; None: all.
     `evaluates_when_interrupted=False`: an interrupted run ends with its checkpoint, to be resumed, and one that is
     interrupted in its final evaluation counts as interrupted.
     """
@@ -103,7 +106,7 @@ def train(
     asked = config.cluster.kind in ASKED
     hosts = (1, config.topology.compute_threads) if asked else (plan.num_hosts, plan.threads_per_host)
     with open_session(config.cluster, *hosts, granted) as session:
-        plan = make_plan(config, session.offers(), granted=session.is_granted)
+        plan = make_plan(config, session.offers(), granted=session.granted)
         console.print(plan.render(config), *(_remarks_on_folder(config) if config.plan else []))
         if config.plan:
             return RunResult(None, "plan")
@@ -230,10 +233,16 @@ class _Run:
                         f"shards were lost {restarts} times, the last time because {error}"
                     ) from error
                 start = self._recover(fleet, coordinator, str(error))
+                if self._interrupt.is_set():
+                    return start, INTERRUPTED
             except PipelineError as error:
                 # What diverged is not worth to go on from: the newest checkpoint is from before.
                 if not isinstance(error.__cause__, DivergedError):
                     self._saver.save_what_is_left(fleet, coordinator.progress(), generation)
+                # Until they have heard it: they would go on for as long as their lease lasts.
+                coordinator.stop_roles()
+                with contextlib.suppress(PipelineError):
+                    fleet.abandon(_FAREWELL_SECONDS)
                 raise
             finally:
                 fleet.release()
@@ -272,31 +281,38 @@ class _Run:
         # Before the hosts are asked what is free: an old global replay holds much of it.
         fleet.release()
         start = checkpoint.load_newest(self._folder.checkpoints)
-        self._meter.restarted()
+        self._meter.went_back()
         self._folder.close()
         self._loggers.close()
         discarded = self._folder.discard_rows_after(start.wall_seconds, start.wall_seconds_of_roles)
-        self._plan = self._plan_again()
-        if self._evaluation is not None and EVALUATOR in self._plan.placement:
-            self._evaluation.host = self._plan.placement[EVALUATOR].address
+        self._plan = self._plan_again(why)
+        if self._evaluation is not None:
+            seat = self._plan.placement.get(EVALUATOR)
+            self._evaluation.host = NO_HOST if seat is None else seat.address
         self._progress.say(
             f"{why}; all roles go back to the checkpoint of update {start.server.version:,}, "
             f"{discarded} newer rows set aside in discarded/"
         )
         return start
 
-    def _plan_again(self) -> Plan:
-        # Waits for the host that may be on its way in place of the lost one.
-        end = time.monotonic() + self._session.host_timeout_seconds
+    def _plan_again(self, why: str) -> Plan:
+        """Waits for the host that may be on its way in place of the lost one. Once interrupted, the plan of before."""
+        begun, has_told = time.monotonic(), False
         while True:
             try:
                 self._session.survey_again()
-                return make_plan(self._config, self._session.offers(), granted=self._session.is_granted)
+                return make_plan(self._config, self._session.offers(), granted=self._session.granted)
             except (OSError, PlacementError):
-                if time.monotonic() > end or self._interrupt.wait(_TICK_SECONDS):
+                waited_seconds = time.monotonic() - begun
+                if not has_told and waited_seconds > _SILENT_SECONDS:
+                    has_told = True
+                    self._progress.say(f"{why}; waiting up to {self._session.host_timeout_seconds:g} s for a host")
+                if self._interrupt.wait(_TICK_SECONDS):
+                    return self._plan
+                if waited_seconds > self._session.host_timeout_seconds:
                     offers = self._session.offers()
                     may_lack = dispensable(self._config)
-                    return make_plan(self._config, offers, granted=self._session.is_granted, may_lack=may_lack)
+                    return make_plan(self._config, offers, granted=self._session.granted, may_lack=may_lack)
 
     def _reached(self, reason: str, start: Checkpoint) -> bool:
         spent = self._budget_spent(start.progress) if reason == BUDGET else self._has_score()

@@ -29,6 +29,7 @@ from pipeline.experiments import checkpoint, run_lock
 from pipeline.experiments.config import RunConfig, differences
 from pipeline.experiments.config_tree import Tree, build, to_yaml, tree_from_yaml
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
+from pipeline.whole_file import whole_file
 
 CHECKPOINTS = "checkpoints"
 """Name of the folder of checkpoints inside a run folder."""
@@ -92,9 +93,8 @@ class RunFolder:
 
     def write_run(self, values: dict[str, Any]) -> None:
         """Replace `run.json`, whole or not at all."""
-        temporary = self.path / f".{_RUN}"
-        temporary.write_text(json.dumps(values, indent=2) + "\n")
-        temporary.replace(self.path / _RUN)
+        with whole_file(self.path / _RUN) as file:
+            file.write((json.dumps(values, indent=2) + "\n").encode())
 
     def discard_rows_after(self, wall_seconds: float, of_roles: Mapping[str, float] | None = None) -> int:
         """Move rows that are newer than a checkpoint to `discarded/`; returns how many.
@@ -226,17 +226,16 @@ def open_folder(config: RunConfig) -> RunFolder:
     if config.resume and exists and not checkpoint.any_in(folder.checkpoints):
         # Killed before its first checkpoint: nothing to go on from, so it begins again, and its rows are set aside.
         folder.discard_rows_after(-1.0)
-    # Whole or not at all: without it, checkpoints are of no use.
-    temporary = path / f".{CONFIG}"
-    temporary.write_text(to_yaml(config))
-    temporary.replace(path / CONFIG)
+    # Without it, checkpoints are of no use.
+    with whole_file(path / CONFIG) as file:
+        file.write(to_yaml(config).encode())
     folder.write_headers(config)
     return folder
 
 
 def _is_ours_to_begin(path: Path) -> bool:
     # A start that was killed before its config was written leaves no more than this.
-    return all(entry.name == f".{CONFIG}" for entry in path.iterdir())
+    return all(entry.name.startswith(f".{CONFIG}") for entry in path.iterdir())
 
 
 def _check_writable(path: Path) -> None:

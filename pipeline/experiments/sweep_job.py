@@ -18,6 +18,7 @@ from rich.console import Console
 
 from hydra_plugins.dask_launcher.needs import Grant, JobInterrupted, JobNeeds, Part
 from pipeline.cluster.config import ADDRESS, THREADS, AddressConfig, ClusterConfig, LocalConfig
+from pipeline.cluster.session import GrantedHosts
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import from_hydra
 from pipeline.experiments.evaluation_rows import played_fields
@@ -61,7 +62,7 @@ def run_granted(config: RunConfig, grant: Grant, console: Console | None = None)
     result = train(
         run,
         console,
-        granted=None if grant.fits_one_host else grant.hosts,
+        granted=None if grant.fits_one_host else _granted_hosts(run, grant),
         evaluates_when_interrupted=False,
     )
     if result.end_reason == INTERRUPTED:
@@ -88,6 +89,12 @@ def granted_config(config: RunConfig, grant: Grant) -> RunConfig:
         cluster = AddressConfig(**(common | {"kind": ADDRESS}), address=grant.scheduler, **no_tls)
     begins_anew = config.overwrite and not _was_begun_since(grant.launched_at, folder_path(config))
     return replace(config, cluster=cluster, resume=not begins_anew, overwrite=begins_anew)
+
+
+def _granted_hosts(config: RunConfig, grant: Grant) -> GrantedHosts:
+    # Parts were asked for in this order (`job_needs`).
+    roles = [demand.role for demand in host_demands(config)]
+    return GrantedHosts(grant.hosts, dict(zip(roles, grant.seats, strict=True)))
 
 
 def _was_begun_since(seconds_since_1970: float, folder: Path) -> bool:

@@ -8,7 +8,9 @@ Not here: showing it (`pipeline.status`), the ledger itself (`hydra_plugins.dask
 import functools
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +28,7 @@ from pipeline.errors import ConfigError, RunFolderError, SweepError
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import compose_job
 from pipeline.experiments.meter import fraction_spent
-from pipeline.experiments.run_folder import folder_path
+from pipeline.experiments.run_folder import RunFolder, folder_path
 from pipeline.results.load import load_run
 from pipeline.rows import ROW_FILES
 
@@ -35,6 +37,8 @@ _OF_ONE_RUN = ("game=", "seed=")
 _BETWEEN_WORDS = re.compile(r" (?=[+~]*[\w@/.]+=)")
 """A value may have spaces, too."""
 _RECENT_EPISODES = 100
+_CLOCKS_DIFFER = timedelta(minutes=1)
+"""Those of the machines of a launcher and of a job, at most."""
 
 
 class RunSight(NamedTuple):
@@ -60,6 +64,9 @@ class JobStatus(NamedTuple):
     seed: int
     run: RunSight | None
     """None unless it is running and has written rows."""
+    is_whole: bool = False
+    """Whether it is done, and by all that is known was begun by the one attempt that its row tells of: what it took is
+    not that of the rest of an older run."""
 
 
 class SweepStatus(NamedTuple):
@@ -83,8 +90,7 @@ class SweepStatus(NamedTuple):
     def eta_seconds(self) -> float | None:
         """Until all are done, if they take as long as those that are; None before one can tell, or if none runs."""
         running = self.with_status(RUNNING)
-        # What a later attempt took is the rest of the job alone.
-        seconds = [job.row.seconds for job in self.with_status(DONE) if job.row.seconds and job.row.attempts == 1]
+        seconds = [job.row.seconds for job in self.jobs if job.is_whole and job.row.seconds]
         if not seconds or not running or not self.is_held:
             return None
         left = len(self.with_status(WAITING)) + sum(1 - (job.run.fraction if job.run else 0.0) for job in running)
@@ -112,20 +118,39 @@ def read_sweep(folder: Path) -> SweepStatus:
 
 def _job(row: LedgerRow) -> JobStatus:
     words = _BETWEEN_WORDS.split(row.overrides)
-    own = dict(word.split("=", 1) for word in words if word.startswith(_OF_ONE_RUN))
     try:
-        common = _composed(tuple(word for word in words if not word.startswith(_OF_ONE_RUN)))
-        config = replace(common, game=own.get("game", common.game), seed=int(own.get("seed", common.seed)))
+        config = _config(words)
     except (ConfigError, ValueError):
         return JobStatus(row, "", "", 0, None)
     run = _sight(config) if row.status == RUNNING else None
-    return JobStatus(row, config.experiment, config.game, config.seed, run)
+    return JobStatus(row, config.experiment, config.game, config.seed, run, _is_whole(row, config))
+
+
+def _config(words: Sequence[str]) -> RunConfig:
+    if any("${" in word for word in words):
+        # A results_dir that names the seed, say.
+        return _composed(tuple(words))
+    own = dict(word.split("=", 1) for word in words if word.startswith(_OF_ONE_RUN))
+    # Any game: the job's own is put in its place.
+    common = _composed((*(word for word in words if not word.startswith(_OF_ONE_RUN)), "game=Pong"))
+    return replace(common, game=own.get("game", common.game), seed=int(own.get("seed", common.seed)))
 
 
 @functools.cache
 def _composed(words: tuple[str, ...]) -> RunConfig:
-    # Any game: the job's own is put in its place.
-    return compose_job([*words, "game=Pong"])
+    return compose_job(words)
+
+
+def _is_whole(row: LedgerRow, config: RunConfig) -> bool:
+    if row.status != DONE or row.attempts != 1 or not row.seconds:
+        return False
+    try:
+        began = RunFolder(folder_path(config)).read_run().get("started_at")
+    except (OSError, ValueError):
+        began = None
+    if began is None or not row.started:
+        return True
+    return datetime.fromisoformat(began) > datetime.fromisoformat(row.started) - _CLOCKS_DIFFER
 
 
 def _sight(config: RunConfig) -> RunSight | None:

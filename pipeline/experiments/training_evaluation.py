@@ -38,6 +38,9 @@ from pipeline.rows import EvaluationRow
 TRAINING = "training"
 """Agent in the rows of these evaluations."""
 
+NO_HOST = ""
+"""In place of an address: the evaluator waits for a host that is free."""
+
 _SCORE = "score.json"
 _RESULT_SECONDS = 10.0
 """How long a host may take to hand over games that it has played; nothing else is looked after meanwhile."""
@@ -49,7 +52,7 @@ class TrainingEvaluation:
     def __init__(self, session: Session, config: RunConfig, every_frames: int, host: str, folder: Path) -> None:
         """`folder` is the run's."""
         self.host = host
-        """Address of the evaluator's host; a new one counts from the next evaluation on."""
+        """Address of the evaluator's host, or NO_HOST; a new one counts from the next evaluation on."""
         self._session = session
         self._config = config
         self._every_frames = every_frames
@@ -143,7 +146,11 @@ class TrainingEvaluation:
 
     def _move(self, free_hosts: set[str]) -> str:
         self.cancel()
-        lost = f"{EVALUATOR} was lost with its host {self.host}"
+        lost = (
+            f"{EVALUATOR} has left its host to a role that the run needs"
+            if self.host == NO_HOST
+            else f"{EVALUATOR} was lost with its host {self.host}"
+        )
         if not free_hosts:
             told, self._has_no_host = self._has_no_host, True
             return "" if told else f"{lost}: nothing is evaluated until another host is free"

@@ -34,7 +34,7 @@ class DivergenceGuard:
             raise DivergedError(
                 f"loss or gradient was {measure} {_MAX_NOT_FINITE} times in a row at update {version}: lower "
                 "optimizer.learning_rate (and its learning_rate_changes), or clip gradients "
-                "(algorithm.max_gradient_norm, algorithm.max_average_norm), and resume from a checkpoint"
+                "(algorithm.max_gradient_norm, algorithm.max_average_norm), and begin anew"
             )
         return self._num_not_finite == 0
 

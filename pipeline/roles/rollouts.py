@@ -7,7 +7,9 @@ A return is closed with the value that was predicted when the action in its last
 through the network of its own (Adamski et al. 2018, as in their code). The action that is chosen in the closing state
 is played after the gradient, by the parameters before it: one update old. So are the first steps of segments that were
 open when the last batch was full: with lanes in step that is one step in t_max, with lanes that have fallen out of step
-(games end, or skip at random) three of five on average.
+(games end, or skip at random) three of five on average. What a game's end leaves over waits for the next batch, another
+update. Where a batch is less than one segment of every lane, a segment spans several: with 10 lanes and batches of 32,
+as the authors have, two steps in three are one update old and one in five is two.
 Steps of all lanes queue up, and the oldest `batch_size` of them make a batch. Where that is less than one segment of
 every lane, the first segments are cut to different lengths: lanes that ended theirs all at once would fill several
 batches, the last of which is some updates old. Departure: in the authors' code, where each game has a process of its

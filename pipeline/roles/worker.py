@@ -5,8 +5,8 @@
 Adamski et al. 2018 (DBA3C's workers). With one worker whose parameters lie in the same process it is BA3C, the
 single-machine baseline. Whether a gradient is applied at once or waits for a quorum, its `GradientExchange` knows.
 Departure: in the authors' code a worker's simulators, predictors and trainer run beside each other with short queues
-between them, so that a gradient's data are some updates old. Here they take turns in one thread: nothing is older than
-one update.
+between them, so that a gradient's data are some updates old. Here they take turns in one thread: most actions were
+chosen by the parameters that the gradient is of or by those one update before (`pipeline.roles.rollouts`).
 Not here: playing (`pipeline.roles.rollouts`), the quorum (`pipeline.param_server.quorum`), who starts it
 (`pipeline.topologies.workers`).
 """

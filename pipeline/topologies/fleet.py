@@ -23,6 +23,7 @@ from pipeline.cluster.session import Session, Task
 from pipeline.cluster.tasks import RoleAddress, RoleBuilder, RoleResult, run_role
 from pipeline.errors import (
     CallTimeoutError,
+    PipelineError,
     PlacementError,
     RemoteLostError,
     RoleFailedError,
@@ -37,6 +38,14 @@ from pipeline.roles.spec import RoleSpec
 from pipeline.topologies.hosted_servers import LEADER, HostedServers, shard_name
 from pipeline.topologies.snapshots import release, take_snapshot
 
+_CUT_OFF = (
+    "the connection to the scheduler broke, which ends all tasks of a run: "
+    "resume=true goes on from the newest checkpoint"
+)
+_LOOK_SECONDS = 1.0
+"""How often it is looked whether a host is there whose role is to leave."""
+_SILENT_SECONDS = 5.0
+"""How long a host is waited for without a word."""
 _REMIND_SECONDS = 60.0
 """How often at most it is said that a role waits which nobody waits for."""
 _RELEASE_SECONDS = 1.0
@@ -104,6 +113,8 @@ class Fleet:
         self._lost: dict[str, str] = {}
         """Roles that wait for a host, and why they lost theirs."""
         self._lost_at = 0.0
+        self._has_told = False
+        """Whether it was said since then that updates wait."""
         self._left: set[str] = set()
         """Roles that have done their work and are heard out."""
         self._steps_before = 0
@@ -174,7 +185,7 @@ class Fleet:
     def collect(self, timeout_seconds: float) -> dict[str, RoleProgress]:
         """Wait for all roles to leave; their last rows go to the coordinator. Returns each one's last progress.
 
-        Of a role that waits for a host, or was given up, it is what the coordinator knows.
+        Of a role that waits for a host, was given up, or is lost meanwhile, it is what the coordinator knows.
         """
         known = self._coordinator.progress()
         last = {role: known[role] for role in known if role in self._lost or role not in self._tasks}
@@ -182,21 +193,38 @@ class Fleet:
             if role in self._lost:
                 continue
             try:
-                result: RoleResult = task.result(timeout=timeout_seconds)
-            except TimeoutError as error:
-                raise RoleFailedError(f"{role} did not leave within {timeout_seconds:g} s") from error
+                result = self._result_of(role, task, timeout_seconds)
             except (CallTimeoutError, UnreachableError):
                 # Its last push was not answered; what it had done before, the coordinator knows.
-                last |= {role: known[role]} if role in known else {}
-                continue
-            except RemoteLostError:
+                result = None
+            except PipelineError:
                 raise
+            except CancelledError as error:
+                raise RoleFailedError(_CUT_OFF) from error
             except Exception as error:
                 raise RoleFailedError(f"{role} failed: {error!r}") from error
+            if result is None:
+                last |= {role: known[role]} if role in known else {}
+                continue
             self._coordinator.receive(result.undelivered)
             last[role] = result.progress
             self._left.add(role)
         return last
+
+    def _result_of(self, role: str, task: Task, timeout_seconds: float) -> RoleResult | None:
+        """What a role leaves with; None if its host is gone, or it does not leave and the others make the quorum."""
+        end = time.monotonic() + timeout_seconds
+        while True:
+            try:
+                result: RoleResult = task.result(timeout=_LOOK_SECONDS)
+                return result
+            except TimeoutError as error:
+                if self._placement[role].address not in self._session.present_hosts():
+                    return None
+                if time.monotonic() > end:
+                    if self._has_quorum(without=role):
+                        return None
+                    raise RoleFailedError(f"{role} did not leave within {timeout_seconds:g} s") from error
 
     def abandon(self, timeout_seconds: float) -> None:
         """Wait for the roles that can still leave, whatever they end with; a lost host's are given up."""
@@ -260,6 +288,8 @@ class Fleet:
             return self._why_left(role)
         if not future.done():
             return None
+        if future.cancelled():
+            raise RoleFailedError(_CUT_OFF)
         error = future.exception()
         if isinstance(error, CallTimeoutError):
             return str(error)
@@ -298,7 +328,7 @@ class Fleet:
         if is_given_up:
             del self._tasks[role], self._lost[role]
             return [f"{lost}; the others make the quorum, and it is not started again"]
-        self._lost_at = time.monotonic()
+        self._lost_at, self._has_told = time.monotonic(), False
         return []
 
     def _has_quorum(self, without: str | None = None) -> bool:
@@ -325,6 +355,12 @@ class Fleet:
             if not self._has_quorum():
                 if waited_seconds > self._session.host_timeout_seconds:
                     raise
+                if waited_seconds > _SILENT_SECONDS and not self._has_told:
+                    self._has_told = True
+                    return [
+                        f"{', '.join(self._lost)} lost ({next(iter(self._lost.values()))}); waiting up to "
+                        f"{self._session.host_timeout_seconds:g} s for a host"
+                    ]
             elif waited_seconds > max(self._session.host_timeout_seconds, _REMIND_SECONDS):
                 self._lost_at = time.monotonic()
                 return [f"{', '.join(self._lost)} still without a host; the others make the quorum and go on"]

@@ -9,6 +9,7 @@ Not here: where they stand and what their loss means (`pipeline.topologies.fleet
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from typing import Any
 
 from pipeline.cluster.quorum import HostedLeader, HostedSynchronousShard, LeaderAddress, SynchronousShardAddress
@@ -114,3 +115,5 @@ class HostedServers:
             return hosted_name, self._hosted[name].result(timeout=timeout_seconds)
         except TimeoutError as error:
             raise RemoteLostError(f"{name} was not created within {timeout_seconds:g} s") from error
+        except CancelledError as error:  # with the slice that was sent to its host
+            raise RemoteLostError(f"{name} was lost with its host {host} while it was created") from error

@@ -7,10 +7,11 @@ from urllib.parse import urlsplit
 
 import psutil
 import pytest
+from dask.system import CPU_COUNT
 from distributed import LocalCluster, get_worker
 from distributed.comm.core import CommClosedError
 
-from pipeline.cluster.session import Session, open_session
+from pipeline.cluster.session import GrantedHosts, Session, open_session
 from pipeline.errors import PlacementError, RemoteLostError
 from tests.clusters import LIMIT_SECONDS, cluster_config, kill_host, wait_until
 
@@ -20,7 +21,7 @@ def test_each_host_offers_what_it_was_started_with(session: Session) -> None:
     assert [offer.address for offer in offers] == sorted(session.hosts)
     assert [offer.num_threads for offer in offers] == [2, 2]
     assert {offer.machine for offer in offers} == {socket.gethostname()}
-    assert {offer.num_cores for offer in offers} == {psutil.cpu_count()}
+    assert {offer.num_cores for offer in offers} == {CPU_COUNT}
     assert {offer.memory_bytes for offer in offers} == {2**40}
 
 
@@ -130,8 +131,8 @@ def test_a_run_sees_the_hosts_that_it_was_granted_with_its_threads_there_and_no_
 ) -> None:
     first, second = sorted(mortal_session.hosts)
     config = cluster_config("address", address=mortal_session.client.scheduler_info()["address"])
-    with open_session(config, 1, 1, {first: 1}) as session:
-        assert session.is_granted and session.host_timeout_seconds == 0
+    with open_session(config, 1, 1, GrantedHosts({first: 1}, {})) as session:
+        assert session.granted is not None and session.host_timeout_seconds == 0
         assert session.present_hosts() == set(session.hosts) == {first}
         assert [offer.num_threads for offer in session.offers()] == [1]
         kill_host(mortal_session, first)

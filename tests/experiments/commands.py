@@ -1,5 +1,6 @@
 """Commands of this project as processes: started, watched, signalled and waited for."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -38,6 +39,13 @@ class Command:
         """Send a signal to it alone, as it is."""
         assert self.process.poll() is None, self.printed
         self.process.send_signal(which)
+
+    def ctrl_c(self) -> None:
+        """What a terminal does: SIGINT to it and to everything that it has started."""
+        assert self.process.poll() is None, self.printed
+        for process in (psutil.Process(self.process.pid), *psutil.Process(self.process.pid).children(recursive=True)):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.send_signal(signal.SIGINT)
 
     def ends(self, limit_seconds: float = LIMIT_SECONDS) -> int:
         """Its exit code, waited for."""

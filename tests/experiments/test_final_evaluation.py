@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pipeline import seeding
-from pipeline.cluster.session import open_session
+from pipeline.cluster.session import Session, open_session
 from pipeline.errors import RoleFailedError
 from pipeline.experiments import final_evaluation
 from pipeline.experiments.checkpoint import Checkpoint
@@ -69,3 +69,17 @@ def test_what_a_dead_host_played_is_played_elsewhere_until_too_many_have_died(tm
         kill_host(session, victim)
         with pytest.raises(RoleFailedError, match=rf"{victim} was lost .* cluster.max_restarts=1 .* resume=true"):
             evaluating.result(timeout=60)
+
+
+def test_where_no_host_is_left_and_none_comes_the_evaluation_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = smoke_config(tmp_path)
+    params = network_of(config).initial_parameters(seeding.stream(0, "parameters")).astype(np.float32)
+    end = Checkpoint(first_snapshot(params), {}, generation=1)
+    folder = open_folder(config).path
+    with open_session(cluster_config("processes"), num_hosts=1, threads_per_host=1) as session:
+        monkeypatch.setattr(Session, "host_timeout_seconds", 0.5)
+        session.client.retire_workers(list(session.hosts))
+        with pytest.raises(RoleFailedError, match=r"no host is left for 2 evaluation\(s\), .* within 0.5 s"):
+            final_evaluation.evaluate(session, config, end, threading.Event(), folder, print)

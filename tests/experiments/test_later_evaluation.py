@@ -119,6 +119,11 @@ def test_checkpoints_are_called_newest_best_or_by_their_version(copies: Path) ->
     ]
 
 
+def test_runs_that_are_being_deleted_are_none(copies: Path) -> None:
+    shutil.copytree(copies / "0", copies / ".0.deleted.1")
+    assert api.find_runs([str(copies)]) == [copies / "0", copies / "1"]
+
+
 def test_from_python_a_request_is_of_the_newest_checkpoint_on_this_machine_unless_it_says_more(copies: Path) -> None:
     folders = tuple(api.find_runs([str(copies)]))
     request = api.EvaluationRequest(folders, protocols=("sticky",), settings=("evaluation.num_episodes=1", SHORT))

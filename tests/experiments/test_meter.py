@@ -138,6 +138,15 @@ def test_the_replay_s_fill_is_of_all_that_fits(
     assert last(measuring, clock, roles).replay_fill == fill
 
 
+def test_a_return_to_a_checkpoint_is_no_negative_speed(clock: Clock) -> None:
+    measuring = make("budget.frames=40000")
+    last(measuring, clock, {"bundle-0": role(4000, 90)}, {"bundle-0": role(5000, 100)})
+    measuring.went_back()
+    seen = last(measuring, clock, {"bundle-0": role(1000, 20)}, {"bundle-0": role(2000, 40)})
+    assert (seen.steps_per_second, seen.updates_per_second, seen.num_restarts) == (100.0, 2.0, 1)
+    assert seen.eta_seconds == 80.0
+
+
 def test_restarts_are_counted(clock: Clock) -> None:
     measuring = make()
     measuring.restarted()

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from pipeline.cluster.placement import Offer
+from pipeline.cluster.session import GrantedHosts
 from pipeline.errors import PlacementError
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.plan import dispensable, host_demands, make_plan, network_of
@@ -119,7 +120,21 @@ def test_on_granted_hosts_a_shard_apart_may_share_one(tmp_path: Path) -> None:
     offers = [Offer("tcp://a:2", "a", 2, 2**40, 8), Offer("tcp://a:3", "a", 1, 2**40, 8)]
     with pytest.raises(PlacementError):
         make_plan(config, offers)
-    assert set(make_plan(config, offers, granted=True).placement) == {"bundle-0", "bundle-1", "shard-0"}
+    plan = make_plan(config, offers, granted=GrantedHosts({"tcp://a:2": 2, "tcp://a:3": 1}, {}))
+    assert set(plan.placement) == {"bundle-0", "bundle-1", "shard-0"}
+
+
+def test_roles_stand_where_there_is_room_granted_for_them(tmp_path: Path) -> None:
+    """The host with most threads free may be one that was granted memory for a small role alone."""
+    words = ["cluster=address", "cluster.address=tcp://a:1", "topology.shards=apart", "param_server.num_shards=1"]
+    config = smoke_config(tmp_path, *words)
+    offers = [Offer("tcp://a:2", "a", 1, 2**40, 8), Offer("tcp://b:2", "b", 5, 2**40, 8)]
+    seats = {"bundle-0": "tcp://b:2", "bundle-1": "tcp://a:2", "shard-0": "tcp://b:2"}
+    placement = make_plan(config, offers, granted=GrantedHosts({}, seats)).placement
+    assert {role: offer.address for role, offer in placement.items()} == seats
+    # A host is lost, and all roles are placed anew: on what is left, if there is room.
+    placement = make_plan(config, offers[1:], granted=GrantedHosts({}, seats)).placement
+    assert {offer.address for offer in placement.values()} == {"tcp://b:2"}
 
 
 def test_a_run_under_way_does_without_its_evaluator_and_its_backup_workers_but_not_without_a_quorum(

@@ -97,11 +97,12 @@ def test_a_killed_coordinator_leaves_rows_and_a_checkpoint_from_which_the_run_is
             assert of_role["version"].is_monotonic_increasing
 
 
-def test_ctrl_c_ends_a_run_with_its_table_and_it_can_be_resumed(start: Start, results_dir: Path) -> None:
+@pytest.mark.parametrize("cluster", ["threads", "processes"])
+def test_ctrl_c_in_a_terminal_ends_a_run_with_its_table(start: Start, results_dir: Path, cluster: str) -> None:
     folder = folder_in(results_dir)
-    command = start(*train_words(results_dir, FOR_EVER, OFTEN))
+    command = start(*train_words(results_dir, FOR_EVER, OFTEN, f"cluster={cluster}"))
     command.wait_until(lambda: has_learned(folder), "rows and a checkpoint")
-    command.send(signal.SIGINT)
+    command.ctrl_c()
     assert command.ends() == 0, command.printed
     assert "Breakout, smoke_gorila, seed 0" in command.printed and f"results in {folder}" in command.printed
     ended = load_run(folder)

@@ -60,8 +60,9 @@ def made_up_scores(spec: EvaluatorSpec, params: Float32Array, stop: Callable[[],
     assert spec.agent == "training"
     rows = [
         EvaluationRow(
-            spec.evaluation.protocol, spec.agent, spec.version, spec.total_frames, i, spec.seed, params[0].item() + i,
-            1, False, 0.0, False, 0, 4, 4, 0.0, 0, 400, False, True, "none", "", spec.wall_seconds,
+            spec.evaluation.protocol, spec.agent, spec.version, spec.total_frames, i, spec.seed, 0,
+            params[0].item() + i, 1, False, 0.0, False, 0, 4, 4, 0.0, 0, 400, False, True, "none", "",
+            spec.wall_seconds,
         )
         for i in range(spec.evaluation.num_episodes)
     ]  # fmt: skip
@@ -222,6 +223,15 @@ def test_one_that_fails_ends_the_run_with_its_reason(evaluated: Evaluated) -> No
         return False
 
     wait_until(failed, "the error is told")
+
+
+def test_when_it_has_to_leave_its_host_it_goes_on_where_there_is_room(evaluated: Evaluated, session: Session) -> None:
+    evaluated.evaluation.host = training_evaluation.NO_HOST
+    left = "evaluator has left its host to a role that the run needs"
+    assert evaluated.check(300, played(1.0, 1, 300)) == (0, f"{left}: nothing is evaluated until another host is free")
+    host = max(session.hosts)
+    assert evaluated.check(300, played(1.0, 1, 300), {host}) == (0, f"{left} and goes on at {host}")
+    assert evaluated.play(300, played(1.0, 1, 300))[0] == 2
 
 
 def test_when_its_host_is_gone_it_says_so_once_and_takes_the_first_that_is_free(

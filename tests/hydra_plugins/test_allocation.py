@@ -2,39 +2,46 @@
 
 import pytest
 
-from hydra_plugins.dask_launcher._allocation import HostSize, allocate, free_hosts, refusal
+from hydra_plugins.dask_launcher._allocation import Allocation, HostSize, allocate, free_hosts, refusal
 from hydra_plugins.dask_launcher.needs import JobNeeds, Part
+
+
+def held(allocation: Allocation | None) -> dict[str, Part] | None:
+    """What is held of each host."""
+    return None if allocation is None else allocation.hosts
+
 
 SMALL, LARGE = HostSize("small", 2, 100), HostSize("large", 8, 100)
 WITH_GPU = HostSize("gpu", 2, 100, num_gpus=2)
 
 
 def test_a_job_goes_to_the_smallest_host_that_holds_all_of_it() -> None:
-    assert allocate(JobNeeds((Part(1), Part(1))), [LARGE, SMALL]) == {"small": Part(2)}
-    assert allocate(JobNeeds((Part(2), Part(1))), [LARGE, SMALL]) == {"large": Part(3)}
+    assert held(allocate(JobNeeds((Part(1), Part(1))), [LARGE, SMALL])) == {"small": Part(2)}
+    assert held(allocate(JobNeeds((Part(2), Part(1))), [LARGE, SMALL])) == {"large": Part(3)}
 
 
 def test_a_job_without_gpus_leaves_hosts_that_have_some_to_others() -> None:
-    assert allocate(JobNeeds((Part(1),)), [WITH_GPU, LARGE]) == {"large": Part(1)}
-    assert allocate(JobNeeds((Part(1, num_gpus=1),)), [LARGE, WITH_GPU]) == {"gpu": Part(1, num_gpus=1)}
+    assert held(allocate(JobNeeds((Part(1),)), [WITH_GPU, LARGE])) == {"large": Part(1)}
+    assert held(allocate(JobNeeds((Part(1, num_gpus=1),)), [LARGE, WITH_GPU])) == {"gpu": Part(1, num_gpus=1)}
 
 
 def test_parts_are_spread_over_few_hosts_and_never_cut_in_two() -> None:
     four = [HostSize(name, 4, 100) for name in "abc"]
-    assert allocate(JobNeeds((Part(1), Part(3), Part(3), Part(1))), four) == {"a": Part(4), "b": Part(4)}
+    assert held(allocate(JobNeeds((Part(1), Part(3), Part(3), Part(1))), four)) == {"a": Part(4), "b": Part(4)}
     assert allocate(JobNeeds((Part(5),)), four) is None
 
 
 def test_parts_that_only_fit_side_by_side_where_they_fit_tightly_are_placed_so() -> None:
     hosts = [HostSize("six", 6, 100), HostSize("five", 5, 100)]
-    assert allocate(JobNeeds((Part(5), Part(3), Part(3))), hosts) == {"six": Part(6), "five": Part(5)}
+    assert held(allocate(JobNeeds((Part(5), Part(3), Part(3))), hosts)) == {"six": Part(6), "five": Part(5)}
 
 
-def test_the_host_with_most_of_a_jobs_threads_comes_first() -> None:
+def test_every_part_has_its_seat_and_the_host_of_the_first_comes_first() -> None:
     hosts = [HostSize("a", 4, 100), HostSize("b", 4, 100)]
-    allocation = allocate(JobNeeds((Part(3), Part(2, num_gpus=0), Part(2))), hosts)
+    allocation = allocate(JobNeeds((Part(2, 1), Part(3, 2), Part(2, 4))), hosts)
     assert allocation is not None
-    assert list(allocation.items()) == [("b", Part(4)), ("a", Part(3))]
+    assert list(allocation.hosts.items()) == [("b", Part(4, 5)), ("a", Part(3, 2))]
+    assert allocation.seats == ("b", "a", "b")
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,26 @@ def test_what_an_earlier_attempt_has_done_makes_no_job_shorter() -> None:
     assert board.eta_seconds(20.0) == pytest.approx(130.0)
 
 
+def test_jobs_that_had_nothing_left_to_do_make_no_job_shorter() -> None:
+    rows = [LedgerRow(number, f"a={number}") for number in range(4)]
+    board = Board({row.job: [row.overrides] for row in rows}, rows)
+    for row in rows[:2]:
+        board.change(row._replace(status=RUNNING, attempts=1), now=1.0)
+        board.change(row._replace(status=DONE, attempts=1, seconds=2.0), now=2.0)
+    board.change(rows[2]._replace(status=RUNNING, attempts=1), now=2.0)
+    assert board.eta_seconds(3.0) == 4.0, "nobody has said how far it is: jobs may be short"
+    board.progress(progress(2, 0.0, None), now=4.0)
+    board.progress(progress(2, 0.1, None), now=12.0)
+    assert board.eta_seconds(12.0) == pytest.approx(190.0)
+    # One that goes on with half of a run, on its first attempt.
+    board.change(rows[2]._replace(status=DONE, attempts=1, seconds=100.0), now=102.0)
+    board.change(rows[3]._replace(status=RUNNING, attempts=1), now=102.0)
+    board.progress(progress(3, 0.5, None), now=103.0)
+    board.change(rows[3]._replace(status=DONE, attempts=1, seconds=50.0), now=152.0)
+    board.change(rows[0]._replace(status=RUNNING, attempts=2), now=152.0)
+    assert board.eta_seconds(152.0) == 100.0
+
+
 def test_nothing_is_foretold_before_anything_is_known() -> None:
     board = Board({0: ["a=1"]}, [LedgerRow(0, "a=1")])
     assert board.eta_seconds(0.0) is None

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import queue
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,16 +14,17 @@ from distributed import Client, LocalCluster
 from distributed.security import Security
 from hydra.errors import CompactHydraException
 
-from hydra_plugins.dask_launcher import _cluster, _grants
-from hydra_plugins.dask_launcher._allocation import HostSize
+from hydra_plugins.dask_launcher import _cluster, _grants, _host
+from hydra_plugins.dask_launcher._allocation import Allocation, HostSize
 from hydra_plugins.dask_launcher._cluster import open_cluster
 from hydra_plugins.dask_launcher._grants import give_back, take
 from hydra_plugins.dask_launcher._outcome import HostSetup
+from hydra_plugins.dask_launcher._process import JobProcess
 from hydra_plugins.dask_launcher.config import DaskLauncherConf
 from hydra_plugins.dask_launcher.needs import JobNeeds, Part
 from tests.cluster.certificates import make_certificates
 from tests.clusters import wait_until
-from tests.hydra_plugins.programs import scheduler_and_host
+from tests.hydra_plugins.programs import dask, scheduler_and_host
 
 
 def setup(folder: Path) -> HostSetup:
@@ -55,6 +57,14 @@ def test_hosts_in_a_container_share_no_more_memory_than_that_has(
     monkeypatch.setattr(_cluster, "MEMORY_LIMIT", 1_000_000)
     with open_cluster(DaskLauncherConf(num_hosts=2, threads_per_host=1), setup(tmp_path)) as cluster:
         assert [host.memory_bytes for host in cluster.hosts] == [500_000] * 2
+
+
+def test_hosts_in_a_container_have_no_more_threads_than_it_has_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_cluster, "CPU_COUNT", 6)
+    with open_cluster(DaskLauncherConf(num_hosts=2), setup(tmp_path)) as cluster:
+        assert [host.num_threads for host in cluster.hosts] == [3] * 2
 
 
 def test_a_scheduler_without_this_launcher_is_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,13 +169,50 @@ def test_commands_that_share_a_cluster_share_its_threads_and_who_goes_leaves_the
 ) -> None:
     first, second = two_clients
     hosts, needs = [HostSize("a", 3, 100)], JobNeeds((Part(2),))
-    assert take(first, 0, needs, hosts) == {"a": Part(2)}
+    granted = Allocation({"a": Part(2)}, ("a",))
+    assert take(first, 0, needs, hosts) == granted
     assert take(second, 0, needs, hosts) is None
     give_back(first, 0)
-    assert take(second, 0, needs, hosts) == {"a": Part(2)}
+    assert take(second, 0, needs, hosts) == granted
     assert take(first, 1, needs, hosts) is None
     second.close()
     wait_until(lambda: take(first, 1, needs, hosts) is not None, "what a command held is free when it is gone")
+
+
+def test_a_host_that_was_of_no_use_and_is_started_again_at_its_address_is_asked_again(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    complaints: list[str] = []
+    with scheduler_and_host(tmp_path) as address:
+        second = ("worker", address, "--no-nanny", "--worker-port", str(port))
+        with open_cluster(DaskLauncherConf(address=address), setup(shared)) as cluster:
+
+            def is_seen(num_hosts: int, num_complaints: int) -> bool:
+                complaints.extend(cluster.survey())
+                return (len(cluster.hosts), len(complaints)) == (num_hosts, num_complaints)
+
+            shared.rmdir()
+            with dask(tmp_path, *second):
+                wait_until(lambda: is_seen(1, 1), "it does not see the folder")
+            shared.mkdir()
+            wait_until(lambda: is_seen(1, 1) and len(cluster.client.nthreads()) == 1, "it is gone")
+            cluster.survey()
+            with dask(tmp_path, *second):
+                wait_until(lambda: is_seen(2, 1), "it sees the folder")
+
+
+def test_a_spare_process_that_has_died_is_given_to_no_job(tmp_path: Path) -> None:
+    ready: queue.SimpleQueue[JobProcess] = queue.SimpleQueue()
+    dead, alive = JobProcess(setup(tmp_path)), JobProcess(setup(tmp_path))
+    dead.kill()
+    ready.put(dead)
+    assert _host._taken(ready) is None
+    ready.put(alive)
+    assert _host._taken(ready) is alive and _host._taken(ready) is None
+    alive.close()
 
 
 def test_a_host_that_was_killed_is_missed_and_its_successor_is_found(tmp_path: Path) -> None:

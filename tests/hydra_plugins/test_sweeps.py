@@ -139,6 +139,14 @@ def test_jobs_that_differ_only_in_what_tells_no_job_from_another_are_refused(pro
     ended = program.run("+kind=plain", "+again=1,2", *ONE_HOST, "hydra.launcher.ignored_overrides=[again]")
     assert ended.status == 1
     assert "'+kind=plain +again=1' and '+kind=plain +again=2' are one and the same here: again" in ended.output
+    assert not (program.folder / "sweep" / LEDGER).exists(), "jobs that nobody can run are kept"
+
+
+def test_a_folder_that_takes_no_ledger_is_named(program: Program) -> None:
+    (program.folder / "sweep" / "ledger.lock").mkdir(parents=True)
+    ended = program.run("+kind=plain", *ONE_HOST)
+    assert ended.status == 1 and f"no ledger can be kept in {program.folder / 'sweep'}: " in ended.output
+    assert "Traceback" not in ended.output
 
 
 def test_an_override_that_tells_no_job_from_another_does_not_make_a_done_job_run_again(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.cluster.session import Session, open_session
-from pipeline.errors import RemoteLostError
+from pipeline.errors import RemoteLostError, RoleFailedError
 from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import WorkerSpec
@@ -180,6 +180,24 @@ def test_with_a_backup_worker_a_killed_one_stops_nobody_and_is_started_again() -
         assert said.startswith(f"worker-1 was lost (its host {address} is gone) and started again on tcp://")
         wait_until(lambda: run.steps_of("worker-1") > steps + 20, "it goes on where it was")
         assert run.fleet.supervise() == []
+
+
+def test_a_worker_whose_host_dies_before_it_can_leave_does_not_hold_up_the_end() -> None:
+    with learning_in_processes(workers(1, num_backup_workers=1), num_hosts=2) as run:
+        steps = run.steps_of("worker-1")
+        kill_host(run.session, run.placement["worker-1"].address)
+        run.coordinator.stop_roles()
+        last = run.fleet.collect(LIMIT_SECONDS)
+        assert last["worker-1"].num_steps >= steps and last["worker-0"].num_steps > 0
+
+
+def test_a_connection_that_breaks_and_cancels_all_tasks_ends_the_run_in_words(threads_session: Session) -> None:
+    with fleet_on(threads_session, spec(), workers(1), ADAM) as run:
+        wait_until(lambda: run.version_of("worker-0") >= 2, "updates")
+        # What Dask's client does with all of them.
+        threads_session.client.cancel(list(run.fleet._tasks.values()))
+        with pytest.raises(RoleFailedError, match=r"the connection to the scheduler broke.* resume=true goes on"):
+            wait_until(lambda: run.fleet.supervise() and False, "the fleet notices")
 
 
 def test_a_lost_worker_takes_the_host_that_comes_back_though_another_one_finds_none() -> None:

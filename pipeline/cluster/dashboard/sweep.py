@@ -13,7 +13,7 @@ from pipeline.cluster.glance import RunGlance
 
 WAITING, RUNNING, DONE, FAILED, INTERRUPTED = STATUSES = ("waiting", "running", "done", "failed", "interrupted")
 MAX_JOBS = 2_000
-"""A message that names a job beyond is not believed."""
+"""Jobs with higher numbers are not shown: the page has to be drawn, and a foreign message may name any."""
 
 
 @dataclass
@@ -48,7 +48,8 @@ class Sweep:
         """
         match message["kind"]:
             case "jobs":
-                self._name([(_number(row["job"]), *_told(row), _final_score(row)) for row in message["jobs"]])
+                shown = [row for row in message["jobs"] if int(row["job"]) < MAX_JOBS]
+                self._name([(_number(row["job"]), *_told(row), _final_score(row)) for row in shown])
             case "status":
                 status, attempt = _status(message["status"]), int(message["attempt"])
                 score = _final_score(message)

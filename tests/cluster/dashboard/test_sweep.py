@@ -77,6 +77,13 @@ def test_progress_holds_a_glance_or_details_of_another_program() -> None:
     assert sweep.jobs[0].fraction is None
 
 
+def test_jobs_beyond_what_the_page_shows_leave_the_others_their_names() -> None:
+    sweep = Sweep()
+    jobs = [{"job": number, "overrides": ["game=Pong"], "status": "waiting"} for number in (0, MAX_JOBS)]
+    sweep.receive({"kind": "jobs", "jobs": jobs})
+    assert [job.overrides for job in sweep.jobs.values()] == [("game=Pong",)]
+
+
 @pytest.mark.parametrize(
     "message",
     [
