@@ -78,6 +78,8 @@ def submission(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> 
 class _IgnoreInterrupts(WorkerPlugin):
     """Ctrl-C in a terminal reaches all processes there; hosts live on until the run has ended in order."""
 
+    # The launcher of sweeps has the same for its own hosts. It cannot lend it: Hydra imports the launcher's public
+    # modules for every program, so that none of them may import Dask.
     name = "pipeline-ignore-interrupts"
 
     def setup(self, worker: Worker) -> None:
