@@ -9,17 +9,18 @@ Not here: how each kind of cluster is started (`pipeline.cluster.start`), which 
 (`pipeline.cluster.placement`), what roles are (`pipeline.topologies`).
 """
 
+import asyncio
 import contextlib
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import dask
 from distributed import Client, Future, wait
 from distributed.utils import format_dashboard_link
 
-from pipeline.cluster.config import ClusterConfig, LocalConfig, SlurmConfig, SshConfig
+from pipeline.cluster.config import AddressConfig, ClusterConfig, LocalConfig, SlurmConfig, SshConfig
 from pipeline.cluster.hosts import GPU, HostReport, check_versions, report_host, version_differences
 from pipeline.cluster.offers import present_offers
 from pipeline.cluster.placement import Offer
@@ -56,7 +57,7 @@ _SETTINGS = {
 
 
 _ANSWER_SECONDS = 60.0
-"""How long a scheduler that stands still is waited for."""
+"""How long a scheduler or a host that stands still is waited for."""
 
 
 class GrantedHosts(NamedTuple):
@@ -107,10 +108,29 @@ class Session:
         """How long to wait for a host that is to come; 0 where none will."""
         return self._config.start_timeout_seconds if self.granted is None else 0.0
 
-    def offers(self) -> list[Offer]:
-        """What each host that is still there offers to a placement. Raises HostMismatchError when versions differ."""
+    def offers(self, *, as_if_alone: bool = False) -> list[Offer]:
+        """What each host that is still there offers to a placement: the threads that nobody else computes in.
+
+        `as_if_alone`: all threads. Raises HostMismatchError when versions differ.
+        """
         check_versions(report_host(), self._hosts)
-        return present_offers(self._config, self._hosts, self._num_threads())
+        others = {} if as_if_alone else self.others()
+        num_free = {
+            address: max(num_threads - len(others.get(address, ())), 0)
+            for address, num_threads in self._num_threads().items()
+        }
+        return present_offers(self._config, self._hosts, num_free)
+
+    def others(self) -> dict[str, list[str]]:
+        """Address -> keys of the tasks of other runs there; of hosts that nobody else can use, nothing is asked.
+
+        A task counts as one thread, whatever it computes with: Dask knows no more of it.
+        """
+        if self.granted is not None or not isinstance(self._config, AddressConfig):
+            return {}
+        tasks = self._asked_of_scheduler("processing")
+        theirs = {address: [str(key) for key in keys if self.run_id not in str(key)] for address, keys in tasks.items()}
+        return {address: keys for address, keys in theirs.items() if keys}
 
     def submit(
         self,
@@ -144,10 +164,14 @@ class Session:
     def send(self, value: object, host: str) -> Task:
         """Put a value of many megabytes on a host, to be passed to `submit` there.
 
-        Raises RemoteLostError if the host dies meanwhile.
+        Raises RemoteLostError if the host dies meanwhile, or stands still.
         """
+
+        def send() -> Any:
+            return self.client.scatter([value], workers=[host], hash=False, asynchronous=True)
+
         try:
-            (task,) = self.client.scatter([value], workers=[host], hash=False)
+            (task,) = self.client.sync(send, callback_timeout=_ANSWER_SECONDS)
         except OSError as error:
             raise RemoteLostError(f"{host} was lost while it was sent something: {error}") from error
         return cast(Task, task)
@@ -193,13 +217,13 @@ class Session:
         }
 
     def _num_threads(self) -> dict[str, int]:
-        present = self._asked_of_scheduler()
+        present = self._asked_of_scheduler("ncores")
         if self.granted is None:
             return present
         return {address: threads for address, threads in self.granted.num_threads.items() if address in present}
 
-    def _asked_of_scheduler(self) -> dict[str, int]:
-        """Address -> threads. Not `Client.nthreads`, which waits for a scheduler that stands still for ever."""
+    def _asked_of_scheduler(self, what: Literal["ncores", "processing"]) -> dict[str, Any]:
+        """Address -> threads, or tasks. Not by the client's methods, which wait for a silent scheduler for ever."""
         unreachable = (
             "the scheduler does not answer any more: where it is there again, resume=true goes on from the newest "
             "checkpoint"
@@ -207,30 +231,47 @@ class Session:
         if self.client.scheduler is None:
             raise UnreachableError(unreachable)
         try:
-            present: dict[str, int] = self.client.sync(
-                self.client.scheduler.ncores, workers=None, callback_timeout=_ANSWER_SECONDS
+            answer: dict[str, Any] = self.client.sync(
+                getattr(self.client.scheduler, what), workers=None, callback_timeout=_ANSWER_SECONDS
             )
         except OSError as error:
             raise UnreachableError(f"{unreachable} ({error!r})") from error
-        return present
+        return answer
 
     def _survey(self) -> dict[str, HostReport]:
-        return {address: _report_of(address, answer) for address, answer in self._answers().items()}
+        try:
+            answers = self._answers()
+        except OSError as error:
+            raise PlacementError(f"a host died while it was asked what it has: {error}") from error
+        return {address: _report_of(address, answer) for address, answer in answers.items()}
 
     def _answers(self) -> dict[str, HostReport | Exception]:
         """What each host says of itself, or why it cannot. Raises OSError if one dies meanwhile."""
-        asked = None if self.granted is None else list(self._num_threads())
-        answers = self.client.run(report_host, workers=asked, on_error="return")
-        self._asked = set(answers)
-        for answer in answers.values():
+        addresses = sorted(self._num_threads())
+        answers: list[HostReport | Exception] = self.client.sync(self._ask, addresses)
+        self._asked = set(addresses)
+        for answer in answers:
             if isinstance(answer, OSError):
                 raise answer
-        return {address: answers[address] for address in sorted(answers)}
+        return dict(zip(addresses, answers, strict=True))
+
+    async def _ask(self, addresses: Sequence[str]) -> list[HostReport | Exception]:
+        return await asyncio.gather(*map(self._ask_one, addresses))
+
+    async def _ask_one(self, address: str) -> HostReport | Exception:
+        asked = self.client.run(report_host, workers=[address], on_error="return", asynchronous=True)
+        try:
+            answer: HostReport | Exception = (await asyncio.wait_for(asked, _ANSWER_SECONDS))[address]
+        except TimeoutError:
+            return RemoteLostError(f"{address} has not answered for {_ANSWER_SECONDS:g} s")
+        return answer
 
 
 def _report_of(address: str, answer: HostReport | Exception) -> HostReport:
     if isinstance(answer, HostReport):
         return answer
+    if isinstance(answer, RemoteLostError):
+        raise PlacementError(f"{answer}: end that `dask worker`, or let it go on") from answer
     raise HostMismatchError(
         f"{address} cannot tell what it is: {answer}\nInstall the same versions of this project and its packages "
         "there, in the Python that its `dask worker` runs in"

@@ -45,6 +45,7 @@ from pipeline.experiments.loggers import Loggers, check_installed, seconds_since
 from pipeline.experiments.meter import RunMeter, fraction_spent
 from pipeline.experiments.plan import Plan, dispensable, make_plan, network_of
 from pipeline.experiments.progress import RunProgress
+from pipeline.experiments.room import plan_beside_others
 from pipeline.experiments.run_folder import CHECKPOINTS, RunFolder, check_folder, folder_path, open_folder
 from pipeline.experiments.saving import Saver
 from pipeline.experiments.specs import fleet_spec
@@ -106,7 +107,7 @@ def train(
     asked = config.cluster.kind in ASKED
     hosts = (1, config.topology.compute_threads) if asked else (plan.num_hosts, plan.threads_per_host)
     with open_session(config.cluster, *hosts, granted) as session:
-        plan = make_plan(config, session.offers(), granted=session.granted)
+        plan = plan_beside_others(config, session, console)
         console.print(plan.render(config), *(_remarks_on_folder(config) if config.plan else []))
         if config.plan:
             return RunResult(None, "plan")
