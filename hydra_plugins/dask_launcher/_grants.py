@@ -2,17 +2,19 @@
 
 The scheduler runs these functions one at a time, so that two commands cannot both take the last thread. When a command
 is gone, what it held is free, though its jobs may need a moment yet to end.
-Not here: which hosts would suit a job (`_allocation`).
+Not here: which hosts would suit a job (`_allocation`), what programs that are no jobs say (`holds`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from distributed import Client, Scheduler, SchedulerPlugin
 
 from hydra_plugins.dask_launcher._allocation import Allocation, HostSize, allocate, free_hosts
-from hydra_plugins.dask_launcher._needs import JobNeeds
+from hydra_plugins.dask_launcher._needs import JobNeeds, Part
 
 _NAME = "dask-launcher-grants"
+_ANSWER_SECONDS = 60.0
+"""How long a program that is no job waits for a scheduler that stands still."""
 
 
 def take(client: Client, job: int, needs: JobNeeds, hosts: Sequence[HostSize]) -> Allocation | None:
@@ -26,6 +28,22 @@ def give_back(client: Client, job: int) -> None:
     client.run_on_scheduler(_give_back, client.id, job)
 
 
+def hold(client: Client, name: str, hosts: Mapping[str, Part], sizes: Sequence[HostSize]) -> bool:
+    """Take these parts of hosts for this client, in place of what it held; False if others have too much there."""
+    taken: bool = client.run_on_scheduler(
+        _hold, client.id, name, dict(hosts), list(sizes), callback_timeout=_ANSWER_SECONDS
+    )
+    return taken
+
+
+def others(client: Client) -> list[tuple[str, dict[str, Part]]]:
+    """Of all but this client: the name of each holder, and address -> what it holds there."""
+    found: list[tuple[str, dict[str, Part]]] = client.run_on_scheduler(
+        _others, client.id, callback_timeout=_ANSWER_SECONDS
+    )
+    return found
+
+
 def prepare(client: Client) -> None:
     """Have the scheduler keep grants. Raises whatever its Python fails of where it does not have this launcher."""
     client.run_on_scheduler(_prepare)
@@ -35,8 +53,8 @@ class _Grants(SchedulerPlugin):
     name = _NAME
 
     def __init__(self) -> None:
-        self.held: dict[str, dict[int, Allocation]] = {}
-        """Client -> job -> what it holds."""
+        self.held: dict[str, dict[int | str, Allocation]] = {}
+        """Client -> number of a job, or the name of a program that is none -> what it holds."""
 
     def remove_client(self, scheduler: Scheduler, client: str) -> None:
         self.held.pop(client, None)
@@ -57,11 +75,32 @@ def _give_back(owner: str, job: int, dask_scheduler: Scheduler) -> None:
     _held(dask_scheduler).get(owner, {}).pop(job, None)
 
 
+def _hold(owner: str, name: str, hosts: dict[str, Part], sizes: list[HostSize], dask_scheduler: Scheduler) -> bool:
+    held = _held(dask_scheduler)
+    taken = [allocation.hosts for who, jobs in held.items() if who != owner for allocation in jobs.values()]
+    left = {host.address: host for host in free_hosts(sizes, taken)}
+    shared = hosts.keys() & {address for parts in taken for address in parts}
+    # On a host of its own a program may do as it likes, more than the host has threads for as well.
+    if not all(address in left and left[address].holds(hosts[address]) for address in shared):
+        return False
+    held[owner] = {name: Allocation(hosts, ())}
+    return True
+
+
+def _others(owner: str, dask_scheduler: Scheduler) -> list[tuple[str, dict[str, Part]]]:
+    return [
+        (job if isinstance(job, str) else f"job {job} of a sweep", allocation.hosts)
+        for who, jobs in _held(dask_scheduler).items()
+        if who != owner
+        for job, allocation in jobs.items()
+    ]
+
+
 def _prepare(dask_scheduler: Scheduler) -> None:
     _held(dask_scheduler)
 
 
-def _held(scheduler: Scheduler) -> dict[str, dict[int, Allocation]]:
+def _held(scheduler: Scheduler) -> dict[str, dict[int | str, Allocation]]:
     if _NAME not in scheduler.plugins:
         scheduler.add_plugin(_Grants())
     grants = scheduler.plugins[_NAME]

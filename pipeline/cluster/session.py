@@ -11,10 +11,12 @@ Not here: how each kind of cluster is started (`pipeline.cluster.start`), which 
 
 import asyncio
 import contextlib
+import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from typing import Any, Literal, NamedTuple, cast
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
 
 import dask
 from distributed import Client, Future, wait
@@ -23,7 +25,8 @@ from distributed.utils import format_dashboard_link
 from pipeline.cluster.config import AddressConfig, ClusterConfig, LocalConfig, SlurmConfig, SshConfig
 from pipeline.cluster.hosts import GPU, HostReport, check_versions, report_host, version_differences
 from pipeline.cluster.offers import present_offers
-from pipeline.cluster.placement import Offer
+from pipeline.cluster.placement import Demand, Offer, Placement
+from pipeline.cluster.sharing import Sharing
 from pipeline.cluster.start import open_client
 from pipeline.errors import HostMismatchError, PlacementError, RemoteLostError, UnreachableError
 
@@ -79,10 +82,14 @@ class Session:
         self.client = client
         self.run_id = uuid.uuid4().hex[:8]
         """Names this run among all that share the cluster."""
+        self.name = f"run {self.run_id}"
+        """What others are told that it is."""
         self._config = config
         self._num_hosts = num_hosts
         self.granted = granted
         """What the run may use of the cluster, from its beginning to its end; None: all."""
+        # Other kinds of cluster are started for one run, and of granted hosts a sweep keeps the books.
+        self._sharing = Sharing(client) if isinstance(config, AddressConfig) and granted is None else None
         self._asked: set[str] = set()
         """Addresses of the hosts that were there at the last survey, whatever they are."""
         self._hosts = self._survey()
@@ -109,28 +116,28 @@ class Session:
         return self._config.start_timeout_seconds if self.granted is None else 0.0
 
     def offers(self, *, as_if_alone: bool = False) -> list[Offer]:
-        """What each host that is still there offers to a placement: the threads that nobody else computes in.
+        """What each host that is still there offers to a placement, beside what other commands hold of it.
 
-        `as_if_alone`: all threads. Raises HostMismatchError when versions differ.
+        `as_if_alone`: as if there were no others, with memory without limit, since how much of it they have is not
+        known. Raises HostMismatchError when versions differ.
         """
         check_versions(report_host(), self._hosts)
-        others = {} if as_if_alone else self.others()
-        num_free = {
-            address: max(num_threads - len(others.get(address, ())), 0)
-            for address, num_threads in self._num_threads().items()
-        }
-        return present_offers(self._config, self._hosts, num_free)
+        offers = present_offers(self._config, self._hosts, self._num_threads())
+        if self._sharing is None:
+            return offers
+        return (
+            [replace(offer, memory_bytes=sys.maxsize) for offer in offers]
+            if as_if_alone
+            else self._sharing.left(offers)
+        )
 
-    def others(self) -> dict[str, list[str]]:
-        """Address -> keys of the tasks of other runs there; of hosts that nobody else can use, nothing is asked.
+    def others(self) -> str:
+        """Who else holds what of the hosts, in words; empty if nobody does."""
+        return "" if self._sharing is None else self._sharing.in_words()
 
-        A task counts as one thread, whatever it computes with: Dask knows no more of it.
-        """
-        if self.granted is not None or not isinstance(self._config, AddressConfig):
-            return {}
-        tasks = self._asked_of_scheduler("processing")
-        theirs = {address: [str(key) for key in keys if self.run_id not in str(key)] for address, keys in tasks.items()}
-        return {address: keys for address, keys in theirs.items() if keys}
+    def hold(self, placement: Placement, demands: Sequence[Demand]) -> bool:
+        """Tell other commands what was placed, in place of what this one held; False if they were faster."""
+        return self._sharing is None or self._sharing.hold(self.name, placement, demands, self._num_threads())
 
     def submit(
         self,
@@ -173,6 +180,8 @@ class Session:
         try:
             (task,) = self.client.sync(send, callback_timeout=_ANSWER_SECONDS)
         except OSError as error:
+            # One that stands still is there for Dask for minutes yet: nothing is sent to it again.
+            self._hosts.pop(host, None)
             raise RemoteLostError(f"{host} was lost while it was sent something: {error}") from error
         return cast(Task, task)
 
@@ -197,6 +206,11 @@ class Session:
                 self.survey_again()
         return present & self._hosts.keys()
 
+    def open_hosts(self) -> set[str]:
+        """Those of `fit_hosts` where other commands have left a thread."""
+        fit = self.fit_hosts()
+        return fit if self._sharing is None else {offer.address for offer in self.offers() if offer.num_threads} & fit
+
     def ask_for_hosts(self) -> None:
         """Ask for another host in place of each that was lost, where nobody else does."""
         if isinstance(self._config, SshConfig | SlurmConfig) and self.client.cluster is not None:
@@ -217,13 +231,13 @@ class Session:
         }
 
     def _num_threads(self) -> dict[str, int]:
-        present = self._asked_of_scheduler("ncores")
+        present = self._asked_of_scheduler()
         if self.granted is None:
             return present
         return {address: threads for address, threads in self.granted.num_threads.items() if address in present}
 
-    def _asked_of_scheduler(self, what: Literal["ncores", "processing"]) -> dict[str, Any]:
-        """Address -> threads, or tasks. Not by the client's methods, which wait for a silent scheduler for ever."""
+    def _asked_of_scheduler(self) -> dict[str, int]:
+        """Address -> threads. Not `Client.nthreads`, which waits for a scheduler that stands still for ever."""
         unreachable = (
             "the scheduler does not answer any more: where it is there again, resume=true goes on from the newest "
             "checkpoint"
@@ -231,12 +245,12 @@ class Session:
         if self.client.scheduler is None:
             raise UnreachableError(unreachable)
         try:
-            answer: dict[str, Any] = self.client.sync(
-                getattr(self.client.scheduler, what), workers=None, callback_timeout=_ANSWER_SECONDS
+            present: dict[str, int] = self.client.sync(
+                self.client.scheduler.ncores, workers=None, callback_timeout=_ANSWER_SECONDS
             )
         except OSError as error:
             raise UnreachableError(f"{unreachable} ({error!r})") from error
-        return answer
+        return present
 
     def _survey(self) -> dict[str, HostReport]:
         try:

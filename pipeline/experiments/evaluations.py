@@ -79,18 +79,20 @@ def play_all(
                             f"{host} was lost during an evaluation, the {num_lost}. host: cluster.max_restarts="
                             f"{cluster.max_restarts} allows no more"
                         )
-                for host in _by_speed(session, present - playing.keys()):
+                hosts = session.open_hosts()
+                for host in _by_speed(session, hosts - playing.keys()):
                     if waiting:
                         address = RoleAddress(name, f"evaluation-{waiting[0]}", num_lost, cluster.lease_seconds)
                         # A host that dies while parameters travel to it is missing at the next look.
                         with contextlib.suppress(RemoteLostError):
                             playing[host] = waiting[0], _submit(session, evaluations[waiting[0]], host, address)
                             waiting.popleft()
-                nobody_since = min(nobody_since, time.monotonic()) if not present else math.inf
+                nobody_since = math.inf if hosts or playing else min(nobody_since, time.monotonic())
                 if time.monotonic() - nobody_since > session.host_timeout_seconds:
+                    others = session.others()
                     raise RoleFailedError(
                         f"no host is left for {len(waiting)} evaluation(s), and none has come within "
-                        f"{session.host_timeout_seconds:g} s"
+                        f"{session.host_timeout_seconds:g} s{f'; others have {others}' if others else ''}"
                     )
                 interrupt.wait(_TICK_SECONDS)
                 for host, (index, task) in list(playing.items()):

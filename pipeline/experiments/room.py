@@ -1,12 +1,11 @@
-"""Room for a run on a cluster that others use, too: its plan, once their tasks have left threads enough.
+"""Room for a run on hosts that others use, too: its plan, once they have left enough, and what it holds from then on.
 
-Not here: what is placed where (`pipeline.experiments.plan`), the hosts that a sweep grants its runs
-(`hydra_plugins.dask_launcher`).
+Not here: what is placed where (`pipeline.experiments.plan`), the books of who holds what (`pipeline.cluster.sharing`).
 """
 
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 
@@ -20,35 +19,52 @@ _LOOK_SECONDS = 1.0
 
 
 def plan_beside_others(config: RunConfig, session: Session, console: Console) -> Plan:
-    """The plan on the threads that nobody else computes in; waits for them where the hosts would do otherwise.
+    """The plan on what others have left, held from now on; waits for them where the hosts would do without them.
 
-    Two runs that look at the same moment may still take the same threads. Raises PlacementError when the hosts would
-    not do, or others have not left within `cluster.start_timeout_seconds`; with `config.plan` it does not wait.
+    Raises PlacementError when the hosts would not do, or others have not left within `cluster.start_timeout_seconds`;
+    with `config.plan` it does not wait, and holds nothing.
     """
     limit_seconds = config.cluster.start_timeout_seconds
-    end, has_told = time.monotonic() + limit_seconds, False
+    end, num_looks = time.monotonic() + limit_seconds, 0
     while True:
+        others = session.others()
+        if num_looks > 0:
+            # After the look at the others: of those who have left, the memory is free as well.
+            with contextlib.suppress(OSError):  # a host has died meanwhile
+                session.survey_again()
         try:
-            return make_plan(config, session.offers(), granted=session.granted)
-        except PlacementError as error:
-            others = session.others()
+            return plan_now(config, session)
+        except PlacementError:
+            others = others or session.others()
+            if not others:
+                raise
             # Raises where the run would not find room without them either.
             make_plan(config, session.offers(as_if_alone=True), granted=session.granted)
-            # Who is not seen has left since the offers were made.
-            if others and (config.plan or time.monotonic() > end):
-                raise PlacementError(
-                    f"{error}\nTaken by other runs: {_in_words(others)}; wait for their end, or start more hosts"
-                ) from error
-            if others and not has_told:
-                has_told = True
-                console.print(
-                    f"waiting up to {limit_seconds:g} s for threads; taken by other runs: {_in_words(others)}",
-                    highlight=False,
-                )
+            if config.plan or time.monotonic() > end:
+                raise
+        if num_looks == 0:
+            console.print(
+                f"waiting up to {limit_seconds:g} s for room; others have {others}",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
+        num_looks += 1
         time.sleep(_LOOK_SECONDS)
-        with contextlib.suppress(OSError):  # a host has died meanwhile
-            session.survey_again()  # where they leave, memory is free, too
 
 
-def _in_words(others: Mapping[str, Sequence[str]]) -> str:
-    return ", ".join(f"{len(keys)} on {host} ({keys[0]})" for host, keys in others.items())
+def plan_now(config: RunConfig, session: Session, may_lack: Sequence[str] = ()) -> Plan:
+    """The plan on what others have left at this moment, held from now on unless `config.plan`; `may_lack` as there.
+
+    Raises PlacementError, with the names of the others.
+    """
+    others = session.others()
+    try:
+        plan = make_plan(config, session.offers(), granted=session.granted, may_lack=may_lack)
+    except PlacementError as error:
+        if not others:
+            raise
+        raise PlacementError(f"{error}\nOthers have {others}: wait for their end, or start more hosts") from error
+    if not config.plan and not session.hold(plan.placement, plan.demands):
+        raise PlacementError(f"others have just taken hosts of this plan: {session.others()}")
+    return plan

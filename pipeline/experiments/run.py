@@ -45,7 +45,7 @@ from pipeline.experiments.loggers import Loggers, check_installed, seconds_since
 from pipeline.experiments.meter import RunMeter, fraction_spent
 from pipeline.experiments.plan import Plan, dispensable, make_plan, network_of
 from pipeline.experiments.progress import RunProgress
-from pipeline.experiments.room import plan_beside_others
+from pipeline.experiments.room import plan_beside_others, plan_now
 from pipeline.experiments.run_folder import CHECKPOINTS, RunFolder, check_folder, folder_path, open_folder
 from pipeline.experiments.saving import Saver
 from pipeline.experiments.specs import fleet_spec
@@ -107,6 +107,7 @@ def train(
     asked = config.cluster.kind in ASKED
     hosts = (1, config.topology.compute_threads) if asked else (plan.num_hosts, plan.threads_per_host)
     with open_session(config.cluster, *hosts, granted) as session:
+        session.name = f"{config.experiment} on {config.game}, seed {config.seed}"
         plan = plan_beside_others(config, session, console)
         console.print(plan.render(config), *(_remarks_on_folder(config) if config.plan else []))
         if config.plan:
@@ -302,7 +303,7 @@ class _Run:
         while True:
             try:
                 self._session.survey_again()
-                return make_plan(self._config, self._session.offers(), granted=self._session.granted)
+                return plan_now(self._config, self._session)
             except (OSError, PlacementError):
                 waited_seconds = time.monotonic() - begun
                 if not has_told and waited_seconds > _SILENT_SECONDS:
@@ -311,9 +312,7 @@ class _Run:
                 if self._interrupt.wait(_TICK_SECONDS):
                     return self._plan
                 if waited_seconds > self._session.host_timeout_seconds:
-                    offers = self._session.offers()
-                    may_lack = dispensable(self._config)
-                    return make_plan(self._config, offers, granted=self._session.granted, may_lack=may_lack)
+                    return plan_now(self._config, self._session, may_lack=dispensable(self._config))
 
     def _reached(self, reason: str, start: Checkpoint) -> bool:
         spent = self._budget_spent(start.progress) if reason == BUDGET else self._has_score()

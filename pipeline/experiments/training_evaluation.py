@@ -77,7 +77,7 @@ class TrainingEvaluation:
 
         Starts one of what `take` gives when it is due. If the evaluator's host is gone, one of `free_hosts` takes over.
         """
-        if self.host not in self._session.present_hosts():
+        if self.host not in self._session.fit_hosts():
             return [], self._move(free_hosts)
         if self._task is None:
             return [], self._start(take) if num_frames >= self._due_frames else ""

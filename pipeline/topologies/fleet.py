@@ -160,7 +160,7 @@ class Fleet:
         if self._lost and not self._has_quorum():
             return set()
         standing = self._roles.keys() - self._lost.keys()
-        return self._session.fit_hosts() - {self._host_of(name) for name in (*standing, *self._servers.names)}
+        return self._session.open_hosts() - {self._host_of(name) for name in (*standing, *self._servers.names)}
 
     def set_aside(self, demand: str, host: str) -> None:
         """What was placed with this fleet, and is no role or shard of it, stands on that host now."""
@@ -169,6 +169,7 @@ class Fleet:
         else:
             offers = {offer.address: offer for offer in self._session.offers()}
             self._placement |= {demand: offers[host]} if host in offers else {}
+        self._session.hold(self._placement, self._spec.demands)
 
     def finished(self) -> bool:
         """True once every role was seen to leave with its work done, by `supervise` or `collect`."""
@@ -381,7 +382,10 @@ class Fleet:
 
     def _restart(self, lost: Sequence[str], offers: Sequence[Offer]) -> list[str]:
         """Start all of them again, or raise PlacementError."""
-        self._placement |= self._place(lost, offers)
+        placed = self._place(lost, offers)
+        if not self._session.hold(self._placement | placed, self._spec.demands):
+            raise PlacementError(f"others have just taken hosts of these roles: {self._session.others()}")
+        self._placement |= placed
         return [self._restart_role(role, self._lost.pop(role)) for role in lost]
 
     def _place(self, lost: Sequence[str], offers: Sequence[Offer]) -> Placement:

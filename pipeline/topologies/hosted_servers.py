@@ -115,7 +115,7 @@ class HostedServers:
             return hosted_name, self._hosted[name].result(timeout=timeout_seconds)
         except TimeoutError as error:
             raise RemoteLostError(
-                f"{name} was not created within {timeout_seconds:g} s: another run may compute on its host {host}"
+                f"{name} was not created within {timeout_seconds:g} s: {host} stands still, or others compute there"
             ) from error
         except CancelledError as error:  # with the slice that was sent to its host
             raise RemoteLostError(f"{name} was lost with its host {host} while it was created") from error

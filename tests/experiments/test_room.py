@@ -1,27 +1,23 @@
 """Room beside other runs on one cluster: waited for, refused with their names, and never waited for in vain."""
 
 import io
-import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from distributed import LocalCluster
 from rich.console import Console
 
+from pipeline.cluster.placement import Demand, place
 from pipeline.cluster.session import Session, open_session
 from pipeline.errors import PlacementError
 from pipeline.experiments.config import RunConfig
-from pipeline.experiments.room import plan_beside_others
-from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until
+from pipeline.experiments.room import plan_beside_others, plan_now
+from tests.clusters import LIMIT_SECONDS, cluster_config
 from tests.experiments.smoke_runs import smoke_config
-
-_RELEASED = threading.Event()
-
-
-def _until_released() -> None:
-    _RELEASED.wait(LIMIT_SECONDS)
 
 
 def config_for(tmp_path: Path, *overrides: str, **cluster: float) -> RunConfig:
@@ -29,70 +25,97 @@ def config_for(tmp_path: Path, *overrides: str, **cluster: float) -> RunConfig:
     return replace(smoke_config(tmp_path, *overrides), cluster=cluster_config("address", **cluster))
 
 
+class Shared(NamedTuple):
+    """Two hosts of one thread each, which another run holds."""
+
+    ours: Session
+    theirs: ExitStack
+    """Closed, the other run has left."""
+
+
 @pytest.fixture
-def session() -> Iterator[Session]:
-    """Ours, on two hosts of one thread each, in which another run computes until `_RELEASED`."""
-    _RELEASED.clear()
+def shared() -> Iterator[Shared]:
     with LocalCluster(
         n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=0
     ) as cluster:
         config = cluster_config("address", address=cluster.scheduler_address)
-        with open_session(config, 1, 1) as ours, open_session(config, 1, 1) as theirs:
-            tasks = [theirs.submit(_until_released, host=host, name="bundle-7") for host in theirs.hosts]
-            wait_until(lambda: len(ours.others()) == 2, "both hosts are taken")
-            yield ours
-            _RELEASED.set()
-            theirs.wait_for(tasks, LIMIT_SECONDS)
+        with open_session(config, 1, 1) as ours, ExitStack() as stack:
+            theirs = stack.enter_context(open_session(config, 1, 1))
+            theirs.name = "dba3c on [Pong], seed 7"
+            demands = [Demand("worker-0", 1, 0), Demand("worker-1", 1, 0)]
+            assert theirs.hold(place(demands, theirs.offers()), demands)
+            yield Shared(ours, stack)
 
 
-def test_a_run_waits_until_another_one_has_left_and_says_so_once(session: Session, tmp_path: Path) -> None:
-    output = io.StringIO()
+class LeavingConsole(Console):
+    """The other run leaves when it is heard that somebody waits for it."""
 
-    class ReleasingConsole(Console):
-        """The other run leaves when it is heard that somebody waits for it."""
+    def __init__(self, theirs: ExitStack) -> None:
+        self.heard = io.StringIO()
+        super().__init__(file=self.heard, width=60)
+        self._theirs = theirs
 
-        def print(self, *objects: object, **settings: object) -> None:
-            super().print(*objects, **settings)  # type: ignore[arg-type]
-            _RELEASED.set()
+    def print(self, *objects: object, **settings: object) -> None:
+        super().print(*objects, **settings)  # type: ignore[arg-type]
+        self._theirs.close()
 
-    plan = plan_beside_others(config_for(tmp_path), session, ReleasingConsole(file=output, width=400))
-    assert {plan.placement[role].address for role in ("bundle-0", "bundle-1")} == set(session.hosts)
-    (line,) = output.getvalue().splitlines()
-    assert line.startswith("waiting up to 60 s for threads; taken by other runs: 1 on ")
-    assert line.count("(bundle-7-") == 2
+
+def test_a_run_waits_until_another_one_has_left_says_so_once_and_holds_what_it_takes(
+    shared: Shared, tmp_path: Path
+) -> None:
+    console = LeavingConsole(shared.theirs)
+    plan = plan_beside_others(config_for(tmp_path), shared.ours, console)
+    assert {plan.placement[role].address for role in ("bundle-0", "bundle-1")} == set(shared.ours.hosts)
+    first, second = shared.ours.hosts
+    assert console.heard.getvalue() == (
+        "waiting up to 60 s for room; others have dba3c on [Pong], seed 7 "
+        f"(1 thread on {first}, 1 thread on {second})\n"
+    )
+    with pytest.raises(PlacementError):
+        _third_plan(shared, tmp_path)
+
+
+def _third_plan(shared: Shared, tmp_path: Path) -> None:
+    address = shared.ours.client.scheduler_info()["address"]
+    with open_session(cluster_config("address", address=address), 1, 1) as third:
+        plan_now(config_for(tmp_path), third)
 
 
 @pytest.mark.parametrize(("overrides", "limit_seconds"), [(("plan=true",), LIMIT_SECONDS), ((), 0.1)])
 def test_a_run_that_finds_no_room_names_those_who_have_it(
-    overrides: tuple[str, ...], limit_seconds: float, session: Session, tmp_path: Path
+    overrides: tuple[str, ...], limit_seconds: float, shared: Shared, tmp_path: Path
 ) -> None:
     config = config_for(tmp_path, *overrides, start_timeout_seconds=limit_seconds)
-    with pytest.raises(PlacementError, match=r"(?s)no host is left for bundle.*other runs: 1 on .*\(bundle-7-.*wait"):
-        plan_beside_others(config, session, Console(file=io.StringIO()))
+    with pytest.raises(PlacementError, match=r"(?s)no host is left for bundle.*Others have dba3c on \[Pong\], seed 7 "):
+        plan_beside_others(config, shared.ours, Console(file=io.StringIO()))
 
 
-def test_those_who_leave_while_they_are_looked_for_are_no_reason_to_refuse(
-    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    look = session.others
-    looks: list[int] = []
-
-    def others() -> dict[str, list[str]]:
-        looks.append(1)
-        if len(looks) == 2:  # the first look was that of the offers
-            _RELEASED.set()
-            wait_until(lambda: not look(), "the other run has left")
-        return look()
-
-    monkeypatch.setattr(session, "others", others)
-    output = io.StringIO()
-    plan = plan_beside_others(config_for(tmp_path), session, Console(file=output))
-    assert {plan.placement[role].address for role in ("bundle-0", "bundle-1")} == set(session.hosts)
-    assert output.getvalue() == ""
-
-
-def test_a_run_that_would_not_fit_on_empty_hosts_either_is_refused_at_once(session: Session, tmp_path: Path) -> None:
+def test_a_run_that_would_not_fit_on_empty_hosts_either_is_refused_at_once(shared: Shared, tmp_path: Path) -> None:
     output = io.StringIO()
     with pytest.raises(PlacementError, match="offered are 2 hosts with 2 threads"):
-        plan_beside_others(config_for(tmp_path, "topology.num_bundles=5"), session, Console(file=output))
+        plan_beside_others(config_for(tmp_path, "topology.num_bundles=5"), shared.ours, Console(file=output))
     assert output.getvalue() == ""
+
+
+def test_those_who_leave_after_the_first_look_are_no_reason_to_refuse(
+    shared: Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offers = shared.ours.offers
+
+    def offers_before_they_leave(*, as_if_alone: bool = False) -> object:
+        found = offers(as_if_alone=as_if_alone)
+        shared.theirs.close()
+        return found
+
+    monkeypatch.setattr(shared.ours, "offers", offers_before_they_leave)
+    plan = plan_beside_others(config_for(tmp_path), shared.ours, Console(file=io.StringIO()))
+    assert {plan.placement[role].address for role in ("bundle-0", "bundle-1")} == set(shared.ours.hosts)
+
+
+def test_a_plan_whose_hosts_others_take_meanwhile_is_not_carried_out(
+    shared: Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offers = shared.ours.offers(as_if_alone=True)
+    monkeypatch.setattr(shared.ours, "offers", lambda **_: offers)
+    with pytest.raises(PlacementError, match="others have just taken hosts of this plan: dba3c on"):
+        plan_now(config_for(tmp_path), shared.ours)

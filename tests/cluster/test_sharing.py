@@ -1,0 +1,115 @@
+"""Commands on one scheduler: each sees what the others hold, and no two hold the same."""
+
+from collections.abc import Iterator
+
+import pytest
+from distributed import Client, LocalCluster
+
+from hydra_plugins.dask_launcher import _grants, holds
+from hydra_plugins.dask_launcher._allocation import HostSize
+from hydra_plugins.dask_launcher._needs import JobNeeds, Part
+from pipeline.cluster.placement import Demand, place
+from pipeline.cluster.session import GrantedHosts, Session, open_session
+from tests.clusters import cluster_config, wait_until
+
+TWO = [Demand("bundle-0", 1, 2**20), Demand("bundle-1", 1, 2**20)]
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """A scheduler with two hosts of two threads."""
+    with LocalCluster(
+        n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None, memory_limit=0
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.fixture
+def pair(address: str) -> Iterator[tuple[Session, Session]]:
+    config = cluster_config("address", address=address)
+    with open_session(config, 1, 1) as ours, open_session(config, 1, 1) as theirs:
+        theirs.name = "gorila on Pong, seed 0"
+        yield ours, theirs
+
+
+def threads(session: Session, *, as_if_alone: bool = False) -> list[int]:
+    return [offer.num_threads for offer in session.offers(as_if_alone=as_if_alone)]
+
+
+def test_what_others_hold_is_not_offered_and_told_in_words(pair: tuple[Session, Session]) -> None:
+    ours, theirs = pair
+    assert ours.others() == "" and threads(ours) == [2, 2]
+    assert theirs.hold(place(TWO, theirs.offers()), TWO)
+    first, second = ours.hosts
+    assert ours.others() == f"gorila on Pong, seed 0 (1 thread on {first}, 1 thread on {second})"
+    assert threads(ours) == [1, 1] and threads(ours, as_if_alone=True) == [2, 2]
+    assert theirs.others() == "" and threads(theirs) == [2, 2]
+
+
+def test_of_two_plans_that_were_made_at_the_same_moment_only_one_is_held(pair: tuple[Session, Session]) -> None:
+    demands = [Demand("bundle-0", 2, 0), Demand("bundle-1", 2, 0)]
+    plans = [(session, place(demands, session.offers())) for session in pair]
+    assert [session.hold(placement, demands) for session, placement in plans] == [True, False]
+    assert pair[0].others() == ""
+
+
+def test_a_role_with_a_host_of_its_own_holds_all_of_it(pair: tuple[Session, Session]) -> None:
+    ours, theirs = pair
+    demands = [Demand("shard-0", 0, 0, alone=True), Demand("bundle-0", 1, 0)]
+    assert theirs.hold(place(demands, theirs.offers()), demands)
+    assert sorted(threads(ours)) == [0, 1]
+    assert len(ours.open_hosts()) == 1 and len(theirs.open_hosts()) == 2
+
+
+def test_what_is_held_later_takes_the_place_of_what_was_held_before(pair: tuple[Session, Session]) -> None:
+    ours, theirs = pair
+    first, second = theirs.offers()
+    for offer, left in ((first, [0, 2]), (second, [2, 0])):
+        demand = Demand("bundle-0", 2, 0)
+        assert theirs.hold({"bundle-0": offer}, [demand])
+        assert threads(ours) == left
+
+
+def test_a_command_that_is_gone_holds_nothing(address: str) -> None:
+    config = cluster_config("address", address=address)
+    with open_session(config, 1, 1) as ours:
+        with open_session(config, 1, 1) as theirs:
+            assert theirs.hold(place(TWO, theirs.offers()), TWO)
+            assert ours.others()
+        wait_until(lambda: not ours.others(), "it has left")
+        assert threads(ours) == [2, 2]
+
+
+def test_sweeps_and_runs_see_each_other(pair: tuple[Session, Session], address: str) -> None:
+    ours, _ = pair
+    sizes = [HostSize(host, 2, 2**40) for host in ours.hosts]
+    with Client(address, set_as_default=False) as sweep:
+        assert _grants.take(sweep, 7, JobNeeds((Part(2),)), sizes) is not None
+        assert "job 7 of a sweep (2 threads on " in ours.others()
+        assert sorted(threads(ours)) == [0, 2]
+        assert ours.hold(place([Demand("bundle-0", 2, 0)], ours.offers()), [Demand("bundle-0", 2, 0)])
+        assert _grants.take(sweep, 8, JobNeeds((Part(1),)), sizes) is None
+
+
+def test_a_run_of_a_sweep_leaves_the_books_to_its_sweep(pair: tuple[Session, Session], address: str) -> None:
+    _, theirs = pair
+    assert theirs.hold(place(TWO, theirs.offers()), TWO)
+    first, second = theirs.hosts
+    granted = GrantedHosts({first: 1, second: 1}, {})
+    with open_session(cluster_config("address", address=address), 1, 1, granted) as job:
+        assert job.others() == "" and threads(job) == [1, 1] and job.open_hosts() == {first, second}
+        assert job.hold(place(TWO, job.offers()), TWO)
+
+
+def test_where_the_scheduler_cannot_keep_books_nobody_holds_anything(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(client: Client) -> None:
+        raise ModuleNotFoundError("No module named 'hydra_plugins'")
+
+    monkeypatch.setattr(_grants, "prepare", fail)
+    with open_session(cluster_config("address", address=address), 1, 1) as session:
+        assert session.others() == "" and threads(session) == [2, 2]
+        assert session.hold(place(TWO, session.offers()), TWO)
+        with Client(address, set_as_default=False) as other:
+            assert holds.others(other) == []
