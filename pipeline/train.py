@@ -44,6 +44,10 @@ def _job(config: DictConfig) -> float | None:
         # The other runs of a sweep go on; Hydra names this one again at their end.
         print(f"error: {error}", file=sys.stderr)
         raise
+    except KeyboardInterrupt:
+        # While it waits for hosts, or for the second time while it ends.
+        print("stopped by Ctrl-C", file=sys.stderr)
+        sys.exit(_INTERRUPTED_STATUS)
 
 
 def main() -> None:

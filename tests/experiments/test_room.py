@@ -17,7 +17,8 @@ from pipeline.errors import PlacementError
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.room import plan_beside_others, plan_now
 from tests.clusters import LIMIT_SECONDS, cluster_config
-from tests.experiments.smoke_runs import smoke_config
+from tests.experiments.commands import Start
+from tests.experiments.smoke_runs import smoke_config, smoke_words
 
 
 def config_for(tmp_path: Path, *overrides: str, **cluster: float) -> RunConfig:
@@ -36,7 +37,13 @@ class Shared(NamedTuple):
 @pytest.fixture
 def shared() -> Iterator[Shared]:
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=0
+        n_workers=2,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        host="127.0.0.1",
+        dashboard_address=None,
+        memory_limit=0,
     ) as cluster:
         config = cluster_config("address", address=cluster.scheduler_address)
         with open_session(config, 1, 1) as ours, ExitStack() as stack:
@@ -119,3 +126,14 @@ def test_a_plan_whose_hosts_others_take_meanwhile_is_not_carried_out(
     monkeypatch.setattr(shared.ours, "offers", lambda **_: offers)
     with pytest.raises(PlacementError, match="others have just taken hosts of this plan: dba3c on"):
         plan_now(config_for(tmp_path), shared.ours)
+
+
+def test_ctrl_c_ends_a_run_that_waits_for_room_in_words(shared: Shared, start: Start, tmp_path: Path) -> None:
+    address = shared.ours.client.scheduler_info()["address"]
+    words = [*smoke_words(tmp_path / "runs"), "cluster=address", f"cluster.address={address}"]
+    command = start("-m", "pipeline.train", *words)
+    command.wait_until(lambda: "waiting up to" in command.printed, "it waits")
+    command.ctrl_c()
+    assert command.ends() == 130
+    assert command.printed.endswith("stopped by Ctrl-C\n") and "Traceback" not in command.printed
+    assert not (tmp_path / "runs").exists()
