@@ -1,12 +1,13 @@
 """Learning curves of one game: training scores of one or several runs, with their evaluations, as one figure.
 
-Dots are single training episodes, lines their rolling mean; circles are evaluation means with their 95 % interval.
+Dots are single training episodes, lines their rolling mean; symbols are evaluation means with their 95 % interval,
+another one for each protocol.
 Training scores are played with the exploration of training: compare them with each other, not with published scores.
 Not here: loading (`pipeline.results.load`), the table of scores (`pipeline.results.table`).
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -26,7 +27,8 @@ from pipeline.results.style import COLOURS, FAINT, LINES, PAPER, STYLE, save_fig
 ROLLING_EPISODES = 100
 """Window of the rolling mean; the first episodes are averaged over as many as there are."""
 
-_LEGEND_TITLE = f"line: mean of {ROLLING_EPISODES} training episodes; circle: mean of an evaluation, 95 % interval"
+_MARKERS = "oD^sv"
+_LEGEND_TITLE = f"line: mean of {ROLLING_EPISODES} training episodes; symbol: mean of an evaluation, 95 % interval"
 
 _LEGEND_COLUMNS = 3
 """Of panels."""
@@ -68,6 +70,8 @@ class _Run(NamedTuple):
     colour: str
     line: str
     label: str
+    markers: Mapping[str, str]
+    """Name of a protocol -> its symbol, the same for all runs of a figure."""
 
 
 @matplotlib.rc_context(STYLE)
@@ -126,6 +130,8 @@ def _runs(loaded: LoadedRuns, game: str) -> list[_Run]:
     ]
     keys = sorted({*_keys_of(episodes), *_keys_of(evaluations)})
     experiments = sorted({experiment for experiment, _ in keys})
+    protocols = sorted({_protocol(row) for _, row in evaluations[["protocol", "sampled"]].drop_duplicates().iterrows()})
+    markers = dict(zip(protocols, itertools.cycle(_MARKERS), strict=False))
     return [
         _Run(
             _with_run_frames(_of_run(episodes, experiment, seed)),
@@ -133,6 +139,7 @@ def _runs(loaded: LoadedRuns, game: str) -> list[_Run]:
             COLOURS[experiments.index(experiment) % len(COLOURS)],
             LINES[[other for name, other in keys if name == experiment].index(seed) % len(LINES)],
             f"{experiment}, seed {seed}",
+            markers,
         )
         for experiment, seed in keys
     ]
@@ -175,25 +182,30 @@ def _draw_mean(axes: Axes, run: _Run, axis: _Axis, max_points: int | None = None
 def _draw_evaluations(axes: Axes, run: _Run, axis: _Axis) -> None:
     # By settings too: those of a protocol can be changed on the command line.
     by = ["protocol", *PROTOCOL_FIELDS]
-    for (protocol, *_), played in run.evaluations.groupby(by, sort=True, dropna=False):
+    for _, played in run.evaluations.groupby(by, sort=True, dropna=False):
         # One point per evaluation, where its parameters stood when its first game was over.
         points = [
             (games[axis.column].min() / axis.per_unit, games["score"].mean(), *seed_interval(games["score"]))
             for _, games in played.groupby("version", sort=True)
         ]
         position, mean, low, high = np.array(points).T
+        protocol = _protocol(played.iloc[0])
         axes.errorbar(
             position,
             mean,
             # A single game has no interval (NaN), and no bar is drawn.
             yerr=[mean - low, high - mean],
-            fmt="o",
+            fmt=run.markers[protocol],
             color=run.colour,
             markerfacecolor=PAPER,
             capsize=3,
             zorder=3,
-            label=f"{run.label}: {protocol}" + (f", {SAMPLED}" if played["sampled"].iloc[0] else ""),
+            label=f"{run.label}: {protocol}",
         )
+
+
+def _protocol(row: pd.Series) -> str:
+    return str(row["protocol"]) + (f", {SAMPLED}" if row["sampled"] else "")
 
 
 def _draw_beside(axes: Axes, runs: Sequence[_Run], beside: Sequence[Curve]) -> None:

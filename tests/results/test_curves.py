@@ -108,3 +108,17 @@ def test_the_figure_is_written_as_png_into_a_new_folder(two_runs: LoadedRuns, tm
     path = tmp_path / "new" / "Pong.png"
     save_learning_curves(two_runs, "Pong", path)
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_each_protocol_has_a_symbol_of_its_own_which_is_that_of_all_runs(two_runs: LoadedRuns) -> None:
+    drawn = two_runs.evaluations.assign(sampled=True)
+    rows = [two_runs.evaluations, drawn, drawn.assign(experiment="dqn")]
+    handles = labelled(learning_curves(two_runs._replace(evaluations=pd.concat(rows)), "Pong").axes[0])
+    symbols = {
+        label: bars.lines[0].get_marker() for label, bars in handles.items() if isinstance(bars, ErrorbarContainer)
+    }
+    assert symbols == {
+        "gorila, seed 0: noop_starts": "o",
+        "gorila, seed 0: noop_starts, sampled": "D",
+        "dqn, seed 0: noop_starts, sampled": "D",
+    }
