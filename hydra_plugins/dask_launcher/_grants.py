@@ -77,13 +77,19 @@ def _give_back(owner: str, job: int, dask_scheduler: Scheduler) -> None:
 
 def _hold(owner: str, name: str, hosts: dict[str, Part], sizes: list[HostSize], dask_scheduler: Scheduler) -> bool:
     held = _held(dask_scheduler)
+    # A request that arrives when its client has gone would be held for ever.
+    if owner not in dask_scheduler.clients:
+        return False
     taken = [allocation.hosts for who, jobs in held.items() if who != owner for allocation in jobs.values()]
     left = {host.address: host for host in free_hosts(sizes, taken)}
-    shared = hosts.keys() & {address for parts in taken for address in parts}
+    there = {address: part for address, part in hosts.items() if address in left}
+    shared = there.keys() & {address for parts in taken for address in parts}
     # On a host of its own a program may do as it likes, more than the host has threads for as well.
-    if not all(address in left and left[address].holds(hosts[address]) for address in shared):
+    if not all(left[address].holds(there[address]) for address in shared):
         return False
-    held[owner] = {name: Allocation(hosts, ())}
+    # Jobs of the same client stay.
+    kept = {job: allocation for job, allocation in held.get(owner, {}).items() if not isinstance(job, str)}
+    held[owner] = kept | {name: Allocation(there, ())}
     return True
 
 
@@ -105,4 +111,6 @@ def _held(scheduler: Scheduler) -> dict[str, dict[int | str, Allocation]]:
         scheduler.add_plugin(_Grants())
     grants = scheduler.plugins[_NAME]
     assert isinstance(grants, _Grants)
+    for owner in grants.held.keys() - scheduler.clients.keys():
+        del grants.held[owner]
     return grants.held

@@ -22,12 +22,12 @@ __all__ = ["HostSize", "Part", "hold", "keeps_books", "others"]
 
 
 def keeps_books(client: "Client") -> bool:
-    """Whether the scheduler can keep them."""
-    from hydra_plugins.dask_launcher._grants import prepare
-
+    """Whether the scheduler can keep them. Raises OSError if it does not answer."""
     try:
-        prepare(client)
-    except Exception:  # whatever its Python raises where it does not have this launcher
+        others(client)
+    except OSError:
+        raise
+    except Exception:  # whatever its Python raises where it does not have this launcher, or an older one
         return False
     return True
 
@@ -35,7 +35,8 @@ def keeps_books(client: "Client") -> bool:
 def hold(client: "Client", name: str, hosts: Mapping[str, Part], sizes: Sequence[HostSize]) -> bool:
     """Take these parts of hosts, in place of what the client held before; False if others have too much there.
 
-    `name` tells people who it is; `sizes` are all that each host has.
+    `name` tells people who it is; `sizes` are all that each host has; parts on hosts without a size count nowhere.
+    Raises OSError if the scheduler does not answer, as all of these.
     """
     from hydra_plugins.dask_launcher import _grants
 

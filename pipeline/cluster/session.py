@@ -26,7 +26,7 @@ from pipeline.cluster.config import AddressConfig, ClusterConfig, LocalConfig, S
 from pipeline.cluster.hosts import GPU, HostReport, check_versions, report_host, version_differences
 from pipeline.cluster.offers import present_offers
 from pipeline.cluster.placement import Demand, Offer, Placement
-from pipeline.cluster.sharing import Sharing
+from pipeline.cluster.sharing import SCHEDULER_GONE, Sharing
 from pipeline.cluster.start import open_client
 from pipeline.errors import HostMismatchError, PlacementError, RemoteLostError, UnreachableError
 
@@ -118,18 +118,16 @@ class Session:
     def offers(self, *, as_if_alone: bool = False) -> list[Offer]:
         """What each host that is still there offers to a placement, beside what other commands hold of it.
 
-        `as_if_alone`: as if there were no others, with memory without limit, since how much of it they have is not
-        known. Raises HostMismatchError when versions differ.
+        `as_if_alone`: as if there were no others; where free memory is what counts, there is no limit to it, since how
+        much of it they have is not known. Raises HostMismatchError when versions differ.
         """
         check_versions(report_host(), self._hosts)
-        offers = present_offers(self._config, self._hosts, self._num_threads())
+        offers = self._all_offers()
         if self._sharing is None:
             return offers
-        return (
-            [replace(offer, memory_bytes=sys.maxsize) for offer in offers]
-            if as_if_alone
-            else self._sharing.left(offers)
-        )
+        if as_if_alone:
+            return [offer if offer.memory_is_total else replace(offer, memory_bytes=sys.maxsize) for offer in offers]
+        return self._sharing.left(offers)
 
     def others(self) -> str:
         """Who else holds what of the hosts, in words; empty if nobody does."""
@@ -137,7 +135,11 @@ class Session:
 
     def hold(self, placement: Placement, demands: Sequence[Demand]) -> bool:
         """Tell other commands what was placed, in place of what this one held; False if they were faster."""
-        return self._sharing is None or self._sharing.hold(self.name, placement, demands, self._num_threads())
+        return self._sharing is None or self._sharing.hold(self.name, placement, demands, self._all_offers())
+
+    def hold_also(self, host: str, num_threads: int) -> bool:
+        """The same of so many threads of one host, beside what is held elsewhere."""
+        return self._sharing is None or self._sharing.hold_also(self.name, host, num_threads, self._all_offers())
 
     def submit(
         self,
@@ -206,10 +208,12 @@ class Session:
                 self.survey_again()
         return present & self._hosts.keys()
 
-    def open_hosts(self) -> set[str]:
-        """Those of `fit_hosts` where other commands have left a thread."""
+    def open_hosts(self, num_threads: int) -> set[str]:
+        """Those of `fit_hosts` where other commands have left so many threads."""
         fit = self.fit_hosts()
-        return fit if self._sharing is None else {offer.address for offer in self.offers() if offer.num_threads} & fit
+        if self._sharing is None:
+            return fit
+        return {offer.address for offer in self.offers() if offer.num_threads >= num_threads} & fit
 
     def ask_for_hosts(self) -> None:
         """Ask for another host in place of each that was lost, where nobody else does."""
@@ -230,6 +234,9 @@ class Session:
             if isinstance(answer, HostReport) and not version_differences(ours, answer)
         }
 
+    def _all_offers(self) -> list[Offer]:
+        return present_offers(self._config, self._hosts, self._num_threads())
+
     def _num_threads(self) -> dict[str, int]:
         present = self._asked_of_scheduler()
         if self.granted is None:
@@ -238,18 +245,14 @@ class Session:
 
     def _asked_of_scheduler(self) -> dict[str, int]:
         """Address -> threads. Not `Client.nthreads`, which waits for a scheduler that stands still for ever."""
-        unreachable = (
-            "the scheduler does not answer any more: where it is there again, resume=true goes on from the newest "
-            "checkpoint"
-        )
         if self.client.scheduler is None:
-            raise UnreachableError(unreachable)
+            raise UnreachableError(SCHEDULER_GONE)
         try:
             present: dict[str, int] = self.client.sync(
                 self.client.scheduler.ncores, workers=None, callback_timeout=_ANSWER_SECONDS
             )
         except OSError as error:
-            raise UnreachableError(f"{unreachable} ({error!r})") from error
+            raise UnreachableError(f"{SCHEDULER_GONE} ({error!r})") from error
         return present
 
     def _survey(self) -> dict[str, HostReport]:

@@ -4,38 +4,51 @@ A run holds what its plan says until its client closes. Others are placed on wha
 nothing of it. Not here: waiting for others (`pipeline.experiments.room`), placing (`pipeline.cluster.placement`).
 """
 
+import contextlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from distributed import Client
 
 from hydra_plugins.dask_launcher import holds
 from pipeline.cluster.placement import Demand, Offer, Placement
+from pipeline.errors import UnreachableError
 
+SCHEDULER_GONE = (
+    "the scheduler does not answer any more: where it is there again, resume=true goes on from the newest checkpoint"
+)
 _MOST_NAMED = 4
 
 
 class Sharing:
-    """What this command and others hold of the hosts. Where the scheduler lacks this project, nobody holds anything."""
+    """What this command and others hold of the hosts. Where the scheduler lacks this project, nobody holds anything.
+
+    All methods raise UnreachableError if the scheduler does not answer for long.
+    """
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._keeps_books = holds.keeps_books(client)
+        self._parts: dict[str, holds.Part] = {}
+        """Address -> what this command holds there."""
+        with _answering():
+            self._keeps_books = holds.keeps_books(client)
 
     def left(self, offers: Sequence[Offer]) -> list[Offer]:
-        """The offers with the threads and GPUs that nobody else holds; of free memory hosts tell by themselves."""
+        """Offers with the threads and GPUs that nobody else holds; of free memory hosts tell by themselves.
+
+        A host of which nothing is left is no offer.
+        """
         held = self._held_by_others()
-        return [
+        left = [
             replace(
                 offer,
-                num_threads=max(offer.num_threads - sum(part.num_threads for part in held[offer.address]), 0),
-                num_gpus=max(offer.num_gpus - sum(part.num_gpus for part in held[offer.address]), 0),
+                num_threads=offer.num_threads - sum(part.num_threads for part in held.get(offer.address, ())),
+                num_gpus=max(offer.num_gpus - sum(part.num_gpus for part in held.get(offer.address, ())), 0),
             )
-            if offer.address in held
-            else offer
             for offer in offers
         ]
+        return [offer for offer in left if offer.num_threads > 0]
 
     def in_words(self) -> str:
         """Who else holds what; empty if nobody does."""
@@ -43,18 +56,35 @@ class Sharing:
         named = [f"{name} ({_hosts(parts)})" for name, parts in others[:_MOST_NAMED]]
         return ", ".join([*named, *([f"{len(others) - _MOST_NAMED} more"] if len(others) > _MOST_NAMED else [])])
 
-    def hold(self, name: str, placement: Placement, demands: Sequence[Demand], num_threads: Mapping[str, int]) -> bool:
+    def hold(self, name: str, placement: Placement, demands: Sequence[Demand], offers: Sequence[Offer]) -> bool:
         """Hold what was placed, in place of what was held before; False if others have taken too much of it meanwhile.
 
-        `num_threads`: those of each host, by address.
+        `offers` are all that the hosts have.
         """
+        return self._write(name, _parts(placement, demands), offers)
+
+    def hold_also(self, name: str, address: str, num_threads: int, offers: Sequence[Offer]) -> bool:
+        """Hold at least so many threads of this host, beside what is held elsewhere; False as for `hold`."""
+        before = self._parts.get(address, holds.Part(0))
+        part = before._replace(num_threads=max(before.num_threads, num_threads))
+        return part == before or self._write(name, self._parts | {address: part}, offers)
+
+    def _write(self, name: str, parts: dict[str, holds.Part], offers: Sequence[Offer]) -> bool:
         if not self._keeps_books:
             return True
-        sizes = [holds.HostSize(address, threads, sys.maxsize, sys.maxsize) for address, threads in num_threads.items()]
-        return holds.hold(self._client, name, _parts(placement, demands, num_threads), sizes)
+        # Of memory hosts tell what is free by themselves.
+        sizes = [holds.HostSize(offer.address, offer.num_threads, sys.maxsize, offer.num_gpus) for offer in offers]
+        with _answering():
+            is_held = holds.hold(self._client, name, parts, sizes)
+        if is_held:
+            self._parts = parts
+        return is_held
 
     def _others(self) -> list[tuple[str, dict[str, holds.Part]]]:
-        return holds.others(self._client) if self._keeps_books else []
+        if not self._keeps_books:
+            return []
+        with _answering():
+            return holds.others(self._client)
 
     def _held_by_others(self) -> dict[str, list[holds.Part]]:
         held: dict[str, list[holds.Part]] = {}
@@ -64,17 +94,26 @@ class Sharing:
         return held
 
 
-def _parts(placement: Placement, demands: Sequence[Demand], num_threads: Mapping[str, int]) -> dict[str, holds.Part]:
+@contextlib.contextmanager
+def _answering() -> Iterator[None]:
+    try:
+        yield
+    except (OSError, AttributeError) as error:  # the latter of a client that has closed itself
+        raise UnreachableError(f"{SCHEDULER_GONE} ({error!r})") from error
+
+
+def _parts(placement: Placement, demands: Sequence[Demand]) -> dict[str, holds.Part]:
     parts: dict[str, holds.Part] = {}
     for demand in demands:
         if demand.role not in placement:
             continue
         address = placement[demand.role].address
         before = parts.get(address, holds.Part(0))
-        # A host of its own is held whole, whatever the role computes with.
-        threads = max(num_threads.get(address, 0) if demand.alone else 0, before.num_threads + demand.num_threads)
         parts[address] = holds.Part(
-            threads, before.memory_bytes + demand.memory_bytes, before.num_gpus + demand.num_gpus
+            # A server on a host of its own computes in its callers' time, and there.
+            before.num_threads + max(demand.num_threads, int(demand.alone)),
+            before.memory_bytes + demand.memory_bytes,
+            before.num_gpus + demand.num_gpus,
         )
     return parts
 

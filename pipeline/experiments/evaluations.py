@@ -79,9 +79,10 @@ def play_all(
                             f"{host} was lost during an evaluation, the {num_lost}. host: cluster.max_restarts="
                             f"{cluster.max_restarts} allows no more"
                         )
-                hosts = session.open_hosts()
+                # One of Dask's threads: with how many an evaluation computes is the host's business.
+                hosts = session.open_hosts(num_threads=1)
                 for host in _by_speed(session, hosts - playing.keys()):
-                    if waiting:
+                    if waiting and session.hold_also(host, num_threads=1):
                         address = RoleAddress(name, f"evaluation-{waiting[0]}", num_lost, cluster.lease_seconds)
                         # A host that dies while parameters travel to it is missing at the next look.
                         with contextlib.suppress(RemoteLostError):

@@ -18,6 +18,10 @@ _LOOK_SECONDS = 1.0
 """How often it is looked whether others have left."""
 
 
+class _OutrunError(PlacementError):
+    """Others were faster."""
+
+
 def plan_beside_others(config: RunConfig, session: Session, console: Console) -> Plan:
     """The plan on what others have left, held from now on; waits for them where the hosts would do without them.
 
@@ -25,7 +29,7 @@ def plan_beside_others(config: RunConfig, session: Session, console: Console) ->
     with `config.plan` it does not wait, and holds nothing.
     """
     limit_seconds = config.cluster.start_timeout_seconds
-    end, num_looks = time.monotonic() + limit_seconds, 0
+    end, num_looks, has_told = time.monotonic() + limit_seconds, 0, False
     while True:
         others = session.others()
         if num_looks > 0:
@@ -34,6 +38,10 @@ def plan_beside_others(config: RunConfig, session: Session, console: Console) ->
                 session.survey_again()
         try:
             return plan_now(config, session)
+        except _OutrunError:
+            # Whoever was faster may have left again: that is no reason to give up.
+            if time.monotonic() > end:
+                raise
         except PlacementError:
             others = others or session.others()
             if not others:
@@ -42,7 +50,8 @@ def plan_beside_others(config: RunConfig, session: Session, console: Console) ->
             make_plan(config, session.offers(as_if_alone=True), granted=session.granted)
             if config.plan or time.monotonic() > end:
                 raise
-        if num_looks == 0:
+        if others and not has_told:
+            has_told = True
             console.print(
                 f"waiting up to {limit_seconds:g} s for room; others have {others}",
                 markup=False,
@@ -66,5 +75,5 @@ def plan_now(config: RunConfig, session: Session, may_lack: Sequence[str] = ()) 
             raise
         raise PlacementError(f"{error}\nOthers have {others}: wait for their end, or start more hosts") from error
     if not config.plan and not session.hold(plan.placement, plan.demands):
-        raise PlacementError(f"others have just taken hosts of this plan: {session.others()}")
+        raise _OutrunError(f"others have just taken hosts of this plan: {session.others() or 'they have left again'}")
     return plan

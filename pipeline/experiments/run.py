@@ -333,9 +333,10 @@ class _Run:
         rows, sentence = evaluation.check(
             self._config.num_frames(sum(role.num_steps for role in roles.values())),
             lambda: Checkpoint(fleet.snapshot(), roles, generation),
-            fleet.free_hosts(),
+            fleet.free_hosts(self._config.topology.compute_threads),
         )
-        fleet.set_aside(EVALUATOR, evaluation.host)
+        if not fleet.set_aside(EVALUATOR, evaluation.host):
+            evaluation.host = NO_HOST
         if sentence:
             self._progress.say(sentence)
         coordinator.write(rows)

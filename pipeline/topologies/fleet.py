@@ -155,21 +155,32 @@ class Fleet:
                 happened += self._lose(role, reason)
         return happened + (self._restart_lost() if self._lost else [])
 
-    def free_hosts(self) -> set[str]:
-        """Addresses of the hosts that hold nothing of this fleet; none while a role waits that updates wait for."""
+    def free_hosts(self, num_threads: int) -> set[str]:
+        """Addresses of the hosts with so many threads that hold nothing of this fleet.
+
+        None while a role waits that updates wait for.
+        """
         if self._lost and not self._has_quorum():
             return set()
         standing = self._roles.keys() - self._lost.keys()
-        return self._session.open_hosts() - {self._host_of(name) for name in (*standing, *self._servers.names)}
+        ours = {self._host_of(name) for name in (*standing, *self._servers.names)}
+        return self._session.open_hosts(num_threads) - ours
 
-    def set_aside(self, demand: str, host: str) -> None:
-        """What was placed with this fleet, and is no role or shard of it, stands on that host now."""
-        if demand in self._placement:
-            self._placement[demand] = replace(self._placement[demand], address=host)
-        else:
-            offers = {offer.address: offer for offer in self._session.offers()}
-            self._placement |= {demand: offers[host]} if host in offers else {}
-        self._session.hold(self._placement, self._spec.demands)
+    def set_aside(self, demand: str, host: str) -> bool:
+        """What was placed with this fleet, and is no role or shard of it, stands on that host now.
+
+        False if other commands have taken that host: then it stands nowhere.
+        """
+        if demand in self._placement and self._placement[demand].address == host:
+            return True
+        offers = {offer.address: offer for offer in self._session.offers()}
+        moved = {role: offer for role, offer in self._placement.items() if role != demand}
+        moved |= {demand: offers[host]} if host in offers else {}
+        is_held = self._session.hold(moved, self._spec.demands)
+        # Changed in place: whoever made this fleet looks at the same placement.
+        self._placement.pop(demand, None)
+        self._placement |= {demand: moved[demand]} if is_held and demand in moved else {}
+        return is_held
 
     def finished(self) -> bool:
         """True once every role was seen to leave with its work done, by `supervise` or `collect`."""

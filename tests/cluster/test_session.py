@@ -103,7 +103,7 @@ def test_a_host_that_stands_still_is_lost_and_left_out_and_nobody_waits_for_it_f
     first, second = mortal_session.hosts
     pid = mortal_session.client.run(os.getpid, workers=[first])[first]
     mortal_session.send(b"parameters", first)  # so that there are open connections
-    monkeypatch.setattr("pipeline.cluster.session._ANSWER_SECONDS", 5.0)
+    monkeypatch.setattr("pipeline.cluster.session._ANSWER_SECONDS", 8.0)
     os.kill(pid, signal.SIGSTOP)
     try:
         with pytest.raises(RemoteLostError, match=f"{first} was lost while it was sent something"):
@@ -111,7 +111,7 @@ def test_a_host_that_stands_still_is_lost_and_left_out_and_nobody_waits_for_it_f
         mortal_session.survey_again()
         assert set(mortal_session.hosts) == {second}
         address = mortal_session.client.scheduler_info()["address"]
-        with pytest.raises(PlacementError, match=f"{first} has not answered for 5 s: end that `dask worker`"):
+        with pytest.raises(PlacementError, match=f"{first} has not answered for 8 s: end that `dask worker`"):
             open_session(cluster_config("address", address=address), 1, 1).__enter__()
     finally:
         os.kill(pid, signal.SIGCONT)

@@ -124,7 +124,7 @@ def test_a_plan_whose_hosts_others_take_meanwhile_is_not_carried_out(
 ) -> None:
     offers = shared.ours.offers(as_if_alone=True)
     monkeypatch.setattr(shared.ours, "offers", lambda **_: offers)
-    with pytest.raises(PlacementError, match="others have just taken hosts of this plan: dba3c on"):
+    with pytest.raises(PlacementError, match=r"others have just taken hosts of this plan: dba3c on \[Pong\]"):
         plan_now(config_for(tmp_path), shared.ours)
 
 

@@ -145,9 +145,9 @@ def test_with_a_backup_worker_each_update_is_one_gradient_and_the_others_are_lat
 
 def test_a_host_on_which_nothing_of_the_fleet_stands_is_free(threads_session: Session) -> None:
     with fleet_on(threads_session, spec(max_steps=20), workers(1), ADAM) as run:
-        assert run.fleet.free_hosts() == set(threads_session.hosts) - {run.placement["worker-0"].address}
+        assert run.fleet.free_hosts(1) == set(threads_session.hosts) - {run.placement["worker-0"].address}
     with fleet_on(threads_session, spec(max_steps=20), workers(2), ADAM) as run:
-        assert run.fleet.free_hosts() == set()
+        assert run.fleet.free_hosts(1) == set()
 
 
 def test_without_a_quorum_each_gradient_is_an_update(threads_session: Session) -> None:
@@ -204,7 +204,7 @@ def test_a_lost_worker_takes_the_host_that_comes_back_though_another_one_finds_n
     with learning_in_processes(workers(1, num_backup_workers=2), num_hosts=3) as run:
         run.session.client.retire_workers([run.placement["worker-1"].address])
         assert run.fleet.supervise() == []
-        evaluator_may_stand = run.fleet.free_hosts()
+        evaluator_may_stand = run.fleet.free_hosts(1)
         assert evaluator_may_stand == set(), "the quorum stands, and no host is free"
         kill_host(run.session, run.placement["worker-2"].address)
         (said,) = run.supervise_until(1)
