@@ -44,7 +44,7 @@ def test_a_host_in_a_container_offers_no_more_memory_than_that_has(monkeypatch: 
 def test_a_host_reports_the_gpus_that_it_was_started_with() -> None:
     with (
         LocalCluster(
-            n_workers=1, processes=False, dashboard_address=None, memory_limit=0, resources={"GPU": 2}
+            n_workers=1, processes=False, dashboard_address="127.0.0.1:0", memory_limit=0, resources={"GPU": 2}
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -89,7 +89,7 @@ def test_a_killed_host_is_gone_and_its_successor_is_found_by_a_new_survey(mortal
 
 def test_a_running_scheduler_is_joined_by_its_address_and_left_running() -> None:
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=0
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0", memory_limit=0
     ) as cluster:
         config = cluster_config("address", address=cluster.scheduler_address)
         for _ in range(2):
@@ -130,7 +130,7 @@ def test_a_wrong_address_is_refused_with_words_within_its_timeout() -> None:
 
 
 def test_a_scheduler_without_hosts_is_refused_with_both_numbers() -> None:
-    with LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster:
+    with LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as cluster:
         config = cluster_config("address", address=cluster.scheduler_address, start_timeout_seconds=0.2)
         with pytest.raises(PlacementError, match=r"0 of 1 hosts came within 0.2 s; start `dask worker`"):
             open_session(config, 1, 1).__enter__()

@@ -22,7 +22,7 @@ TWO = [Demand("bundle-0", 1, 2**20), Demand("bundle-1", 1, 2**20)]
 def address() -> Iterator[str]:
     """A scheduler with two hosts of two threads."""
     with LocalCluster(
-        n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None, memory_limit=0
+        n_workers=2, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0", memory_limit=0
     ) as cluster:
         yield cluster.scheduler_address
 

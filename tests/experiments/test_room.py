@@ -42,7 +42,7 @@ def shared() -> Iterator[Shared]:
         processes=False,
         protocol="tcp",
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         memory_limit=0,
     ) as cluster:
         config = cluster_config("address", address=cluster.scheduler_address)

@@ -176,7 +176,7 @@ def test_a_learner_that_is_held_back_for_too_long_ends_the_run_and_says_why() ->
 def test_a_learner_that_wants_a_gpu_takes_one_that_a_host_declares() -> None:
     config = topology(num_actors=1, num_replay_shards=1, replay_shards="beside")
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0") as cluster,
         Client(cluster) as client,
     ):
         # The host without a GPU is there first, and would be taken first.
