@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import psutil
+from distributed import LocalCluster
 
 from pipeline.cluster.config import CLUSTER_KINDS, ClusterConfig
 from pipeline.cluster.session import Session
@@ -61,6 +62,18 @@ def cluster_config(kind: str, **changes: Any) -> ClusterConfig:
         "lease_seconds": 30.0,
     }
     return CLUSTER_KINDS[kind](**settings | _OWN_SETTINGS[kind] | changes)
+
+
+def running_cluster(num_hosts: int = 2, threads_per_host: int = 1, **settings: Any) -> LocalCluster:
+    """A scheduler with hosts in this process, as somebody has started it; for `with`."""
+    return LocalCluster(
+        n_workers=num_hosts,
+        threads_per_worker=threads_per_host,
+        processes=False,
+        dashboard_address="127.0.0.1:0",
+        memory_limit=0,
+        **settings,
+    )
 
 
 def wait_until(condition: Callable[[], object], what: str, limit_seconds: float = LIMIT_SECONDS) -> None:

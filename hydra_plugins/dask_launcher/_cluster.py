@@ -23,9 +23,10 @@ from hydra.errors import CompactHydraException
 
 from hydra_plugins.dask_launcher._allocation import HostSize
 from hydra_plugins.dask_launcher._grants import prepare
-from hydra_plugins.dask_launcher._host import HostReport, IgnoreInterrupts, report_host
+from hydra_plugins.dask_launcher._host import HostReport, report_host
 from hydra_plugins.dask_launcher._outcome import HostSetup
 from hydra_plugins.dask_launcher.config import DaskLauncherConf, locate
+from hydra_plugins.dask_launcher.interrupts import ignore_interrupts
 
 _LOOPBACK = "127.0.0.1"
 _SURVEY_SECONDS = 1.0
@@ -163,7 +164,7 @@ def open_cluster(settings: DaskLauncherConf, setup: HostSetup) -> Iterator[Clust
                 "start `dask worker` processes, or raise hydra.launcher.start_timeout_seconds"
             ) from error
         if settings.address is None:
-            client.register_plugin(IgnoreInterrupts())
+            ignore_interrupts(client)
         _check_scheduler(client)
         cluster = Cluster(client, settings, setup.folder)
         if complaints := cluster.survey():

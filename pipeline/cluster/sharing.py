@@ -31,7 +31,7 @@ class Sharing:
         self._client = client
         self._parts: dict[str, holds.Part] = {}
         """Address -> what this command holds there."""
-        with _answering():
+        with self._answering():
             self._keeps_books = holds.keeps_books(client)
 
     def left(self, offers: Sequence[Offer]) -> list[Offer]:
@@ -67,14 +67,14 @@ class Sharing:
         """Hold at least so many threads of this host, beside what is held elsewhere; False as for `hold`."""
         before = self._parts.get(address, holds.Part(0))
         part = before._replace(num_threads=max(before.num_threads, num_threads))
-        return part == before or self._write(name, self._parts | {address: part}, offers)
+        return self._write(name, self._parts | {address: part}, offers)
 
     def _write(self, name: str, parts: dict[str, holds.Part], offers: Sequence[Offer]) -> bool:
         if not self._keeps_books:
             return True
         # Of memory hosts tell what is free by themselves.
         sizes = [holds.HostSize(offer.address, offer.num_threads, sys.maxsize, offer.num_gpus) for offer in offers]
-        with _answering():
+        with self._answering():
             is_held = holds.hold(self._client, name, parts, sizes)
         if is_held:
             self._parts = parts
@@ -83,7 +83,7 @@ class Sharing:
     def _others(self) -> list[tuple[str, dict[str, holds.Part]]]:
         if not self._keeps_books:
             return []
-        with _answering():
+        with self._answering():
             return holds.others(self._client)
 
     def _held_by_others(self) -> dict[str, list[holds.Part]]:
@@ -93,13 +93,14 @@ class Sharing:
                 held.setdefault(address, []).append(part)
         return held
 
-
-@contextlib.contextmanager
-def _answering() -> Iterator[None]:
-    try:
-        yield
-    except (OSError, AttributeError) as error:  # the latter of a client that has closed itself
-        raise UnreachableError(f"{SCHEDULER_GONE} ({error!r})") from error
+    @contextlib.contextmanager
+    def _answering(self) -> Iterator[None]:
+        if self._client.scheduler is None:  # the client has closed itself
+            raise UnreachableError(SCHEDULER_GONE)
+        try:
+            yield
+        except OSError as error:
+            raise UnreachableError(f"{SCHEDULER_GONE} ({error!r})") from error
 
 
 def _parts(placement: Placement, demands: Sequence[Demand]) -> dict[str, holds.Part]:

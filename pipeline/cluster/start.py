@@ -9,13 +9,13 @@ Not here: waiting for hosts, their reports, tasks (`pipeline.cluster.session`).
 
 import contextlib
 import logging
-import signal
 from collections.abc import Iterator
 
-from distributed import Client, LocalCluster, Worker, WorkerPlugin
+from distributed import Client, LocalCluster
 from distributed.deploy.cluster import Cluster
 from distributed.security import Security
 
+from hydra_plugins.dask_launcher.interrupts import ignore_interrupts
 from pipeline.cluster.config import (
     PROCESSES,
     AddressConfig,
@@ -52,7 +52,7 @@ def open_client(config: ClusterConfig, num_hosts: int, threads_per_host: int) ->
         Client(cluster, direct_to_workers=direct) as client,
     ):
         if config.kind == PROCESSES:
-            client.register_plugin(_IgnoreInterrupts())
+            ignore_interrupts(client)
         yield client, num_hosts
 
 
@@ -73,18 +73,6 @@ def submission(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> 
             return cluster_spec(config, num_hosts, threads_per_host)
         case _:
             return None
-
-
-class _IgnoreInterrupts(WorkerPlugin):
-    """Ctrl-C in a terminal reaches all processes there; hosts live on until the run has ended in order."""
-
-    # The launcher of sweeps has the same for its own hosts. It cannot lend it: Hydra imports the launcher's public
-    # modules for every program, so that none of them may import Dask.
-    name = "pipeline-ignore-interrupts"
-
-    def setup(self, worker: Worker) -> None:
-        """Runs in the main thread of a host, where signals are handled."""
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _connect(config: AddressConfig) -> Client:

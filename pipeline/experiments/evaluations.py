@@ -80,7 +80,7 @@ def play_all(
                             f"{cluster.max_restarts} allows no more"
                         )
                 # One of Dask's threads: with how many an evaluation computes is the host's business.
-                hosts = session.open_hosts(num_threads=1)
+                hosts = session.open_hosts(num_threads=1) if waiting else set()
                 for host in _by_speed(session, hosts - playing.keys()):
                     if waiting and session.hold_also(host, num_threads=1):
                         address = RoleAddress(name, f"evaluation-{waiting[0]}", num_lost, cluster.lease_seconds)

@@ -222,6 +222,7 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
         open_session(cluster, 1 if cluster.kind in ASKED else num_hosts, threads) as session,
         interruptible(interrupt),
     ):
+        session.name = f"{len(wanted)} evaluation(s) of runs that are over"
         session.offers()  # raises where hosts have other versions
         console.print(
             f"{len(wanted)} evaluation(s) on {len(session.present_hosts())} host(s), Ctrl-C keeps what is finished; "

@@ -335,7 +335,7 @@ class _Run:
             lambda: Checkpoint(fleet.snapshot(), roles, generation),
             fleet.free_hosts(self._config.topology.compute_threads),
         )
-        if not fleet.set_aside(EVALUATOR, evaluation.host):
+        if evaluation.host != NO_HOST and not fleet.set_aside(EVALUATOR, evaluation.host):
             evaluation.host = NO_HOST
         if sentence:
             self._progress.say(sentence)

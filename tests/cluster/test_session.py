@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 from dask.system import CPU_COUNT
-from distributed import LocalCluster, get_worker
+from distributed import get_worker
 from distributed.comm.core import CommClosedError
 
 from pipeline.cluster.session import GrantedHosts, Session, open_session
 from pipeline.errors import PlacementError, RemoteLostError
-from tests.clusters import LIMIT_SECONDS, cluster_config, kill_host, wait_until
+from tests.clusters import LIMIT_SECONDS, cluster_config, kill_host, running_cluster, wait_until
 
 
 def test_each_host_offers_what_it_was_started_with(session: Session) -> None:
@@ -88,9 +88,7 @@ def test_a_killed_host_is_gone_and_its_successor_is_found_by_a_new_survey(mortal
 
 
 def test_a_running_scheduler_is_joined_by_its_address_and_left_running() -> None:
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0", memory_limit=0
-    ) as cluster:
+    with running_cluster() as cluster:
         config = cluster_config("address", address=cluster.scheduler_address)
         for _ in range(2):
             with open_session(config, 1, 1) as session:
@@ -130,7 +128,7 @@ def test_a_wrong_address_is_refused_with_words_within_its_timeout() -> None:
 
 
 def test_a_scheduler_without_hosts_is_refused_with_both_numbers() -> None:
-    with LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as cluster:
+    with running_cluster(num_hosts=0) as cluster:
         config = cluster_config("address", address=cluster.scheduler_address, start_timeout_seconds=0.2)
         with pytest.raises(PlacementError, match=r"0 of 1 hosts came within 0.2 s; start `dask worker`"):
             open_session(config, 1, 1).__enter__()

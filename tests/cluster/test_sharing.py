@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 from distributed.comm.core import CommClosedError
 
 from hydra_plugins.dask_launcher import _grants, holds
@@ -13,7 +13,7 @@ from hydra_plugins.dask_launcher._needs import JobNeeds, Part
 from pipeline.cluster.placement import Demand, place
 from pipeline.cluster.session import GrantedHosts, Session, open_session
 from pipeline.errors import UnreachableError
-from tests.clusters import cluster_config, wait_until
+from tests.clusters import cluster_config, running_cluster, wait_until
 
 TWO = [Demand("bundle-0", 1, 2**20), Demand("bundle-1", 1, 2**20)]
 
@@ -21,9 +21,7 @@ TWO = [Demand("bundle-0", 1, 2**20), Demand("bundle-1", 1, 2**20)]
 @pytest.fixture
 def address() -> Iterator[str]:
     """A scheduler with two hosts of two threads."""
-    with LocalCluster(
-        n_workers=2, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0", memory_limit=0
-    ) as cluster:
+    with running_cluster(threads_per_host=2) as cluster:
         yield cluster.scheduler_address
 
 

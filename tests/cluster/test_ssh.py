@@ -44,7 +44,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """An ssh server that lets one key in."""
     folder = tmp_path_factory.mktemp("ssh")
     words = [sys.executable, "-m", "tests.cluster.ssh_server", str(folder)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL):
+    # A nanny of another test leaves Dask's own value in this process; who is let in has no environment of ours.
+    environ = {name: value for name, value in os.environ.items() if name != "MALLOC_TRIM_THRESHOLD_"}
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ):
         known_hosts = folder / "known_hosts"
         wait_until(known_hosts.exists, "the ssh server listens")
         port = known_hosts.read_text().split()[0].rpartition(":")[2]

@@ -4,7 +4,7 @@ import statistics
 from pathlib import Path
 
 import pytest
-from distributed import LocalCluster, Scheduler
+from distributed import Scheduler
 from rich.console import Console
 
 from pipeline.cluster.dashboard.plugin import PagePlugin
@@ -17,6 +17,7 @@ from pipeline.results.load import load_run
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, UpdateRow
 from tests.clocks import Clock
+from tests.clusters import running_cluster
 from tests.experiments.smoke_runs import SMALL_WORKERS, smoke_config
 
 EPISODE = EpisodeRow("bundle-0", 0, 1, 4, 3.0, 1, False, 0.25, 0, 0.0)
@@ -168,9 +169,7 @@ def test_of_two_limits_the_nearer_one_counts(budget: BudgetConfig, fraction: flo
 
 
 def test_a_real_run_publishes_glances_whose_numbers_are_those_of_its_files(tmp_path: Path) -> None:
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0", memory_limit=0
-    ) as cluster:
+    with running_cluster() as cluster:
         where = ["cluster=address", f"cluster.address={cluster.scheduler_address}"]
         short = ["environment.max_frames=300", "evaluation.num_episodes=1"]
         with (tmp_path / "printed").open("w") as printed:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from distributed import LocalCluster
 from rich.console import Console
 
 from pipeline.cluster.placement import Demand, place
@@ -16,7 +15,7 @@ from pipeline.cluster.session import Session, open_session
 from pipeline.errors import PlacementError
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.room import plan_beside_others, plan_now
-from tests.clusters import LIMIT_SECONDS, cluster_config
+from tests.clusters import LIMIT_SECONDS, cluster_config, running_cluster
 from tests.experiments.commands import Start
 from tests.experiments.smoke_runs import smoke_config, smoke_words
 
@@ -36,15 +35,7 @@ class Shared(NamedTuple):
 
 @pytest.fixture
 def shared() -> Iterator[Shared]:
-    with LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=False,
-        protocol="tcp",
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        memory_limit=0,
-    ) as cluster:
+    with running_cluster(protocol="tcp", host="127.0.0.1") as cluster:
         config = cluster_config("address", address=cluster.scheduler_address)
         with open_session(config, 1, 1) as ours, ExitStack() as stack:
             theirs = stack.enter_context(open_session(config, 1, 1))
