@@ -26,6 +26,7 @@ from benchmarks import alternate, median_ratio, ratio_quartiles, report
 from benchmarks.dba3c_runs import NETWORKS, OUTPUT, QUICK, budget, loop_speed, num_parameters, run, speed
 from benchmarks.row_file import RowFile
 from pipeline import seeding
+from pipeline.cluster.batch_thread import batch_thread
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import compose
 from pipeline.experiments.plan import make_plan, network_of
@@ -157,13 +158,14 @@ def _loop(
     stop: threading.Event,
 ) -> None:
     shard = ParameterShard(ShardSnapshot(0, params, 0, params, {}), optimizer, spec.param_server, spec.generation)
-    worker = Worker(spec, Servers([DirectShard(shard)], []), rows)
-    start.wait()
-    # The first to be done ends it for all, so that no loop is ever measured with a core more than its share.
-    while not (worker.done or stop.is_set()):
-        worker.step()
-    stop.set()
-    worker.close()
+    with batch_thread():  # as the task of a role
+        worker = Worker(spec, Servers([DirectShard(shard)], []), rows)
+        start.wait()
+        # The first to be done ends it for all, so that no loop is ever measured with a core more than its share.
+        while not (worker.done or stop.is_set()):
+            worker.step()
+        stop.set()
+        worker.close()
 
 
 class _Rows(RowSink):

@@ -24,6 +24,7 @@ from rich.console import Console
 
 from benchmarks import alternate, median_ratio, ratio_quartiles, report
 from pipeline import seeding
+from pipeline.cluster.batch_thread import batch_thread
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.config_overrides import compose
 from pipeline.experiments.plan import network_of
@@ -55,7 +56,7 @@ STEADY = [
 ]
 
 
-def main(game: str = "Pong", num_rounds: int = 5, bundle_steps: int = 6_000, overrides: Sequence[str] = ()) -> None:
+def main(game: str = "Pong", num_rounds: int = 15, bundle_steps: int = 3_000, overrides: Sequence[str] = ()) -> None:
     """Print one JSON line. In each round each variant makes `bundle_steps` agent steps per bundle."""
     logging.getLogger("distributed").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as results_dir:
@@ -125,12 +126,13 @@ def _loop(
     spec: QRoleSpec, optimizer: OptimizerConfig, params: Float32Array, rows: RowSink, stop: threading.Event
 ) -> None:
     shard = ParameterShard(ShardSnapshot(0, params, 0, params, {}), optimizer, spec.param_server, spec.generation)
-    bundle = Bundle(spec, [DirectShard(shard)], rows)
-    # The first to be done ends it for all, so that no loop is ever measured with a core more than its share.
-    while not (bundle.done or stop.is_set()):
-        bundle.step()
-    stop.set()
-    bundle.close()
+    with batch_thread():  # as the task of a role
+        bundle = Bundle(spec, [DirectShard(shard)], rows)
+        # The first to be done ends it for all, so that no loop is ever measured with a core more than its share.
+        while not (bundle.done or stop.is_set()):
+            bundle.step()
+        stop.set()
+        bundle.close()
 
 
 class _Rows(RowSink):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from distributed import Variable, get_client, get_worker
 
+from pipeline.cluster.batch_thread import batch_thread
 from pipeline.cluster.channel import Outbox
 from pipeline.cluster.coordinator import topic
 from pipeline.cluster.quorum import LeaderAddress
@@ -87,12 +88,17 @@ class RoleResult(NamedTuple):
 
 def run_until_stopped(work: Callable[..., T], *args: Any, address: RoleAddress) -> T:
     """`work(*args, stop=...)` on this host, where `stop()` is True once the run is over or its coordinator is gone."""
-    return work(*args, stop=_connect(address).should_stop)
+    with batch_thread():
+        return work(*args, stop=_connect(address).should_stop)
 
 
 def run_role(build: RoleBuilder, spec: Any, servers: ServerAddresses, address: RoleAddress) -> RoleResult:
     """Build the role on this host and step it until it is done, stopped, or its coordinator is gone."""
-    outbox = _connect(address)
+    with batch_thread():
+        return _run_role(build, spec, servers, _connect(address), address.role)
+
+
+def _run_role(build: RoleBuilder, spec: Any, servers: ServerAddresses, outbox: Outbox, name: str) -> RoleResult:
     role = build(spec, servers.connect(), outbox)
     try:
         while not role.done and not outbox.should_stop():
@@ -107,7 +113,7 @@ def run_role(build: RoleBuilder, spec: Any, servers: ServerAddresses, address: R
     role.close()
     progress = role.progress()
     outbox.report(progress)
-    return RoleResult(address.role, outbox.stop_reason or "done", outbox.drain(), progress)
+    return RoleResult(name, outbox.stop_reason or "done", outbox.drain(), progress)
 
 
 def _connect(address: RoleAddress) -> Outbox:
