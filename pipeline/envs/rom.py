@@ -1,6 +1,7 @@
 """Facts that need no lanes: which actions a game has, which ROM it is, and which emulator plays it."""
 
 import hashlib
+from functools import cache
 from pathlib import Path
 
 import ale_py
@@ -15,7 +16,8 @@ def num_actions(game: str, full_action_set: bool) -> int:
     return len(action_names(game, full_action_set))
 
 
-def action_names(game: str, full_action_set: bool) -> list[str]:
+@cache  # a console is started to ask it
+def action_names(game: str, full_action_set: bool) -> tuple[str, ...]:
     """What these actions do, in the order of their indices: "NOOP", "FIRE", ... "DOWNLEFTFIRE".
 
     Raises ConfigError for an unknown game.
@@ -23,7 +25,8 @@ def action_names(game: str, full_action_set: bool) -> list[str]:
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)  # a banner for each console is no news
     ale = ale_py.ALEInterface()
     ale.loadROM(_rom_path(game))
-    return [action.name for action in (ale.getLegalActionSet() if full_action_set else ale.getMinimalActionSet())]
+    actions = ale.getLegalActionSet() if full_action_set else ale.getMinimalActionSet()
+    return tuple(action.name for action in actions)
 
 
 def rom_md5(game: str) -> str:

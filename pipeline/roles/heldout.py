@@ -4,6 +4,8 @@ Mnih et al. 2013, section 5.1: collected by a random policy before training; a s
 Departure: each seed has states of its own.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from pipeline import seeding
@@ -45,8 +47,13 @@ class HeldoutStates:
         return self._max_q
 
 
+# Kept for the other learners of this process and for the run's next generation: they take seconds, and megabytes.
+@lru_cache(maxsize=2)
 def heldout_states(game: str, environment: EnvironmentConfig, seed: int) -> UInt8Array:
-    """(128, K, H, W[, 3]) observations of random play, the same ones whenever game, environment and seed are."""
+    """(128, K, H, W[, 3]) observations of random play, the same ones whenever game, environment and seed are.
+
+    All who ask share one array: only read it.
+    """
     rng = seeding.stream(seed, "heldout", "actions")
     lanes = AtariLanes(game, environment, num_lanes=_NUM_LANES, num_threads=1)
     try:

@@ -195,10 +195,8 @@ def test_a_taken_folder_is_refused_before_a_cluster_is_started(
         carry_out(copy_of_gorila.results_dir, smoke_config(copy_of_gorila.results_dir))
 
 
-@pytest.mark.parametrize(
-    "optimizer",
-    ["rmsprop", pytest.param("adagrad", marks=pytest.mark.slow), pytest.param("adam", marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("optimizer", ["rmsprop", "adagrad", "adam"])
 def test_dqn_equals_gorila_with_one_bundle_and_one_shard_and_both_equal_the_roles_wired_by_hand(
     optimizer: str, tmp_path: Path
 ) -> None:
@@ -220,7 +218,10 @@ def test_dqn_equals_gorila_with_one_bundle_and_one_shard_and_both_equal_the_role
 
 @pytest.mark.parametrize(
     ("topology", "learners", "players"),
-    [("single", {"bundle-0"}, {"bundle-0"}), ("global", {"learner-0"}, {"actor-0", "actor-1"})],
+    [
+        pytest.param("single", {"bundle-0"}, {"bundle-0"}, marks=pytest.mark.slow),
+        ("global", {"learner-0"}, {"actor-0", "actor-1"}),
+    ],
 )
 def test_the_same_run_goes_in_another_topology_by_that_word_alone(
     topology: str, learners: set[str], players: set[str], tmp_path: Path

@@ -61,7 +61,7 @@ def test_what_cannot_be_placed_is_a_message_and_no_traceback(start: Start, resul
     assert not results_dir.exists()
 
 
-@pytest.mark.parametrize("experiment", ["smoke_gorila", "smoke_dba3c"])
+@pytest.mark.parametrize("experiment", [pytest.param("smoke_gorila", marks=pytest.mark.slow), "smoke_dba3c"])
 def test_a_killed_coordinator_leaves_rows_and_a_checkpoint_from_which_the_run_is_completed(
     experiment: str, start: Start, results_dir: Path
 ) -> None:
@@ -97,7 +97,7 @@ def test_a_killed_coordinator_leaves_rows_and_a_checkpoint_from_which_the_run_is
             assert of_role["version"].is_monotonic_increasing
 
 
-@pytest.mark.parametrize("cluster", ["threads", "processes"])
+@pytest.mark.parametrize("cluster", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
 def test_ctrl_c_in_a_terminal_ends_a_run_with_its_table(start: Start, results_dir: Path, cluster: str) -> None:
     folder = folder_in(results_dir)
     command = start(*train_words(results_dir, FOR_EVER, OFTEN, f"cluster={cluster}"))
@@ -112,6 +112,7 @@ def test_ctrl_c_in_a_terminal_ends_a_run_with_its_table(start: Start, results_di
     assert ended.updates["num_admitted"].sum() == max(end.server.versions)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_all_runs_of_a_plain_sweep(start: Start, results_dir: Path) -> None:
     command = start(*train_words(results_dir, FOR_EVER, OFTEN), "seed=0,1", "-m")
     command.wait_until(lambda: has_learned(folder_in(results_dir)), "rows and a checkpoint")
@@ -121,6 +122,7 @@ def test_ctrl_c_ends_all_runs_of_a_plain_sweep(start: Start, results_dir: Path) 
     assert [folder.name for folder in folder_in(results_dir).parent.iterdir()] == ["0"]
 
 
+@pytest.mark.slow
 def test_a_shard_s_host_that_is_killed_takes_the_run_back_to_its_checkpoint_and_the_run_goes_on(
     start: Start, results_dir: Path
 ) -> None:

@@ -184,7 +184,7 @@ def test_ctrl_c_ends_jobs_in_order_and_the_same_command_goes_on(program: Program
     assert [event for event in program.events() if "ended" in event] == ["plain ended", "waits ended", "reports ended"]
 
 
-@pytest.mark.parametrize("own_cluster", [True, False])
+@pytest.mark.parametrize("own_cluster", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_launcher_that_is_killed_leaves_nothing_behind_but_its_ledger(
     program: Program, scheduler_address: str, own_cluster: bool
 ) -> None:

@@ -153,6 +153,7 @@ def two_bundles_and_a_shard_apart(max_restarts: int = 1) -> Iterator[Run]:
         yield run
 
 
+@pytest.mark.slow
 def test_bundles_that_were_killed_with_their_hosts_go_on_where_they_were_as_soon_as_there_are_hosts() -> None:
     with two_bundles_and_a_shard_apart() as run:
         before = {role: (run.placement[role].address, run.steps_of(role)) for role in BUNDLES}

@@ -118,6 +118,7 @@ def test_more_learners_than_actors_share_one_replay_beside_the_actor() -> None:
     assert server.versions == (last["learner-0"] + last["learner-1"],) * 2
 
 
+@pytest.mark.slow
 def test_an_actor_that_was_killed_with_its_host_goes_on_and_so_does_the_learner() -> None:
     with learning("processes", 5, role(), topology()) as run:
         address, steps = run.placement["actor-1"].address, run.steps_of("actor-1")

@@ -1,0 +1,20 @@
+"""States on which the mean max-Q of a run is followed, from real games."""
+
+import numpy as np
+
+from pipeline.roles.heldout import NUM_HELDOUT_STATES, heldout_states
+from tests.protocols import nature_protocol
+
+
+def test_states_are_the_same_for_a_seed_and_others_for_another_and_are_made_once_in_a_process() -> None:
+    protocol = nature_protocol()
+    states = heldout_states("Breakout", protocol, 0)
+    assert states.shape == (NUM_HELDOUT_STATES, 4, 84, 84)
+    assert heldout_states("Breakout", protocol, 0) is states
+    np.testing.assert_array_equal(heldout_states.__wrapped__("Breakout", protocol, 0), states)
+    assert not np.array_equal(heldout_states("Breakout", protocol, 1), states)
+
+
+def test_few_states_are_seen_twice() -> None:
+    states = heldout_states("Breakout", nature_protocol(), 0)
+    assert len(np.unique(states, axis=0)) > NUM_HELDOUT_STATES * 0.9
