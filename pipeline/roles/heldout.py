@@ -47,7 +47,7 @@ class HeldoutStates:
         return self._max_q
 
 
-# Kept for the other learners of this process and for the run's next generation: they take seconds, and megabytes.
+# They take seconds to play: kept for the run's next generation, and for learners that come later to this process.
 @lru_cache(maxsize=2)
 def heldout_states(game: str, environment: EnvironmentConfig, seed: int) -> UInt8Array:
     """(128, K, H, W[, 3]) observations of random play, the same ones whenever game, environment and seed are.
