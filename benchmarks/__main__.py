@@ -26,6 +26,7 @@ NAMES = (
 
 LONG_NAMES = (
     "random_play",
+    "dba3c_stops",
     "dba3c_stragglers",
     "dba3c_lost_worker",
     "dba3c_scaling",
