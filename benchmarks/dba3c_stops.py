@@ -1,9 +1,9 @@
 """What it took until 50 games had the mean at which the authors stop: `python -m benchmarks.dba3c_stops`.
 
-Reads run folders, trains nothing. Each evaluation of 50 games with best actions (protocols ba3c_50 and
-ba3c_50_deterministic) gives a mean; the first that reaches a goal is where the run would have been stopped. Goals are
-the authors' early stop of a game and, on Pong, 18. The first of many noisy means above a line comes early by chance, so
-the score of the last parameters, which nobody chose, stands in each row.
+Reads run folders, trains nothing. Each evaluation of 50 games with best actions (protocol ba3c_50_nature, or another
+with --protocol) gives a mean; the first that reaches a goal is where the run would have been stopped. Goals are the
+authors' early stop of a game and, on Pong, 18. The first of many noisy means above a line comes early by chance, so the
+score of the last parameters, which nobody chose, stands in each row.
 
 Core-hours are hours of training times the cores of the workers; evaluations beside the training took their time from
 the same cores. Adamski et al. 2018 claim 300 points of Breakout in 20 minutes on 768 cores; of other games there is no
@@ -32,7 +32,6 @@ from pipeline.results.run_scores import LAST, TRAINING
 from pipeline.results.style import COLOURS, FAINT, LINES, STYLE, save_figure
 
 CLAIMED_GAME, CLAIMED_GOAL, CLAIMED_CORE_HOURS = "Breakout", 300.0, 768 * 20 / 60
-PROTOCOLS = ("ba3c_50", "ba3c_50_deterministic")
 MORE_GOALS = {"Pong": (18.0,)}
 """Ours: nearly every ball, where the authors stop at 10."""
 
@@ -72,13 +71,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs-dir", type=Path, default=Path("results/reference_runs"), help="where run folders are")
     parser.add_argument("--experiments", nargs="+", default=["dba3c_long", "ba3c_long"])
+    parser.add_argument("--protocol", default="ba3c_50_nature", help="evaluations under others do not count")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="where the rows go")
     parser.add_argument("--figures", type=Path, default=FIGURES, help="where the figures go")
     chosen = parser.parse_args(arguments)
     folders = [path for name in chosen.experiments for path in sorted(chosen.runs_dir.glob(f"{name}/*/*"))]
     if not folders:
         raise SystemExit(f"no run of {', '.join(chosen.experiments)} below {chosen.runs_dir}: name a --runs-dir")
-    curves = pd.concat([evaluation_means(api.load_run(folder), num_cores(folder)) for folder in folders])
+    curves = pd.concat(
+        [evaluation_means(api.load_run(folder), chosen.protocol, num_cores(folder)) for folder in folders]
+    )
     rows = pd.DataFrame([asdict(row) for _, run in curves.groupby("run", sort=False) for row in stop_rows(run)])
     chosen.output.mkdir(parents=True, exist_ok=True)
     rows.round(4).to_csv(chosen.output / "stops.csv", index=False, lineterminator="\n")
@@ -93,14 +95,14 @@ def num_cores(folder: Path) -> int:
     return len(workers) * int(facts["compute_threads"])
 
 
-def evaluation_means(loaded: LoadedRuns, cores: int) -> pd.DataFrame:
-    """A row an evaluation of the run under one of PROTOCOLS, in the order of frames, with what had been spent by then.
+def evaluation_means(loaded: LoadedRuns, protocol: str, cores: int) -> pd.DataFrame:
+    """A row an evaluation of the run under `protocol`, in the order of frames, with what had been spent by then.
 
     Columns: run, experiment, game, seed, protocol, agent, mean, num_games, steps (millions), hours, num_cores,
     core_hours, commit.
     """
     games = loaded.evaluations
-    games = games[games["agent"].isin([TRAINING, LAST]) & games["protocol"].isin(PROTOCOLS)]
+    games = games[games["agent"].isin([TRAINING, LAST]) & (games["protocol"] == protocol)]
     by = ["experiment", "game", "seed", "protocol", "agent", "total_frames"]
     means = games.groupby(by, as_index=False).agg(
         mean=("score", "mean"),

@@ -290,6 +290,25 @@ def _bare_name(game: str) -> str:
     return re.sub(r"^ALE/|(-ram)?(NoFrameskip|Deterministic)?(-v\d+)?$", "", game)
 
 
+def unlike_training(config: RunConfig) -> str | None:
+    """A warning when the final games look or move otherwise than those that the network learns from; None if alike.
+
+    Sticky actions, no-ops and caps are a protocol's own matter and left out.
+    """
+    played, learned = config.evaluation.environment, config.environment
+    different = [
+        f"{name}={getattr(played, name)}, in training {getattr(learned, name)}"
+        for name in ("frame_skip", "min_frame_skip", "max_pool")
+        if getattr(played, name) != getattr(learned, name)
+    ]
+    if not different:
+        return None
+    return (
+        f"evaluation={config.evaluation.protocol} plays other games than the training ({'; '.join(different)}), and "
+        "the best action there may be a bad one: choose an evaluation of the same kind of games"
+    )
+
+
 def _other_network_in_evaluation(training: EnvironmentConfig, evaluation: EnvironmentConfig) -> list[str]:
     return [
         f"evaluation.environment.{name}={getattr(evaluation, name)} must equal environment.{name}="

@@ -27,7 +27,7 @@ from pipeline.errors import CheckpointError, ConfigError, PipelineError, Recordi
 from pipeline.evaluation import recordings
 from pipeline.experiments import checkpoint, evaluation_rows, run_lock
 from pipeline.experiments.checkpoint import Checkpoint
-from pipeline.experiments.config import RunConfig
+from pipeline.experiments.config import RunConfig, unlike_training
 from pipeline.experiments.config_overrides import compose_cluster, compose_onto
 from pipeline.experiments.config_words import listed
 from pipeline.experiments.evaluations import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all
@@ -113,6 +113,8 @@ def evaluate_runs(request: EvaluationRequest, console: Console | None = None) ->
                 wanted.append(one)
             else:
                 console.print(f"{_name(one)}: there already; again=true plays it again", highlight=False)
+        for warning in dict.fromkeys(filter(None, (unlike_training(one.config) for one in wanted))):
+            console.print(f"[yellow]warning:[/yellow] {warning}", highlight=False, soft_wrap=True)
         interrupt = threading.Event()
         num_played = _play(wanted, cluster, interrupt, console) if wanted else 0
     _print_tables(planned, console)

@@ -18,7 +18,7 @@ from pipeline.cluster.placement import Demand, Offer, Placement, place
 from pipeline.cluster.session import GrantedHosts
 from pipeline.envs.rom import num_actions
 from pipeline.errors import PlacementError
-from pipeline.experiments.config import EVALUATOR, RunConfig
+from pipeline.experiments.config import EVALUATOR, RunConfig, unlike_training
 from pipeline.networks.network import Network, make_network
 from pipeline.replay.memory import memory_bytes
 from pipeline.topologies.config import WorkersConfig
@@ -79,6 +79,8 @@ class Plan:
                 f"param_server.max_staleness={limit} updates, and thrown away; {4 * learners} would be the share that "
                 "each has by default"
             )
+        if (unlike := unlike_training(config)) is not None:
+            lines.append(f"[yellow]warning:[/yellow] {unlike}")
         for machine, cores, threads in self._oversubscribed():
             lines.append(
                 f"[yellow]warning:[/yellow] {machine} has {cores} cores for {threads} compute threads: roles will wait "

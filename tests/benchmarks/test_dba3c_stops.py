@@ -16,7 +16,7 @@ HOSTS = [{"roles": ["worker-0", "shard-0"]}, {"roles": ["worker-1"]}, {"roles": 
 
 def played(scores: list[float], frames: int, hours: float, **changes: Any) -> list[EvaluationRow]:
     """One evaluation."""
-    own: dict[str, Any] = {"protocol": "ba3c_50_deterministic", "agent": "training"} | changes
+    own: dict[str, Any] = {"protocol": "ba3c_50_nature", "agent": "training"} | changes
     own |= {"total_frames": frames, "wall_seconds": 3600 * hours}
     return [evaluation(score, number, frames // 8, **own) for number, score in enumerate(scores)]
 

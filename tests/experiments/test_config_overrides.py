@@ -76,8 +76,8 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
     [
         ("optimizer=adamw", "optimizer=adamw: no such optimizer; did you mean adam?"),
         ("evaluation=x",
-         "evaluation=x: no such evaluation; there is ba3c_50, ba3c_50_deterministic, noop_starts, noop_starts_30min, "
-         "smoke, smoke_ba3c, start_states, sticky"),
+         "evaluation=x: no such evaluation; there is ba3c_50, ba3c_50_deterministic, ba3c_50_nature, noop_starts, "
+         "noop_starts_30min, smoke, smoke_ba3c, start_states, sticky"),
         ("optimizer={kind:adam}",
          "optimizer={kind:adam}: no such optimizer; there is adagrad, adam, adam_dba3c, rmsprop"),
         ("optimizer.kind=adam", "optimizer.kind=adam: each kind has settings of its own; write optimizer=adam"),

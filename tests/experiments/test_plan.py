@@ -11,6 +11,7 @@ from pipeline.cluster.placement import Offer
 from pipeline.cluster.session import GrantedHosts
 from pipeline.errors import PlacementError
 from pipeline.experiments.config import RunConfig
+from pipeline.experiments.config_overrides import compose
 from pipeline.experiments.plan import dispensable, host_demands, make_plan, network_of
 from pipeline.replay.memory import ReplayMemory
 from tests.experiments.smoke_runs import smoke_config
@@ -103,6 +104,14 @@ def test_the_plan_names_each_role_its_host_threads_and_memory(tmp_path: Path) ->
 def test_more_compute_threads_than_cores_are_a_warning(tmp_path: Path) -> None:
     assert "compute threads: roles will wait" in printed(smoke_config(tmp_path, "topology.compute_threads=500"))
     assert "warning" not in printed(smoke_config(tmp_path, "topology.num_bundles=1"))
+
+
+def test_final_games_unlike_those_of_training_are_a_warning(tmp_path: Path) -> None:
+    words = ["experiment=dba3c_long", "game=Pong", f"results_dir={tmp_path}"]
+    unlike = printed(compose([*words, "evaluation=ba3c_50_deterministic"]))
+    assert "plays other games than the training (max_pool=False, in training True)" in " ".join(unlike.split())
+    assert "other games" not in printed(compose(words))
+    assert "other games" not in printed(compose([*words, "evaluation=sticky"])), "that is a protocol's own matter"
 
 
 def test_each_host_of_a_run_is_asked_for_with_all_that_stands_on_it(tmp_path: Path) -> None:
