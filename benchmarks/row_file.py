@@ -25,6 +25,7 @@ class RowFile(Generic[RowT]):
         self._path = path
         fields = dataclasses.fields(row_type)  # type: ignore[arg-type]
         self._columns = [field.name for field in fields]
+        self._text_columns = [field.name for field in fields if field.type is str]
         self._settings = settings
 
     def has(self, *settings: object) -> bool:
@@ -51,7 +52,11 @@ class RowFile(Generic[RowT]):
 
     def frame(self) -> pd.DataFrame:
         """All rows that are there; without any a frame with the columns alone."""
-        return pd.read_csv(self._path) if self._path.exists() else pd.DataFrame(columns=self._columns)
+        if not self._path.exists():
+            return pd.DataFrame(columns=self._columns)
+        # Text is named as such, for a short commit may be all digits, or look like 12e3456.
+        facts = [name for name, fact in provenance().items() if isinstance(fact, str)]
+        return pd.read_csv(self._path, dtype=dict.fromkeys([*self._text_columns, *facts], "str"))
 
 
 def _as_text(value: Any) -> Any:

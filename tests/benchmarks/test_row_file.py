@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
+from benchmarks import row_file
 from benchmarks.row_file import RowFile
 
 
@@ -44,3 +47,14 @@ def test_every_row_says_what_it_was_measured_on(tmp_path: Path) -> None:
     frame = rows.frame()
     assert {"commit", "cpu", "num_cores", "python", "torch", "numpy"} <= set(frame.columns)
     assert not frame.isna().any(axis=None)
+
+
+@pytest.mark.parametrize("commit", ["3111465", "12e3456", "0012345"])
+def test_a_commit_and_a_name_that_look_like_numbers_stay_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commit: str
+) -> None:
+    monkeypatch.setattr(row_file, "provenance", lambda: {"commit": commit, "num_cores": 2})
+    rows = rows_of(tmp_path / "rows.csv")
+    rows.append(Row("007", 0, True, 1.5))
+    (row,) = rows.frame().to_dict("records")
+    assert row == {"name": "007", "round": 0, "sync": True, "value": 1.5, "commit": commit, "num_cores": 2}
