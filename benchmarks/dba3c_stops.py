@@ -136,26 +136,24 @@ def stop_rows(run: pd.DataFrame) -> list[StopRow]:
     rows = []
     for goal in goals(str(run["game"].iloc[0])):
         first = run[run["mean"] >= goal].head(1).to_dict("records")
-        reached = first[0] if first else dict.fromkeys(("mean", "steps", "hours", "core_hours"), math.nan)
+        spent = ("mean", "steps", "hours", "core_hours")
+        reached = {name: first[0][name] if first else math.nan for name in spent}
         some = run.iloc[-1]
         is_claimed = (some["game"], goal) == (CLAIMED_GAME, CLAIMED_GOAL)
         rows.append(
             StopRow(
-                some["experiment"],
-                some["game"],
-                int(some["seed"]),
-                goal,
-                some["protocol"],
-                int(some["num_games"]),
-                reached["mean"],
-                reached["steps"],
-                reached["hours"],
-                int(some["num_cores"]),
-                reached["core_hours"],
-                reached["core_hours"] / CLAIMED_CORE_HOURS if is_claimed else math.nan,
-                math.nan if last is None else last["mean"],
-                math.nan if last is None else last["steps"],
-                str(some["commit"])[:12],
+                experiment=some["experiment"],
+                game=some["game"],
+                seed=int(some["seed"]),
+                goal=goal,
+                protocol=some["protocol"],
+                num_games=int(some["num_games"]),
+                num_cores=int(some["num_cores"]),
+                over_claim=reached["core_hours"] / CLAIMED_CORE_HOURS if is_claimed else math.nan,
+                last_mean=math.nan if last is None else last["mean"],
+                last_steps=math.nan if last is None else last["steps"],
+                commit=str(some["commit"])[:12],
+                **reached,
             )
         )
     return rows
