@@ -2,44 +2,52 @@
 
     push      one slice to a SynchronousShard of another process, which keeps it
     pull      one slice back
-    message   a call without arrays
-    apply     in one process: the mean of N gradients, the optimizer, the copy that is sent to all
+    message   a call without parameters
+    apply     the mean of N gradients and the optimizer, within the call that closes the update
 
-Cores are charged in CPU seconds of the processes that take part, so that what else the machine does counts less; what
-is left of a call's wall time is the way. Each is measured at two sizes, and a line is drawn through them.
-Not here: a worker's step (`benchmarks.dba3c_costs`), what is made of the costs (`benchmarks.simulation`).
+The calls are those that a worker makes between its steps, with a CallMeter between it and its servers: made in a row,
+of memory that was touched a moment ago and between processes that never sleep, a pull cost less than half.
+Cores are charged in CPU seconds of the processes that take part; what is left of a call's wall time is the way.
+Not here: the worker (`benchmarks.dba3c_costs`), what is made of the costs (`benchmarks.simulation`).
 """
 
 import statistics
 import time
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from benchmarks.simulation.costs import ApplyCost, CallCost, Linear
 from pipeline.cluster.quorum import HostedSynchronousShard, RemoteSynchronousShard, SynchronousShardAddress
-from pipeline.cluster.session import Session
-from pipeline.experiments.config import RunConfig
-from pipeline.interfaces import Call, ClosedUpdate, Push
+from pipeline.interfaces import (
+    Call,
+    ClosedUpdate,
+    Commit,
+    CommitAnswer,
+    Immediate,
+    LeaderHandle,
+    PulledSlice,
+    Push,
+    SliceLoader,
+    SynchronousShardHandle,
+)
 from pipeline.networks.compute import set_compute_threads
 from pipeline.optimizers import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.snapshot import ShardSnapshot
 from pipeline.param_server.synchronous import SynchronousShard
-from pipeline.types import Float32Array
+from pipeline.types import Float32Array, Receipt
 
-_SMALL = 1_000
-"""Parameters of the smaller of two slices."""
-_CALLS = 20
-"""Of one kind, in a row."""
+PUSH, PULL, MESSAGE, COMMIT = "push", "pull", "message", "commit"
 _GRADIENTS = (1, 4)
-"""Of the smaller of two updates, and of the larger."""
+"""Of a small update and of a large one."""
 _TIMEOUT_SECONDS = 60.0
+T = TypeVar("T")
 
 
 class CallSeconds(NamedTuple):
-    """One call, on average."""
+    """One call."""
 
     wall: float
     caller: float
@@ -49,7 +57,7 @@ class CallSeconds(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """What does not depend on the network that is trained."""
+    """Of a worker with one network, and its servers."""
 
     push: CallCost
     pull: CallCost
@@ -57,64 +65,6 @@ class Calls(NamedTuple):
     apply: ApplyCost
     latency_seconds: float
     """One way."""
-
-
-def measure_calls(session: Session, config: RunConfig, num_params: int, num_rounds: int) -> Calls:
-    """Calls between two hosts, at slices of a thousand and of `num_params` parameters."""
-    caller_host, shard_host = list(session.hosts)[:2]
-    measured: list[dict[str, CallSeconds]] = []
-    for size in (_SMALL, num_params):
-        name = f"metered-{size}"
-        arguments = (name, _start(size), config.optimizer, config.param_server, 1)
-        future = session.submit(MeteredShard, *arguments, host=shard_host, name=name, actor=True)
-        address = MeteredAddress(name, future.result())
-        measured.append(session.submit(exchange, address, size, num_rounds, host=caller_host, name="exchange").result())
-    small, large = measured
-    message = small["message"]
-    updates = session.submit(
-        apply_seconds, config.optimizer, config.param_server, num_params, num_rounds, host=caller_host, name="apply"
-    ).result()
-    return Calls(
-        push=_line(small["push"], large["push"], num_params),
-        pull=_line(small["pull"], large["pull"], num_params),
-        message=CallCost(Linear(message.caller), Linear(message.server)),
-        apply=_apply_cost(updates, num_params),
-        latency_seconds=max(0.0, message.wall - message.caller - message.server) / 2,
-    )
-
-
-def exchange(address: "MeteredAddress", size: int, num_rounds: int) -> dict[str, CallSeconds]:
-    """On the caller's host: what a push, a pull and a message cost both sides; medians over the rounds."""
-    set_compute_threads(1)
-    shard = address.connect()
-    gradient = np.zeros(size, np.float32)
-    copy = np.empty(size, np.float32)
-    senders = tuple(f"sender-{index:02}" for index in range(_CALLS))
-    rounds: dict[str, list[CallSeconds]] = {"message": [], "push": [], "pull": []}
-    for version in range(num_rounds + 1):
-        calls: dict[str, Callable[[str], Call[object]]] = {
-            "message": lambda _: shard.cpu_seconds(),
-            "push": lambda sender: shard.push(Push(gradient, sender, 1, version + 1, version)),  # noqa: B023 - called here
-            "pull": lambda _: shard.read(-1, lambda values: np.copyto(copy, values)),
-        }
-        for name, call in calls.items():
-            seconds = _metered(shard, call, senders, rounds["message"][-1].server if name != "message" else None)
-            rounds[name].append(seconds)
-        shard.apply(ClosedUpdate(1, version, senders)).result(_TIMEOUT_SECONDS)
-    # The first round warmed up.
-    return {name: CallSeconds(*map(statistics.median, zip(*all_[1:], strict=True))) for name, all_ in rounds.items()}
-
-
-def apply_seconds(
-    optimizer: OptimizerConfig, config: ParamServerConfig, num_params: int, num_rounds: int
-) -> dict[tuple[int, int], float]:
-    """On the caller's host: CPU seconds of an update by (slice, gradients); medians over the rounds."""
-    set_compute_threads(1)
-    return {
-        (size, count): _apply_seconds(optimizer, config, size, count, num_rounds)
-        for size in (_SMALL, num_params)
-        for count in _GRADIENTS
-    }
 
 
 class MeteredShard(HostedSynchronousShard):
@@ -128,9 +78,9 @@ class MeteredShard(HostedSynchronousShard):
 class MeteredAddress(SynchronousShardAddress):
     """Where a metered shard is."""
 
-    def connect(self) -> "MeteredRemote":
-        """A proxy, always: it is the border that is measured."""
-        return MeteredRemote(self.name, self.actor)
+    def connect(self) -> SynchronousShardHandle:
+        """The shard itself for a leader in its process, a proxy for all others."""
+        return super().connect() if self.here() else MeteredRemote(self.name, self.actor)
 
 
 class MeteredRemote(RemoteSynchronousShard):
@@ -141,62 +91,143 @@ class MeteredRemote(RemoteSynchronousShard):
         return self._call("cpu_seconds")
 
 
-def _metered(
-    shard: MeteredRemote, call: Callable[[str], Call[object]], senders: tuple[str, ...], message: float | None
-) -> CallSeconds:
-    """One call after the other, for each sender. `message` is what reading the meter costs; None: as much as a call."""
-    server, caller, wall = shard.cpu_seconds().result(_TIMEOUT_SECONDS), time.process_time(), time.perf_counter()
-    for sender in senders:
-        call(sender).result(_TIMEOUT_SECONDS)
-    wall, caller = time.perf_counter() - wall, time.process_time() - caller
-    server = shard.cpu_seconds().result(_TIMEOUT_SECONDS) - server
-    # The meter is read within a message: the end of the one before and the beginning of the one after are in between.
-    server = server / (len(senders) + 1) if message is None else max(0.0, server - message) / len(senders)
-    return CallSeconds(wall / len(senders), caller / len(senders), server)
+class CallMeter:
+    """Times the calls of one caller to one server process, each carried out to its end.
+
+    What the server computes is asked once for all calls: asked around each, the question would warm up the way for it.
+    """
+
+    def __init__(self, server: MeteredRemote) -> None:
+        self.caller_seconds = 0.0
+        """CPU seconds of the caller's process within calls."""
+        self._server = server
+        self._began_at = 0.0
+        self._calls: dict[str, list[tuple[float, float]]] = {}
+        """By kind: wall seconds, and CPU seconds of the caller's process."""
+
+    def begin(self) -> None:
+        """Forget what was before."""
+        self._calls.clear()
+        self._began_at = self._server.cpu_seconds().result(_TIMEOUT_SECONDS)
+
+    def carry_out(self, kind: str, call: Callable[[], Call[T]]) -> Immediate[T]:
+        """Make the call."""
+        caller, wall = time.process_time(), time.perf_counter()
+        answer = call().result(_TIMEOUT_SECONDS)
+        caller, wall = time.process_time() - caller, time.perf_counter() - wall
+        self._calls.setdefault(kind, []).append((wall, caller))
+        self.caller_seconds += caller
+        return Immediate(answer)
+
+    def end(self) -> dict[str, CallSeconds]:
+        """A call of each kind since `begin`; medians.
+
+        While the caller did not compute, the server did, or the call was on its way: in the same shares for all kinds.
+        """
+        computed = self._server.cpu_seconds().result(_TIMEOUT_SECONDS) - self._began_at
+        away = sum(wall - caller for calls in self._calls.values() for wall, caller in calls)
+        share = min(1.0, computed / away)
+        medians = {kind: map(statistics.median, zip(*calls, strict=True)) for kind, calls in self._calls.items()}
+        return {
+            kind: CallSeconds(wall, caller, max(0.0, wall - caller) * share) for kind, (wall, caller) in medians.items()
+        }
+
+
+class MeteredShardHandle(SynchronousShardHandle):
+    """A worker's way to its shard, with a meter on it."""
+
+    def __init__(self, shard: SynchronousShardHandle, meter: CallMeter) -> None:
+        self._shard = shard
+        self._meter = meter
+
+    def push(self, push: Push) -> Call[Receipt]:
+        return self._meter.carry_out(PUSH, lambda: self._shard.push(push))
+
+    def pull(self, known_version: int) -> Call[PulledSlice]:
+        return self._meter.carry_out(PULL, lambda: self._shard.pull(known_version))
+
+    def pull_target(self, known_version: int) -> Call[PulledSlice]:
+        return self._shard.pull_target(known_version)
+
+    def read(self, known_version: int, load: SliceLoader) -> Call[int]:
+        return self._meter.carry_out(PULL, lambda: self._shard.read(known_version, load))
+
+    def overlapped(self) -> "MeteredShardHandle":
+        return self
+
+    def apply(self, update: ClosedUpdate) -> Call[int]:
+        return self._shard.apply(update)
+
+    def wait_version(self, version: int, timeout_seconds: float) -> Call[int]:
+        return self._meter.carry_out(MESSAGE, lambda: self._shard.wait_version(version, timeout_seconds))
+
+
+class MeteredLeaderHandle(LeaderHandle):
+    """A worker's way to its leader, with a meter on it."""
+
+    def __init__(self, leader: LeaderHandle, meter: CallMeter) -> None:
+        self._leader = leader
+        self._meter = meter
+
+    def commit(self, commit: Commit) -> Call[CommitAnswer]:
+        return self._meter.carry_out(COMMIT, lambda: self._leader.commit(commit))
+
+    def remind(self) -> Call[int]:
+        return self._leader.remind()
+
+
+def calls_of(num_params: int, measured: Mapping[str, CallSeconds], seconds_per_gradient: float) -> Calls:
+    """Straight lines from a message, which carries no parameter, through a call that carries `num_params`.
+
+    `seconds_per_gradient`: of each parameter of each gradient beyond the first in an update, of which a commit tells.
+    """
+    message = measured[MESSAGE]
+    applied = max(0.0, measured[COMMIT].server - message.server) / num_params
+    per_gradient = min(applied, seconds_per_gradient)
+    return Calls(
+        push=_line(message, measured[PUSH], num_params),
+        pull=_line(message, measured[PULL], num_params),
+        message=CallCost(Linear(message.caller), Linear(message.server)),
+        apply=ApplyCost(0.0, applied - per_gradient, per_gradient),
+        latency_seconds=(message.wall - message.caller - message.server) / 2,
+    )
+
+
+def gradient_seconds(optimizer: OptimizerConfig, config: ParamServerConfig, num_params: int, num_rounds: int) -> float:
+    """On the caller's host: CPU seconds of an update for each parameter of each gradient beyond the first; medians."""
+    set_compute_threads(1)
+    few, many = (_apply_seconds(optimizer, config, num_params, count, num_rounds) for count in _GRADIENTS)
+    return max(0.0, many - few) / (num_params * (_GRADIENTS[1] - _GRADIENTS[0]))
+
+
+def start_of(params: Float32Array) -> ShardSnapshot:
+    """A shard's state before its first update."""
+    return ShardSnapshot(0, params, 0, params, {})
 
 
 def _apply_seconds(
     optimizer: OptimizerConfig, config: ParamServerConfig, size: int, count: int, num_rounds: int
 ) -> float:
-    shard = SynchronousShard(_start(size), optimizer, config, generation=1)
+    shard = SynchronousShard(start_of(np.zeros(size, np.float32)), optimizer, config, generation=1)
     gradient = np.full(size, 1e-3, np.float32)
     senders = tuple(f"sender-{index:02}" for index in range(count))
     seconds = []
     for version in range(num_rounds + 1):
         for sender in senders:
             shard.push(Push(gradient, sender, 1, version + 1, version))
-        update = ClosedUpdate(1, version, senders)
-        # The first pull of a version makes the copy that all others get.
-        seconds.append(_cpu_seconds_of(lambda: (shard.apply(update), shard.pull(-1))))  # noqa: B023 - called here
+        start = time.process_time()
+        shard.apply(ClosedUpdate(1, version, senders))
+        seconds.append(time.process_time() - start)
+    # The first round warmed up.
     return statistics.median(seconds[1:])
 
 
-def _cpu_seconds_of(call: Callable[[], object]) -> float:
-    start = time.process_time()
-    call()
-    return time.process_time() - start
-
-
-def _line(small: CallSeconds, large: CallSeconds, num_params: int) -> CallCost:
+def _line(message: CallSeconds, call: CallSeconds, num_params: int) -> CallCost:
     return CallCost(
-        _through(small.caller, large.caller, num_params),
-        _through(small.server, large.server, num_params),
+        _through(message.caller, call.caller, num_params), _through(message.server, call.server, num_params)
     )
 
 
-def _through(small: float, large: float, num_params: int) -> Linear:
-    # Neither may be negative, whatever noise says.
-    per_param = max(0.0, large - small) / (num_params - _SMALL)
-    return Linear(max(0.0, small - per_param * _SMALL), per_param)
-
-
-def _apply_cost(seconds: dict[tuple[int, int], float], num_params: int) -> ApplyCost:
-    few, many = _GRADIENTS
-    per_gradient = max(0.0, seconds[num_params, many] - seconds[num_params, few]) / (num_params * (many - few))
-    line = _through(seconds[_SMALL, few], seconds[num_params, few], num_params)
-    return ApplyCost(line.fixed, max(0.0, line.per_param - few * per_gradient), per_gradient)
-
-
-def _start(size: int) -> ShardSnapshot:
-    params: Float32Array = np.zeros(size, np.float32)
-    return ShardSnapshot(0, params, 0, params, {})
+def _through(none: float, all_: float, num_params: int) -> Linear:
+    # Noise makes no parameter cheaper than none.
+    return Linear(none, max(0.0, all_ - none) / num_params)

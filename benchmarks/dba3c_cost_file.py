@@ -6,47 +6,39 @@ Not here: measuring them (`benchmarks.dba3c_costs`, `.dba3c_call_costs`).
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from benchmarks import provenance
 from benchmarks.dba3c_call_costs import Calls
-from benchmarks.dba3c_costs import Steps
+from benchmarks.dba3c_costs import Measured, Steps
 from benchmarks.simulation.costs import ApplyCost, CallCost, Linear
 
 
-class Measured(NamedTuple):
-    """All costs of one machine."""
-
-    num_cores: int
-    """That the crowded steps were measured on."""
-    calls: Calls
-    steps: Mapping[str, Steps]
-    """By network."""
-
-
-def save(path: Path, measured: Measured) -> None:
-    """Write the file."""
+def save(path: Path, measured: Mapping[str, Measured]) -> None:
+    """Write the file: what each network costs, by its name."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(_named(measured) | {"measured_on": provenance()}, indent=1) + "\n")
+    path.write_text(json.dumps({"networks": _named(measured), "measured_on": provenance()}, indent=1) + "\n")
 
 
-def load(path: Path) -> Measured:
-    """Read what `save` wrote."""
-    content = json.loads(path.read_text())
-    calls = content["calls"]
+def load(path: Path) -> dict[str, Measured]:
+    """Read what `save` wrote; nothing where there is no file."""
+    if not path.exists():
+        return {}
+    return {name: _measured(content) for name, content in json.loads(path.read_text())["networks"].items()}
+
+
+def _measured(content: dict[str, Any]) -> Measured:
+    calls, steps = content["calls"], content["steps"]
     return Measured(
-        num_cores=content["num_cores"],
-        calls=Calls(
+        content["num_cores"],
+        Steps(tuple(steps["alone"]), tuple(steps["crowded"])),
+        Calls(
             push=_call_cost(calls["push"]),
             pull=_call_cost(calls["pull"]),
             message=_call_cost(calls["message"]),
             apply=ApplyCost(**calls["apply"]),
             latency_seconds=calls["latency_seconds"],
         ),
-        steps={
-            network: Steps(tuple(samples["alone"]), tuple(samples["crowded"]))
-            for network, samples in content["steps"].items()
-        },
     )
 
 

@@ -1,33 +1,47 @@
-"""What the simulation has to know of this machine: a worker's step, and with the calls of a step all that it costs.
+"""What the simulation has to know of this machine: a worker's step, its calls, and with them all that it costs.
 
-A step is Worker.step() beside a shard that does nothing, on one host process alone, and on as many as there are cores.
-It is charged in CPU seconds of the process, so that what else the machine does counts less; what operating systems and
-networks add by chance is therefore not in it.
+A real worker on one host process, its shard and its leader on another: alone, then as many such pairs as there are
+cores. A step is Worker.step() without its calls, and is charged in CPU seconds of the process, so that what else the
+machine does counts less; what operating systems and networks add by chance is therefore not in it.
 Not here: calls and updates (`benchmarks.dba3c_call_costs`), what is made of the costs (`benchmarks.simulation`).
 """
 
 import math
 import statistics
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from benchmarks.dba3c_call_costs import Calls
+from benchmarks.dba3c_call_costs import (
+    CallMeter,
+    Calls,
+    CallSeconds,
+    MeteredAddress,
+    MeteredLeaderHandle,
+    MeteredRemote,
+    MeteredShard,
+    MeteredShardHandle,
+    calls_of,
+    gradient_seconds,
+    start_of,
+)
 from benchmarks.dba3c_runs import batch_size, num_parameters
 from benchmarks.simulation.costs import Costs, Wire
 from pipeline import seeding
+from pipeline.cluster.quorum import HostedLeader, LeaderAddress
 from pipeline.cluster.session import Session
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.plan import make_plan, network_of
 from pipeline.experiments.specs import fleet_spec
-from pipeline.interfaces import Immediate, PulledSlice, Push, RowSink, Servers, ShardHandle, SliceLoader
+from pipeline.interfaces import RowSink, Servers
 from pipeline.roles.spec import WorkerSpec
 from pipeline.roles.worker import Worker
 from pipeline.rows import Row
 from pipeline.topologies.workers import worker_name
-from pipeline.types import Float32Array, Receipt
 
 _BYTES_PER_PARAM = 4
+_GENERATION = 1
 
 
 class Steps(NamedTuple):
@@ -43,13 +57,23 @@ class Steps(NamedTuple):
         return min(1.0, statistics.fmean(self.alone) / statistics.fmean(self.crowded))
 
 
-def costs_of(config: RunConfig, steps: Steps, calls: Calls, bytes_per_second: float = math.inf) -> Costs:
+class Measured(NamedTuple):
+    """All that one network costs."""
+
+    num_cores: int
+    """That the crowded steps were measured on."""
+    steps: Steps
+    calls: Calls
+
+
+def costs_of(config: RunConfig, measured: Measured, bytes_per_second: float = math.inf) -> Costs:
     """All that the simulation needs for the run's network.
 
     On loopback the way of a byte costs nothing beyond the copying, which is charged to the cores.
     """
+    calls = measured.calls
     return Costs(
-        step_seconds=steps.alone,
+        step_seconds=measured.steps.alone,
         batch_size=batch_size(config),
         num_params=num_parameters(config),
         bytes_per_param=_BYTES_PER_PARAM,
@@ -61,55 +85,72 @@ def costs_of(config: RunConfig, steps: Steps, calls: Calls, bytes_per_second: fl
     )
 
 
-def measure_steps(session: Session, config: RunConfig, num_cores: int, seconds: float) -> Steps:
-    """Steps of one worker alone, then of `num_cores` at once, on hosts that are processes of their own; `seconds` each.
+class Worked(NamedTuple):
+    """What one worker did beside its own server."""
 
-    Rare slow steps matter where an update waits for the slowest of many: short steps are measured by the thousand.
+    steps: tuple[float, ...]
+    """CPU seconds of each."""
+    calls: Mapping[str, CallSeconds]
+    """Of each kind; medians."""
+
+
+class Place(NamedTuple):
+    """A server that only one worker has."""
+
+    shard: MeteredAddress
+    leader: LeaderAddress
+
+
+def measure(session: Session, config: RunConfig, num_cores: int, num_rounds: int, step_seconds: float) -> Measured:
+    """Steps and calls of one worker alone, and steps of `num_cores` at once, so long each.
+
+    The session has two hosts, each a process, for every core. Rare slow steps matter where an update waits for the
+    slowest of many: short steps are measured by the thousand. `num_rounds` are the updates of many gradients.
     """
-    hosts = list(session.hosts)[:num_cores]
-    samples: list[tuple[float, ...]] = []
-    for chosen in (hosts[:1], hosts):
-        tasks = [
-            session.submit(step_seconds, config, index, seconds, host=host, name="steps")
-            for index, host in enumerate(chosen)
-        ]
-        samples.append(tuple(seconds for task in tasks for seconds in task.result()))
-    return Steps(*samples)
+    hosts = list(session.hosts)
+    pairs = list(zip(hosts[::2], hosts[1::2], strict=True))[:num_cores]
+    arguments = (config.optimizer, config.param_server, num_parameters(config), num_rounds)
+    per_gradient = session.submit(gradient_seconds, *arguments, host=hosts[0], name="gradients").result()
+    alone, crowded = (_work_at_once(session, config, chosen, step_seconds) for chosen in (pairs[:1], pairs))
+    return Measured(
+        num_cores,
+        Steps(alone[0].steps, tuple(step for worked in crowded for step in worked.steps)),
+        calls_of(num_parameters(config), alone[0].calls, per_gradient),
+    )
 
 
-def step_seconds(config: RunConfig, index: int, seconds: float) -> list[float]:
-    """On the caller's host: CPU seconds of each step that worker `index` makes in so long, after a third more."""
-    params = network_of(config).initial_parameters(seeding.stream(config.seed, "parameters"))
-    worker = Worker(_spec(config, index), Servers([_IdleShard(params)], []), _NoRows())
+def work(config: RunConfig, index: int, server: Place, seconds: float) -> Worked:
+    """On the caller's host: what worker `index` does in so long, after a third more."""
+    shard = server.shard.connect()
+    assert isinstance(shard, MeteredRemote)
+    meter = CallMeter(shard)
+    leader = MeteredLeaderHandle(server.leader.connect(), meter)
+    worker = Worker(_spec(config, index), Servers([MeteredShardHandle(shard, meter)], [], leader), _NoRows())
     try:
-        _steps_of(worker, seconds / 3)
-        return _steps_of(worker, seconds)
+        _steps_of(worker, meter, seconds / 3)
+        meter.begin()
+        return Worked(tuple(_steps_of(worker, meter, seconds)), meter.end())
     finally:
         worker.close()
 
 
-class _IdleShard(ShardHandle):
-    """Holds what it was given and takes everything: a worker beside it has only itself to wait for."""
-
-    def __init__(self, params: Float32Array) -> None:
-        self._params = params
-
-    def push(self, push: Push) -> Immediate[Receipt]:
-        return Immediate(Receipt(True, "", 0, 0))
-
-    def pull(self, known_version: int) -> Immediate[PulledSlice]:
-        return Immediate(PulledSlice(0, None if known_version == 0 else self._params))
-
-    def pull_target(self, known_version: int) -> Immediate[PulledSlice]:
-        return self.pull(known_version)
-
-    def read(self, known_version: int, load: SliceLoader) -> Immediate[int]:
-        if known_version != 0:
-            load(self._params)
-        return Immediate(0)
-
-    def overlapped(self) -> "_IdleShard":
-        return self
+def _work_at_once(
+    session: Session, config: RunConfig, pairs: Sequence[tuple[str, str]], seconds: float
+) -> list[Worked]:
+    params = network_of(config).initial_parameters(seeding.stream(config.seed, "parameters"))
+    tasks = []
+    actors = []
+    for index, (worker_host, server_host) in enumerate(pairs):
+        shard_name, leader_name = f"metered-shard-{index}", f"metered-leader-{index}"
+        settings = (shard_name, start_of(params), config.optimizer, config.param_server, _GENERATION)
+        shard = session.submit(MeteredShard, *settings, host=server_host, name=shard_name, actor=True)
+        address = MeteredAddress(shard_name, shard.result())
+        leads = (leader_name, 1, 0, _GENERATION, [address])
+        leader = session.submit(HostedLeader, *leads, host=server_host, name=leader_name, actor=True)
+        place = Place(address, LeaderAddress(leader_name, leader.result()))
+        actors += [shard, leader]
+        tasks.append(session.submit(work, config, index, place, seconds, host=worker_host, name="work"))
+    return [task.result() for task in tasks]
 
 
 class _NoRows(RowSink):
@@ -118,17 +159,17 @@ class _NoRows(RowSink):
 
 
 def _spec(config: RunConfig, index: int) -> WorkerSpec:
-    spec = fleet_spec(config, make_plan(config).demands, generation=1).role
+    spec = fleet_spec(config, make_plan(config).demands, generation=_GENERATION).role
     assert isinstance(spec, WorkerSpec)
     server = replace(spec.param_server, num_shards=1)
     return replace(spec, param_server=server, place=replace(spec.place, role=worker_name(index), index=index))
 
 
-def _steps_of(worker: Worker, seconds: float) -> list[float]:
+def _steps_of(worker: Worker, meter: CallMeter, seconds: float) -> list[float]:
     end = time.monotonic() + seconds
     steps: list[float] = []
     while not steps or time.monotonic() < end:
-        start = time.process_time()
+        start, in_calls = time.process_time(), meter.caller_seconds
         worker.step()
-        steps.append(time.process_time() - start)
+        steps.append(time.process_time() - start - (meter.caller_seconds - in_calls))
     return steps

@@ -1,9 +1,10 @@
 """DBA3C with more workers than this machine carries: `python -m benchmarks dba3c_simulation`.
 
-    measure   what a step, a call and an update cost here, into results/dba3c/costs.json
-    check     1, 2 and 4 real workers and 2 servers, all of them processes, beside what the simulation says of the same.
-              All share this machine's cores, evenly, and a core is slower while others are busy: how much is measured.
-              With the authors' network a step is nearly all, with the Nature torso's short ones messages count
+    measure   what a step, a call and an update of each network cost here, beside one server: results/dba3c/costs.json
+    check     1, 2 and 4 real workers and 2 servers, all of them processes, beside what the simulation says of the same,
+              right after the network was measured. All share this machine's cores, evenly, and a core is slower while
+              others are busy: how much is measured. With the authors' network a step is nearly all, with the Nature
+              torso's short ones messages count
     grid      simulated workers and servers with a core each: 1 to 1,000 workers, 1 to 8 servers, backup workers with
               stragglers, five networks. A worker's steps are drawn from those that were measured, and the slowest of
               many makes an update last: of more workers than steps it would be the slowest step every time, so a
@@ -26,15 +27,12 @@ import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
 from benchmarks import dba3c_cost_file, report
-from benchmarks.dba3c_call_costs import measure_calls
-from benchmarks.dba3c_cost_file import Measured
-from benchmarks.dba3c_costs import costs_of, measure_steps
+from benchmarks.dba3c_costs import Measured, costs_of, measure
 from benchmarks.dba3c_figures import times_to_goal
 from benchmarks.dba3c_runs import FIGURES, NETWORKS, OUTPUT, QUICK, batch_size, budget, num_parameters, run, speed
 from benchmarks.row_file import RowFile
@@ -122,20 +120,22 @@ def main(
 ) -> None:
     """Measure and simulate what has no row yet, then draw."""
     rows = RowFile(output / "simulation.csv", SimulationRow, settings=SETTINGS)
+    measured = dba3c_cost_file.load(output / "costs.json")
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, f"game={game}", f"results_dir={results_dir}", "topology.shards=apart", *overrides]
         configs = {name: compose([*settings, *NETWORKS[name]]) for name in networks}
-        if not (output / "costs.json").exists():
-            measured = measure(configs, num_cores, num_cost_rounds, step_seconds)
-            dba3c_cost_file.save(output / "costs.json", measured)
-        measured = dba3c_cost_file.load(output / "costs.json")
-        for network, num_workers in product(check_networks, check_workers):
-            case = Case(CHECK, num_workers, 0, check_servers)
-            own = [*settings, f"cluster={cluster}", *NETWORKS[network]]
-            _check(rows, case, own, network, measured, num_check_rounds, worker_steps)
+        for network in networks:
+            if network not in measured:
+                measured[network] = _measure(configs[network], num_cores, num_cost_rounds, step_seconds)
+                dba3c_cost_file.save(output / "costs.json", measured)
+            # At once: a machine that others use as well is not as fast an hour later.
+            for num_workers in check_workers if network in check_networks else ():
+                case = Case(CHECK, num_workers, 0, check_servers)
+                own = [*settings, f"cluster={cluster}", *NETWORKS[network]]
+                _check(rows, case, own, network, measured[network], num_check_rounds, worker_steps)
     for name, config in configs.items():
-        costs = costs_of(config, measured.steps[name], measured.calls, BYTES_PER_SECOND)
-        num_steps = len(measured.steps[name].alone)
+        costs = costs_of(config, measured[name], BYTES_PER_SECOND)
+        num_steps = len(measured[name].steps.alone)
         for case in grid:
             if case.num_workers + case.num_backup_workers > num_steps:
                 continue
@@ -144,14 +144,11 @@ def main(
     draw_time_to_score(rows.frame(), output, figures)
 
 
-def measure(configs: dict[str, RunConfig], num_cores: int, num_rounds: int, step_seconds: float) -> Measured:
-    """All costs of this machine, on host processes that have nothing else to do."""
-    some = next(iter(configs.values()))
+def _measure(config: RunConfig, num_cores: int, num_rounds: int, step_seconds: float) -> Measured:
+    """On host processes that have nothing else to do."""
     cluster = compose(["game=Pong", "cluster=processes"]).cluster
-    with open_session(cluster, num_hosts=max(2, num_cores), threads_per_host=1) as session:
-        calls = measure_calls(session, some, max(map(num_parameters, configs.values())), num_rounds)
-        steps = {name: measure_steps(session, config, num_cores, step_seconds) for name, config in configs.items()}
-    return Measured(num_cores, calls, steps)
+    with open_session(cluster, num_hosts=2 * num_cores, threads_per_host=1) as session:
+        return measure(session, config, num_cores, num_rounds, step_seconds)
 
 
 def draw(rows: pd.DataFrame, folder: Path) -> None:
@@ -197,8 +194,8 @@ def _check(
             figures = (real.data_points_per_second, real.seconds_per_update, real.late_share, real.waited_share)
             shares = (math.nan, math.nan)
             rows.append(_row(MEASURED, case, network, round_, measured.num_cores, config, (*figures, *shares)))
-    machine = Machine(measured.num_cores, measured.steps[network].full_speed)
-    costs = costs_of(config, measured.steps[network], measured.calls)
+    machine = Machine(measured.num_cores, measured.steps.full_speed)
+    costs = costs_of(config, measured)
     _simulate(rows, case, network, config, costs, machine)
     done = rows.frame()
     done = done[(done["study"] == CHECK) & (done["network"] == network) & (done["num_workers"] == case.num_workers)]

@@ -23,7 +23,7 @@ from distributed import Client, Future, wait
 from distributed.utils import format_dashboard_link
 
 from pipeline.cluster.config import AddressConfig, ClusterConfig, LocalConfig, SlurmConfig, SshConfig
-from pipeline.cluster.hosts import GPU, HostReport, check_versions, report_host, version_differences
+from pipeline.cluster.hosts import GPU, KEPT_MEMORY, HostReport, check_versions, report_host, version_differences
 from pipeline.cluster.offers import present_offers
 from pipeline.cluster.placement import Demand, Offer, Placement
 from pipeline.cluster.sharing import SCHEDULER_GONE, Sharing
@@ -53,9 +53,7 @@ _SETTINGS = {
     "distributed.admin.system-monitor.interval": "2s",
     # A call to a host that was killed since the last one fails after this.
     "distributed.comm.timeouts.connect": "10s",
-    # Dask's own value has every array over 128 kB mapped anew, page by page, and roles make the same arrays in each
-    # update. None leaves glibc to adapt by itself; `docs/running.md` has what was measured.
-    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+    **{f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in KEPT_MEMORY.items()},
 }
 
 

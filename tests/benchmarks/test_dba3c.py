@@ -2,9 +2,10 @@
 
 import json
 import math
+import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -22,12 +23,15 @@ from benchmarks import (
     dba3c_stragglers,
     trained_runs,
 )
+from benchmarks.dba3c_call_costs import COMMIT, MESSAGE, PULL, PUSH, CallMeter, CallSeconds, MeteredRemote, calls_of
 from benchmarks.dba3c_costs import Steps
 from benchmarks.dba3c_learning import rates
 from benchmarks.dba3c_runs import speed
+from benchmarks.simulation.costs import Linear
 from benchmarks.simulation.grid import CHECK, GRID, SERVERS, STRAGGLERS, WORKERS, Case
 from pipeline.errors import DivergedError, PipelineError
 from pipeline.experiments.config_overrides import compose
+from pipeline.interfaces import Immediate
 from pipeline.optimizers import AdamConfig
 from pipeline.roles import worker
 from pipeline.roles.divergence import DivergenceGuard
@@ -202,10 +206,51 @@ def test_costs_are_measured_and_what_they_predict_stands_beside_a_real_run(
     for name in ("prediction", "workers", "servers", "stragglers"):
         assert is_figure(tmp_path / f"dba3c_simulated_{name}.png")
     measured = dba3c_cost_file.load(tmp_path / "costs.json")
-    assert measured.calls.message.server.fixed > 0
-    assert min(measured.steps["nature_grey"].alone) > 0
+    assert measured["nature_grey"].calls.message.server.fixed > 0
+    assert min(measured["nature_grey"].steps.alone) > 0
     dba3c_cost_file.save(tmp_path / "again.json", measured)
     assert dba3c_cost_file.load(tmp_path / "again.json") == measured
+
+
+def test_calls_cost_what_a_message_costs_and_as_much_for_each_parameter() -> None:
+    measured = {
+        MESSAGE: CallSeconds(wall=0.7, caller=0.2, server=0.1),
+        PUSH: CallSeconds(wall=9.0, caller=30.2, server=20.1),
+        PULL: CallSeconds(wall=9.0, caller=0.15, server=0.1),
+        COMMIT: CallSeconds(wall=9.0, caller=0.2, server=50.1),
+    }
+    calls = calls_of(10, measured, seconds_per_gradient=1.5)
+    assert calls.push.caller == Linear(0.2, 3.0) and calls.push.server == Linear(0.1, 2.0)
+    assert calls.pull.caller == Linear(0.2, 0.0), "noise makes no parameter cheaper than none"
+    assert calls.message.caller.seconds(1000) == 0.2
+    assert calls.apply.seconds(10, num_gradients=1) == pytest.approx(50.0)
+    assert calls.apply.seconds(10, num_gradients=3) == pytest.approx(80.0)
+    assert calls.latency_seconds == pytest.approx(0.2)
+
+
+def test_what_the_caller_does_not_compute_is_the_servers_or_the_way() -> None:
+    class Server:
+        seconds = 0.0
+
+        def cpu_seconds(self) -> Immediate[float]:
+            return Immediate(self.seconds)
+
+    def call(wall: float) -> Immediate[str]:
+        time.sleep(wall)
+        server.seconds += wall / 2
+        return Immediate("answer")
+
+    server = Server()
+    meter = CallMeter(cast(MeteredRemote, server))
+    meter.carry_out(MESSAGE, lambda: call(0.01))
+    meter.begin()
+    for _ in range(3):
+        assert meter.carry_out(PUSH, lambda: call(0.02)).result(0.0) == "answer"
+    calls = meter.end()
+    assert set(calls) == {PUSH}, "what was before it began does not count"
+    push = calls[PUSH]
+    assert push.wall >= 0.02 and push.caller < 0.02
+    assert 0.0 < push.server < push.wall - push.caller
 
 
 def test_a_core_is_as_fast_as_its_steps_tell() -> None:

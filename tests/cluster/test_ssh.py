@@ -15,6 +15,7 @@ import psutil
 import pytest
 from distributed import Worker
 
+from pipeline.cluster.hosts import KEPT_MEMORY
 from pipeline.cluster.session import Session, open_session
 from pipeline.errors import PlacementError
 from tests.cluster.ssh_server import LOOPBACK
@@ -44,8 +45,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """An ssh server that lets one key in."""
     folder = tmp_path_factory.mktemp("ssh")
     words = [sys.executable, "-m", "tests.cluster.ssh_server", str(folder)]
-    # A nanny of another test leaves Dask's own value in this process; who is let in has no environment of ours.
-    environ = {name: value for name, value in os.environ.items() if name != "MALLOC_TRIM_THRESHOLD_"}
+    # A nanny of another test leaves its values in this process; who is let in has no environment of ours.
+    environ = {name: value for name, value in os.environ.items() if name not in KEPT_MEMORY}
     with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ):
         known_hosts = folder / "known_hosts"
         wait_until(known_hosts.exists, "the ssh server listens")
@@ -72,7 +73,7 @@ def test_a_task_runs_there(session: Session) -> None:
 
 def test_hosts_have_the_settings_of_the_run_and_no_memory_limit(session: Session) -> None:
     for limit, spill, trim in session.client.run(_memory_settings).values():
-        assert (limit, spill, trim) == (None, False, None)
+        assert (limit, spill, trim) == (None, False, KEPT_MEMORY["MALLOC_TRIM_THRESHOLD_"])
 
 
 def _memory_settings(dask_worker: Worker) -> tuple[int | None, object, str | None]:
