@@ -193,10 +193,10 @@ def calls_of(num_params: int, measured: Mapping[str, CallSeconds], seconds_per_g
     )
 
 
-def gradient_seconds(optimizer: OptimizerConfig, config: ParamServerConfig, num_params: int, num_rounds: int) -> float:
+def gradient_seconds(optimizer: OptimizerConfig, config: ParamServerConfig, num_params: int, num_updates: int) -> float:
     """On the caller's host: CPU seconds of an update for each parameter of each gradient beyond the first; medians."""
     set_compute_threads(1)
-    few, many = (_apply_seconds(optimizer, config, num_params, count, num_rounds) for count in _GRADIENTS)
+    few, many = (_apply_seconds(optimizer, config, num_params, count, num_updates) for count in _GRADIENTS)
     return max(0.0, many - few) / (num_params * (_GRADIENTS[1] - _GRADIENTS[0]))
 
 
@@ -206,19 +206,19 @@ def start_of(params: Float32Array) -> ShardSnapshot:
 
 
 def _apply_seconds(
-    optimizer: OptimizerConfig, config: ParamServerConfig, size: int, count: int, num_rounds: int
+    optimizer: OptimizerConfig, config: ParamServerConfig, size: int, count: int, num_updates: int
 ) -> float:
     shard = SynchronousShard(start_of(np.zeros(size, np.float32)), optimizer, config, generation=1)
     gradient = np.full(size, 1e-3, np.float32)
     senders = tuple(f"sender-{index:02}" for index in range(count))
     seconds = []
-    for version in range(num_rounds + 1):
+    for version in range(num_updates + 1):
         for sender in senders:
             shard.push(Push(gradient, sender, 1, version + 1, version))
         start = time.process_time()
         shard.apply(ClosedUpdate(1, version, senders))
         seconds.append(time.process_time() - start)
-    # The first round warmed up.
+    # The first one warmed up.
     return statistics.median(seconds[1:])
 
 

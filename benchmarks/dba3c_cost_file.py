@@ -4,7 +4,7 @@ Not here: measuring them (`benchmarks.dba3c_costs`, `.dba3c_call_costs`).
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,18 @@ from benchmarks.dba3c_costs import Measured, Steps
 from benchmarks.simulation.costs import ApplyCost, CallCost, Linear
 
 
-def save(path: Path, measured: Mapping[str, Measured]) -> None:
-    """Write the file: what each network costs, by its name."""
+def save(path: Path, measured: Mapping[str, Sequence[Measured]]) -> None:
+    """Write the file: the rounds of each network, by its name."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"networks": _named(measured), "measured_on": provenance()}, indent=1) + "\n")
 
 
-def load(path: Path) -> dict[str, Measured]:
+def load(path: Path) -> dict[str, list[Measured]]:
     """Read what `save` wrote; nothing where there is no file."""
     if not path.exists():
         return {}
-    return {name: _measured(content) for name, content in json.loads(path.read_text())["networks"].items()}
+    networks = json.loads(path.read_text())["networks"]
+    return {name: [_measured(content) for content in rounds] for name, rounds in networks.items()}
 
 
 def _measured(content: dict[str, Any]) -> Measured:
@@ -48,6 +49,8 @@ def _call_cost(content: dict[str, dict[str, float]]) -> CallCost:
 
 def _named(value: Any) -> Any:
     """NamedTuples as objects, which JSON would make lists."""
+    if isinstance(value, list):
+        return [_named(part) for part in value]
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):

@@ -11,7 +11,7 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.dba3c_call_costs import (
     CallMeter,
@@ -66,6 +66,18 @@ class Measured(NamedTuple):
     calls: Calls
 
 
+def merged(rounds: Sequence[Measured]) -> Measured:
+    """All steps of several rounds, and the means of their calls."""
+    return Measured(
+        rounds[0].num_cores,
+        Steps(
+            tuple(step for measured in rounds for step in measured.steps.alone),
+            tuple(step for measured in rounds for step in measured.steps.crowded),
+        ),
+        _mean([measured.calls for measured in rounds]),
+    )
+
+
 def costs_of(config: RunConfig, measured: Measured, bytes_per_second: float = math.inf) -> Costs:
     """All that the simulation needs for the run's network.
 
@@ -101,15 +113,15 @@ class Place(NamedTuple):
     leader: LeaderAddress
 
 
-def measure(session: Session, config: RunConfig, num_cores: int, num_rounds: int, step_seconds: float) -> Measured:
+def measure(session: Session, config: RunConfig, num_cores: int, num_updates: int, step_seconds: float) -> Measured:
     """Steps and calls of one worker alone, and steps of `num_cores` at once, so long each.
 
     The session has two hosts, each a process, for every core. Rare slow steps matter where an update waits for the
-    slowest of many: short steps are measured by the thousand. `num_rounds` are the updates of many gradients.
+    slowest of many: short steps are measured by the thousand. `num_updates` are timed with one and with many gradients.
     """
     hosts = list(session.hosts)
     pairs = list(zip(hosts[::2], hosts[1::2], strict=True))[:num_cores]
-    arguments = (config.optimizer, config.param_server, num_parameters(config), num_rounds)
+    arguments = (config.optimizer, config.param_server, num_parameters(config), num_updates)
     per_gradient = session.submit(gradient_seconds, *arguments, host=hosts[0], name="gradients").result()
     alone, crowded = (_work_at_once(session, config, chosen, step_seconds) for chosen in (pairs[:1], pairs))
     return Measured(
@@ -151,6 +163,13 @@ def _work_at_once(
         actors += [shard, leader]
         tasks.append(session.submit(work, config, index, place, seconds, host=worker_host, name="work"))
     return [task.result() for task in tasks]
+
+
+def _mean(values: Sequence[Any]) -> Any:
+    """Of numbers, or of each number within tuples."""
+    if isinstance(values[0], tuple):
+        return type(values[0])(*map(_mean, zip(*values, strict=True)))
+    return statistics.fmean(values)
 
 
 class _NoRows(RowSink):

@@ -212,9 +212,11 @@ def _diverged(runs: pd.DataFrame) -> str:
 
 
 def _medians(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour: str, line: str, label: str) -> None:
-    axes.plot(rows[x], rows[y], ".", color=colour, alpha=0.4)
+    # Hollow points belong to a line that is not solid.
+    inside = colour if line == "-" else "white"
+    axes.plot(rows[x], rows[y], "o", markersize=3.5, color=colour, markerfacecolor=inside, alpha=0.6)
     medians = rows.groupby(x)[y].median()
-    axes.plot(medians.index, medians, f"o{line}", color=colour, label=label)
+    axes.plot(medians.index, medians, f"o{line}", color=colour, markerfacecolor=inside, label=label)
 
 
 def _whole_ticks(axes: Axes, values: pd.Series) -> None:

@@ -2,9 +2,9 @@
 
     measure   what a step, a call and an update of each network cost here, beside one server: results/dba3c/costs.json
     check     1, 2 and 4 real workers and 2 servers, all of them processes, beside what the simulation says of the same,
-              right after the network was measured. All share this machine's cores, evenly, and a core is slower while
-              others are busy: how much is measured. With the authors' network a step is nearly all, with the Nature
-              torso's short ones messages count
+              in turn with the measuring of its costs: a machine that others use as well is not always as fast. All
+              share this machine's cores, evenly, and a core is slower while others are busy: how much is measured.
+              With the authors' network a step is nearly all, with the Nature torso's short ones messages count
     grid      simulated workers and servers with a core each: 1 to 1,000 workers, 1 to 8 servers, backup workers with
               stragglers, five networks. A worker's steps are drawn from those that were measured, and the slowest of
               many makes an update last: of more workers than steps it would be the slowest step every time, so a
@@ -15,7 +15,7 @@ the authors' were of 32 on twelve, and rows and figures say so. Games of the cas
 
 Rows go into results/dba3c/simulation.csv, each with its source, "measured" or "simulated"; what is there is not made
 again, so delete simulation.csv with costs.json. For each check a JSON line with the error of the prediction is printed,
-and docs/figures/dba3c_simulated_*.png are drawn. An hour.
+and docs/figures/dba3c_simulated_*.png are drawn. An hour and a half.
 Once `benchmarks.dba3c_learning` has counted the updates to a score with 1, 2, 4 and 8 workers, these times the
 simulated seconds of an update are the time to that score, in a figure of its own.
 Not here: the simulation (`benchmarks.simulation`), how costs are measured (`benchmarks.dba3c_costs`,
@@ -32,7 +32,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks import dba3c_cost_file, report
-from benchmarks.dba3c_costs import Measured, costs_of, measure
+from benchmarks.dba3c_costs import Measured, costs_of, measure, merged
 from benchmarks.dba3c_figures import times_to_goal
 from benchmarks.dba3c_runs import FIGURES, NETWORKS, OUTPUT, QUICK, batch_size, budget, num_parameters, run, speed
 from benchmarks.row_file import RowFile
@@ -107,11 +107,11 @@ def main(
     check_networks: Sequence[str] = ("dba3c", "dba3c_quick"),
     check_workers: Sequence[int] = (1, 2, 4),
     check_servers: int = 2,
-    num_check_rounds: int = 3,
-    worker_steps: int = 16_000,
+    num_rounds: int = 5,
+    worker_steps: int = 12_000,
     num_cores: int = os.cpu_count() or 1,
-    num_cost_rounds: int = 30,
-    step_seconds: float = 90.0,
+    num_cost_updates: int = 30,
+    step_seconds: float = 20.0,
     grid: Sequence[Case] = GRID,
     cluster: str = "processes",
     overrides: Sequence[str] = (),
@@ -125,17 +125,22 @@ def main(
         settings = [*QUICK, f"game={game}", f"results_dir={results_dir}", "topology.shards=apart", *overrides]
         configs = {name: compose([*settings, *NETWORKS[name]]) for name in networks}
         for network in networks:
-            if network not in measured:
-                measured[network] = _measure(configs[network], num_cores, num_cost_rounds, step_seconds)
-                dba3c_cost_file.save(output / "costs.json", measured)
-            # At once: a machine that others use as well is not as fast an hour later.
-            for num_workers in check_workers if network in check_networks else ():
-                case = Case(CHECK, num_workers, 0, check_servers)
-                own = [*settings, f"cluster={cluster}", *NETWORKS[network]]
-                _check(rows, case, own, network, measured[network], num_check_rounds, worker_steps)
+            cases = [Case(CHECK, count, 0, check_servers) for count in check_workers if network in check_networks]
+            own = [*settings, f"cluster={cluster}", *NETWORKS[network]]
+            checks = [(case, _check_config(own, case, worker_steps)) for case in cases]
+            costs_so_far = measured.setdefault(network, [])
+            for round_ in range(num_rounds):
+                if len(costs_so_far) <= round_:
+                    costs_so_far.append(_measure(configs[network], num_cores, num_cost_updates, step_seconds))
+                    dba3c_cost_file.save(output / "costs.json", measured)
+                for case, config in checks:
+                    _run(rows, case, config, network, num_cores, round_)
+            for case, config in checks:
+                _check(rows, case, config, network, merged(costs_so_far))
     for name, config in configs.items():
-        costs = costs_of(config, measured[name], BYTES_PER_SECOND)
-        num_steps = len(measured[name].steps.alone)
+        network_costs = merged(measured[name])
+        costs = costs_of(config, network_costs, BYTES_PER_SECOND)
+        num_steps = len(network_costs.steps.alone)
         for case in grid:
             if case.num_workers + case.num_backup_workers > num_steps:
                 continue
@@ -144,11 +149,11 @@ def main(
     draw_time_to_score(rows.frame(), output, figures)
 
 
-def _measure(config: RunConfig, num_cores: int, num_rounds: int, step_seconds: float) -> Measured:
+def _measure(config: RunConfig, num_cores: int, num_updates: int, step_seconds: float) -> Measured:
     """On host processes that have nothing else to do."""
     cluster = compose(["game=Pong", "cluster=processes"]).cluster
     with open_session(cluster, num_hosts=2 * num_cores, threads_per_host=1) as session:
-        return measure(session, config, num_cores, num_rounds, step_seconds)
+        return measure(session, config, num_cores, num_updates, step_seconds)
 
 
 def draw(rows: pd.DataFrame, folder: Path) -> None:
@@ -176,27 +181,26 @@ def draw_time_to_score(rows: pd.DataFrame, learned: Path, folder: Path) -> None:
         save_figure(time_to_score_figure(times, simulated), folder / "dba3c_simulated_time_to_score.png")
 
 
-def _check(
-    rows: RowFile[SimulationRow],
-    case: Case,
-    settings: list[str],
-    network: str,
-    measured: Measured,
-    num_rounds: int,
-    worker_steps: int,
-) -> None:
+def _check_config(settings: list[str], case: Case, worker_steps: int) -> RunConfig:
     own = [f"topology.num_workers={case.num_workers}", f"param_server.num_shards={case.num_servers}"]
     skip = compose([*settings, *own]).environment.mean_frame_skip
-    config = compose([*settings, *own, budget(case.num_workers, worker_steps, skip)])
-    for round_ in range(num_rounds):
-        if not rows.has(MEASURED, *_settings(case, network, round_)):
-            real = speed(config, run(config))
-            figures = (real.data_points_per_second, real.seconds_per_update, real.late_share, real.waited_share)
-            shares = (math.nan, math.nan)
-            rows.append(_row(MEASURED, case, network, round_, measured.num_cores, config, (*figures, *shares)))
+    return compose([*settings, *own, budget(case.num_workers, worker_steps, skip)])
+
+
+def _run(
+    rows: RowFile[SimulationRow], case: Case, config: RunConfig, network: str, num_cores: int, round_: int
+) -> None:
+    if rows.has(MEASURED, *_settings(case, network, round_)):
+        return
+    real = speed(config, run(config))
+    figures = (real.data_points_per_second, real.seconds_per_update, real.late_share, real.waited_share)
+    shares = (math.nan, math.nan)
+    rows.append(_row(MEASURED, case, network, round_, num_cores, config, (*figures, *shares)))
+
+
+def _check(rows: RowFile[SimulationRow], case: Case, config: RunConfig, network: str, measured: Measured) -> None:
     machine = Machine(measured.num_cores, measured.steps.full_speed)
-    costs = costs_of(config, measured)
-    _simulate(rows, case, network, config, costs, machine)
+    _simulate(rows, case, network, config, costs_of(config, measured), machine)
     done = rows.frame()
     done = done[(done["study"] == CHECK) & (done["network"] == network) & (done["num_workers"] == case.num_workers)]
     rates = done.groupby("source")["data_points_per_second"].median()
@@ -206,7 +210,7 @@ def _check(
         network=network,
         num_workers=case.num_workers,
         num_servers=case.num_servers,
-        num_rounds=num_rounds,
+        num_rounds=len(real_rates),
         measured_data_points_per_second=float(rates[MEASURED]),
         measured_lowest=float(real_rates.min()),
         measured_highest=float(real_rates.max()),

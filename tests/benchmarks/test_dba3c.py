@@ -24,7 +24,7 @@ from benchmarks import (
     trained_runs,
 )
 from benchmarks.dba3c_call_costs import COMMIT, MESSAGE, PULL, PUSH, CallMeter, CallSeconds, MeteredRemote, calls_of
-from benchmarks.dba3c_costs import Steps
+from benchmarks.dba3c_costs import Steps, merged
 from benchmarks.dba3c_learning import rates
 from benchmarks.dba3c_runs import speed
 from benchmarks.simulation.costs import Linear
@@ -186,10 +186,10 @@ def test_costs_are_measured_and_what_they_predict_stands_beside_a_real_run(
         networks=("nature_grey",),
         check_networks=("nature_grey",),
         check_workers=(1,),
-        num_check_rounds=1,
+        num_rounds=2,
         worker_steps=80,
         num_cores=1,
-        num_cost_rounds=1,
+        num_cost_updates=1,
         step_seconds=1.0,
         grid=grid,
         cluster="threads",
@@ -201,13 +201,17 @@ def test_costs_are_measured_and_what_they_predict_stands_beside_a_real_run(
     ratio = line["simulated_data_points_per_second"] / line["measured_data_points_per_second"]
     assert line["error"] == pytest.approx(ratio - 1, abs=0.01)
     rows = pd.read_csv(tmp_path / "simulation.csv")
-    assert rows["source"].tolist() == ["measured"] + ["simulated"] * 5
-    assert rows["study"].tolist() == [CHECK, CHECK, WORKERS, WORKERS, SERVERS, STRAGGLERS]
+    assert rows["source"].tolist() == ["measured"] * 2 + ["simulated"] * 5
+    assert rows["study"].tolist() == [CHECK, CHECK, CHECK, WORKERS, WORKERS, SERVERS, STRAGGLERS]
     for name in ("prediction", "workers", "servers", "stragglers"):
         assert is_figure(tmp_path / f"dba3c_simulated_{name}.png")
     measured = dba3c_cost_file.load(tmp_path / "costs.json")
-    assert measured["nature_grey"].calls.message.server.fixed > 0
-    assert min(measured["nature_grey"].steps.alone) > 0
+    (first, second) = measured["nature_grey"]
+    assert first.calls.message.server.fixed > 0
+    assert min(second.steps.alone) > 0
+    assert merged([first, second]).steps.alone == first.steps.alone + second.steps.alone
+    message = merged([first, second]).calls.message.caller.fixed
+    assert message == pytest.approx((first.calls.message.caller.fixed + second.calls.message.caller.fixed) / 2)
     dba3c_cost_file.save(tmp_path / "again.json", measured)
     assert dba3c_cost_file.load(tmp_path / "again.json") == measured
 
