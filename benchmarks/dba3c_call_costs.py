@@ -6,8 +6,8 @@
     apply     the mean of N gradients and the optimizer, within the call that closes the update
 
 The calls are those that a worker makes between its steps, with a CallMeter between it and its servers: made in a row,
-of memory that was touched a moment ago and between processes that never sleep, a pull cost less than half.
-Cores are charged in CPU seconds of the processes that take part; what is left of a call's wall time is the way.
+of memory that was touched a moment ago and between processes that never sleep, they cost less. Cores are charged
+in CPU seconds of the processes that take part; what is left of a call's wall time is the way.
 Not here: the worker (`benchmarks.dba3c_costs`), what is made of the costs (`benchmarks.simulation`).
 """
 

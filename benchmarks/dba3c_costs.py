@@ -151,6 +151,7 @@ def _work_at_once(
 ) -> list[Worked]:
     params = network_of(config).initial_parameters(seeding.stream(config.seed, "parameters"))
     tasks = []
+    # Dask removes an actor that nobody holds.
     actors = []
     for index, (worker_host, server_host) in enumerate(pairs):
         shard_name, leader_name = f"metered-shard-{index}", f"metered-leader-{index}"
