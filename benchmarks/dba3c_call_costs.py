@@ -17,21 +17,11 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from distributed import Actor
 
 from benchmarks.simulation.costs import ApplyCost, CallCost, Linear
-from pipeline.cluster.quorum import HostedSynchronousShard, RemoteSynchronousShard, SynchronousShardAddress
-from pipeline.interfaces import (
-    Call,
-    ClosedUpdate,
-    Commit,
-    CommitAnswer,
-    Immediate,
-    LeaderHandle,
-    PulledSlice,
-    Push,
-    SliceLoader,
-    SynchronousShardHandle,
-)
+from pipeline.cluster.quorum import HostedSynchronousShard, RemoteLeader, RemoteSynchronousShard
+from pipeline.interfaces import Call, ClosedUpdate, Commit, CommitAnswer, Immediate, Push, SliceLoader
 from pipeline.networks.compute import set_compute_threads
 from pipeline.optimizers import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
@@ -67,40 +57,17 @@ class Calls(NamedTuple):
     """One way."""
 
 
-class MeteredShard(HostedSynchronousShard):
-    """A shard that tells what its process has computed so far."""
-
-    def cpu_seconds(self) -> float:
-        """Of all threads."""
-        return time.process_time()
-
-
-class MeteredAddress(SynchronousShardAddress):
-    """Where a metered shard is."""
-
-    def connect(self) -> SynchronousShardHandle:
-        """The shard itself for a leader in its process, a proxy for all others."""
-        return super().connect() if self.here() else MeteredRemote(self.name, self.actor)
-
-
-class MeteredRemote(RemoteSynchronousShard):
-    """Its proxy."""
-
-    def cpu_seconds(self) -> Call[float]:
-        """See MeteredShard.cpu_seconds."""
-        return self._call("cpu_seconds")
-
-
 class CallMeter:
     """Times the calls of one caller to one server process, each carried out to its end.
 
     What the server computes is asked once for all calls: asked around each, the question would warm up the way for it.
     """
 
-    def __init__(self, server: MeteredRemote) -> None:
+    def __init__(self, server_seconds: Callable[[], Call[float]]) -> None:
+        """`server_seconds` asks for the CPU seconds of the server's process."""
         self.caller_seconds = 0.0
         """CPU seconds of the caller's process within calls."""
-        self._server = server
+        self._server_seconds = server_seconds
         self._began_at = 0.0
         self._calls: dict[str, list[tuple[float, float]]] = {}
         """By kind: wall seconds, and CPU seconds of the caller's process."""
@@ -108,7 +75,7 @@ class CallMeter:
     def begin(self) -> None:
         """Forget what was before."""
         self._calls.clear()
-        self._began_at = self._server.cpu_seconds().result(_TIMEOUT_SECONDS)
+        self._began_at = self._server_seconds().result(_TIMEOUT_SECONDS)
 
     def carry_out(self, kind: str, call: Callable[[], Call[T]]) -> Immediate[T]:
         """Make the call."""
@@ -124,7 +91,7 @@ class CallMeter:
 
         While the caller did not compute, the server did, or the call was on its way: in the same shares for all kinds.
         """
-        computed = self._server.cpu_seconds().result(_TIMEOUT_SECONDS) - self._began_at
+        computed = self._server_seconds().result(_TIMEOUT_SECONDS) - self._began_at
         away = sum(wall - caller for calls in self._calls.values() for wall, caller in calls)
         share = min(1.0, computed / away)
         medians = {kind: map(statistics.median, zip(*calls, strict=True)) for kind, calls in self._calls.items()}
@@ -133,47 +100,44 @@ class CallMeter:
         }
 
 
-class MeteredShardHandle(SynchronousShardHandle):
-    """A worker's way to its shard, with a meter on it."""
+class MeteredShard(HostedSynchronousShard):
+    """A shard that tells what its process has computed so far."""
 
-    def __init__(self, shard: SynchronousShardHandle, meter: CallMeter) -> None:
-        self._shard = shard
-        self._meter = meter
+    def cpu_seconds(self) -> float:
+        """Of all threads."""
+        return time.process_time()
+
+
+class MeteredRemote(RemoteSynchronousShard):
+    """Its proxy, whose calls are timed."""
+
+    def __init__(self, name: str, actor: Actor) -> None:
+        super().__init__(name, actor)
+        self.meter = CallMeter(lambda: self._call("cpu_seconds"))
 
     def push(self, push: Push) -> Call[Receipt]:
-        return self._meter.carry_out(PUSH, lambda: self._shard.push(push))
-
-    def pull(self, known_version: int) -> Call[PulledSlice]:
-        return self._meter.carry_out(PULL, lambda: self._shard.pull(known_version))
-
-    def pull_target(self, known_version: int) -> Call[PulledSlice]:
-        return self._shard.pull_target(known_version)
+        """Timed."""
+        return self.meter.carry_out(PUSH, lambda: super(MeteredRemote, self).push(push))
 
     def read(self, known_version: int, load: SliceLoader) -> Call[int]:
-        return self._meter.carry_out(PULL, lambda: self._shard.read(known_version, load))
-
-    def overlapped(self) -> "MeteredShardHandle":
-        return self
-
-    def apply(self, update: ClosedUpdate) -> Call[int]:
-        return self._shard.apply(update)
+        """Timed, with what `load` does."""
+        return self.meter.carry_out(PULL, lambda: super(MeteredRemote, self).read(known_version, load))
 
     def wait_version(self, version: int, timeout_seconds: float) -> Call[int]:
-        return self._meter.carry_out(MESSAGE, lambda: self._shard.wait_version(version, timeout_seconds))
+        """Timed. One worker never waits: the update is made when its commit is answered."""
+        return self.meter.carry_out(MESSAGE, lambda: super(MeteredRemote, self).wait_version(version, timeout_seconds))
 
 
-class MeteredLeaderHandle(LeaderHandle):
-    """A worker's way to its leader, with a meter on it."""
+class MeteredLeader(RemoteLeader):
+    """A leader's proxy, whose commits are timed."""
 
-    def __init__(self, leader: LeaderHandle, meter: CallMeter) -> None:
-        self._leader = leader
+    def __init__(self, name: str, actor: Actor, meter: CallMeter) -> None:
+        super().__init__(name, actor)
         self._meter = meter
 
     def commit(self, commit: Commit) -> Call[CommitAnswer]:
-        return self._meter.carry_out(COMMIT, lambda: self._leader.commit(commit))
-
-    def remind(self) -> Call[int]:
-        return self._leader.remind()
+        """Timed."""
+        return self._meter.carry_out(COMMIT, lambda: super(MeteredLeader, self).commit(commit))
 
 
 def calls_of(num_params: int, measured: Mapping[str, CallSeconds], seconds_per_gradient: float) -> Calls:

@@ -4,7 +4,7 @@ Not here: measuring them (`benchmarks.dba3c_costs`, `.dba3c_call_costs`).
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +14,21 @@ from benchmarks.dba3c_costs import Measured, Steps
 from benchmarks.simulation.costs import ApplyCost, CallCost, Linear
 
 
-def save(path: Path, measured: Mapping[str, Sequence[Measured]]) -> None:
-    """Write the file: the rounds of each network, by its name."""
+def append(path: Path, network: str, measured: Measured) -> None:
+    """Add one round of a network, with the commit and machine that it was measured on."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"networks": _named(measured), "measured_on": provenance()}, indent=1) + "\n")
+    networks = _read(path)
+    networks.setdefault(network, []).append(_named(measured) | {"measured_on": provenance()})
+    path.write_text(json.dumps(networks, indent=1) + "\n")
 
 
-def load(path: Path) -> dict[str, list[Measured]]:
-    """Read what `save` wrote; nothing where there is no file."""
-    if not path.exists():
-        return {}
-    networks = json.loads(path.read_text())["networks"]
-    return {name: [_measured(content) for content in rounds] for name, rounds in networks.items()}
+def load(path: Path, network: str) -> list[Measured]:
+    """The rounds of a network; none where there is no file."""
+    return [_measured(content) for content in _read(path).get(network, [])]
+
+
+def _read(path: Path) -> dict[str, list[dict[str, Any]]]:
+    return json.loads(path.read_text()) if path.exists() else {}
 
 
 def _measured(content: dict[str, Any]) -> Measured:
@@ -49,8 +52,6 @@ def _call_cost(content: dict[str, dict[str, float]]) -> CallCost:
 
 def _named(value: Any) -> Any:
     """NamedTuples as objects, which JSON would make lists."""
-    if isinstance(value, list):
-        return [_named(part) for part in value]
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):

@@ -17,11 +17,9 @@ from benchmarks.dba3c_call_costs import (
     CallMeter,
     Calls,
     CallSeconds,
-    MeteredAddress,
-    MeteredLeaderHandle,
+    MeteredLeader,
     MeteredRemote,
     MeteredShard,
-    MeteredShardHandle,
     calls_of,
     gradient_seconds,
     start_of,
@@ -29,7 +27,7 @@ from benchmarks.dba3c_call_costs import (
 from benchmarks.dba3c_runs import batch_size, num_parameters
 from benchmarks.simulation.costs import Costs, Wire
 from pipeline import seeding
-from pipeline.cluster.quorum import HostedLeader, LeaderAddress
+from pipeline.cluster.quorum import HostedLeader, LeaderAddress, SynchronousShardAddress
 from pipeline.cluster.session import Session
 from pipeline.experiments.config import RunConfig
 from pipeline.experiments.plan import make_plan, network_of
@@ -106,13 +104,6 @@ class Worked(NamedTuple):
     """Of each kind; medians."""
 
 
-class Place(NamedTuple):
-    """A server that only one worker has."""
-
-    shard: MeteredAddress
-    leader: LeaderAddress
-
-
 def measure(session: Session, config: RunConfig, num_cores: int, num_updates: int, step_seconds: float) -> Measured:
     """Steps and calls of one worker alone, and steps of `num_cores` at once, so long each.
 
@@ -131,17 +122,17 @@ def measure(session: Session, config: RunConfig, num_cores: int, num_updates: in
     )
 
 
-def work(config: RunConfig, index: int, server: Place, seconds: float) -> Worked:
-    """On the caller's host: what worker `index` does in so long, after a third more."""
-    shard = server.shard.connect()
-    assert isinstance(shard, MeteredRemote)
-    meter = CallMeter(shard)
-    leader = MeteredLeaderHandle(server.leader.connect(), meter)
-    worker = Worker(_spec(config, index), Servers([MeteredShardHandle(shard, meter)], [], leader), _NoRows())
+def work(
+    config: RunConfig, index: int, shard: SynchronousShardAddress, leader: LeaderAddress, seconds: float
+) -> Worked:
+    """On the caller's host: what worker `index` beside a server of its own does in so long, after a third more."""
+    remote = MeteredRemote(shard.name, shard.actor)
+    servers = Servers([remote], [], MeteredLeader(leader.name, leader.actor, remote.meter))
+    worker = Worker(_spec(config, index), servers, _NoRows())
     try:
-        _steps_of(worker, meter, seconds / 3)
-        meter.begin()
-        return Worked(tuple(_steps_of(worker, meter, seconds)), meter.end())
+        _steps_of(worker, remote.meter, seconds / 3)
+        remote.meter.begin()
+        return Worked(tuple(_steps_of(worker, remote.meter, seconds)), remote.meter.end())
     finally:
         worker.close()
 
@@ -154,15 +145,15 @@ def _work_at_once(
     # Dask removes an actor that nobody holds.
     actors = []
     for index, (worker_host, server_host) in enumerate(pairs):
-        shard_name, leader_name = f"metered-shard-{index}", f"metered-leader-{index}"
-        settings = (shard_name, start_of(params), config.optimizer, config.param_server, _GENERATION)
-        shard = session.submit(MeteredShard, *settings, host=server_host, name=shard_name, actor=True)
-        address = MeteredAddress(shard_name, shard.result())
-        leads = (leader_name, 1, 0, _GENERATION, [address])
-        leader = session.submit(HostedLeader, *leads, host=server_host, name=leader_name, actor=True)
-        place = Place(address, LeaderAddress(leader_name, leader.result()))
-        actors += [shard, leader]
-        tasks.append(session.submit(work, config, index, place, seconds, host=worker_host, name="work"))
+        name = f"metered-shard-{index}"
+        settings = (name, start_of(params), config.optimizer, config.param_server, _GENERATION)
+        actors.append(session.submit(MeteredShard, *settings, host=server_host, name=name, actor=True))
+        shard = SynchronousShardAddress(name, actors[-1].result())
+        name = f"metered-leader-{index}"
+        leads = (name, 1, 0, _GENERATION, [shard])
+        actors.append(session.submit(HostedLeader, *leads, host=server_host, name=name, actor=True))
+        leader = LeaderAddress(name, actors[-1].result())
+        tasks.append(session.submit(work, config, index, shard, leader, seconds, host=worker_host, name="work"))
     return [task.result() for task in tasks]
 
 

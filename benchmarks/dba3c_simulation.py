@@ -120,7 +120,7 @@ def main(
 ) -> None:
     """Measure and simulate what has no row yet, then draw."""
     rows = RowFile(output / "simulation.csv", SimulationRow, settings=SETTINGS)
-    measured = dba3c_cost_file.load(output / "costs.json")
+    costs_path = output / "costs.json"
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, f"game={game}", f"results_dir={results_dir}", "topology.shards=apart", *overrides]
         configs = {name: compose([*settings, *NETWORKS[name]]) for name in networks}
@@ -128,19 +128,18 @@ def main(
             cases = [Case(CHECK, count, 0, check_servers) for count in check_workers if network in check_networks]
             own = [*settings, f"cluster={cluster}", *NETWORKS[network]]
             checks = [(case, _check_config(own, case, worker_steps)) for case in cases]
-            costs_so_far = measured.setdefault(network, [])
             for round_ in range(num_rounds):
-                if len(costs_so_far) <= round_:
-                    costs_so_far.append(_measure(configs[network], num_cores, num_cost_updates, step_seconds))
-                    dba3c_cost_file.save(output / "costs.json", measured)
+                if len(dba3c_cost_file.load(costs_path, network)) <= round_:
+                    measured = _measure(configs[network], num_cores, num_cost_updates, step_seconds)
+                    dba3c_cost_file.append(costs_path, network, measured)
                 for case, config in checks:
                     _run(rows, case, config, network, num_cores, round_)
             for case, config in checks:
-                _check(rows, case, config, network, merged(costs_so_far))
+                _check(rows, case, config, network, merged(dba3c_cost_file.load(costs_path, network)))
     for name, config in configs.items():
-        network_costs = merged(measured[name])
-        costs = costs_of(config, network_costs, BYTES_PER_SECOND)
-        num_steps = len(network_costs.steps.alone)
+        measured = merged(dba3c_cost_file.load(costs_path, name))
+        costs = costs_of(config, measured, BYTES_PER_SECOND)
+        num_steps = len(measured.steps.alone)
         for case in grid:
             if case.num_workers + case.num_backup_workers > num_steps:
                 continue

@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from benchmarks import (
     dba3c_stragglers,
     trained_runs,
 )
-from benchmarks.dba3c_call_costs import COMMIT, MESSAGE, PULL, PUSH, CallMeter, CallSeconds, MeteredRemote, calls_of
+from benchmarks.dba3c_call_costs import COMMIT, MESSAGE, PULL, PUSH, CallMeter, CallSeconds, calls_of
 from benchmarks.dba3c_costs import Steps, merged
 from benchmarks.dba3c_learning import rates
 from benchmarks.dba3c_runs import speed
@@ -205,15 +205,16 @@ def test_costs_are_measured_and_what_they_predict_stands_beside_a_real_run(
     assert rows["study"].tolist() == [CHECK, CHECK, CHECK, WORKERS, WORKERS, SERVERS, STRAGGLERS]
     for name in ("prediction", "workers", "servers", "stragglers"):
         assert is_figure(tmp_path / f"dba3c_simulated_{name}.png")
-    measured = dba3c_cost_file.load(tmp_path / "costs.json")
-    (first, second) = measured["nature_grey"]
+    first, second = dba3c_cost_file.load(tmp_path / "costs.json", "nature_grey")
     assert first.calls.message.server.fixed > 0
     assert min(second.steps.alone) > 0
-    assert merged([first, second]).steps.alone == first.steps.alone + second.steps.alone
-    message = merged([first, second]).calls.message.caller.fixed
+    both = merged([first, second])
+    assert both.steps.alone == first.steps.alone + second.steps.alone
+    message = both.calls.message.caller.fixed
     assert message == pytest.approx((first.calls.message.caller.fixed + second.calls.message.caller.fixed) / 2)
-    dba3c_cost_file.save(tmp_path / "again.json", measured)
-    assert dba3c_cost_file.load(tmp_path / "again.json") == measured
+    dba3c_cost_file.append(tmp_path / "costs.json", "another", both)
+    assert dba3c_cost_file.load(tmp_path / "costs.json", "another") == [both]
+    assert dba3c_cost_file.load(tmp_path / "costs.json", "nature_grey") == [first, second]
 
 
 def test_calls_cost_what_a_message_costs_and_as_much_for_each_parameter() -> None:
@@ -233,19 +234,15 @@ def test_calls_cost_what_a_message_costs_and_as_much_for_each_parameter() -> Non
 
 
 def test_what_the_caller_does_not_compute_is_the_servers_or_the_way() -> None:
-    class Server:
-        seconds = 0.0
-
-        def cpu_seconds(self) -> Immediate[float]:
-            return Immediate(self.seconds)
+    computed = 0.0
 
     def call(wall: float) -> Immediate[str]:
+        nonlocal computed
         time.sleep(wall)
-        server.seconds += wall / 2
+        computed += wall / 2
         return Immediate("answer")
 
-    server = Server()
-    meter = CallMeter(cast(MeteredRemote, server))
+    meter = CallMeter(lambda: Immediate(computed))
     meter.carry_out(MESSAGE, lambda: call(0.01))
     meter.begin()
     for _ in range(3):

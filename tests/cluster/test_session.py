@@ -12,6 +12,7 @@ from dask.system import CPU_COUNT
 from distributed import get_worker
 from distributed.comm.core import CommClosedError
 
+from pipeline.cluster.hosts import KEPT_MEMORY
 from pipeline.cluster.session import GrantedHosts, Session, open_session
 from pipeline.errors import PlacementError, RemoteLostError
 from tests.clusters import LIMIT_SECONDS, cluster_config, kill_host, running_cluster, wait_until
@@ -32,6 +33,20 @@ def test_threads_are_hosts_of_this_process_and_processes_are_not(
     assert set(threads_session.client.run(os.getpid).values()) == {os.getpid()}
     pids = set(processes_session.client.run(os.getpid).values())
     assert len(pids) == 2 and os.getpid() not in pids
+
+
+def test_hosts_keep_freed_memory_unless_the_environment_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    trim, mmap = KEPT_MEMORY
+    # What Dask sets for a host of another test stays behind in this process.
+    monkeypatch.delenv(trim, raising=False)
+    monkeypatch.setenv(mmap, "1000000")
+    with open_session(cluster_config("processes"), num_hosts=1, threads_per_host=1) as session:
+        (found,) = session.client.run(_memory_environment).values()
+    assert found == {trim: KEPT_MEMORY[trim], mmap: "1000000"}
+
+
+def _memory_environment() -> dict[str, str | None]:
+    return {name: os.environ.get(name) for name in KEPT_MEMORY}
 
 
 def test_a_task_runs_on_the_host_that_it_was_given_to(session: Session) -> None:

@@ -72,13 +72,13 @@ def test_a_task_runs_there(session: Session) -> None:
 
 
 def test_hosts_have_the_settings_of_the_run_and_no_memory_limit(session: Session) -> None:
-    for limit, spill, trim in session.client.run(_memory_settings).values():
-        assert (limit, spill, trim) == (None, False, KEPT_MEMORY["MALLOC_TRIM_THRESHOLD_"])
+    for limit, spill, kept in session.client.run(_memory_settings).values():
+        assert (limit, spill, kept) == (None, False, KEPT_MEMORY)
 
 
-def _memory_settings(dask_worker: Worker) -> tuple[int | None, object, str | None]:
+def _memory_settings(dask_worker: Worker) -> tuple[int | None, object, dict[str, str | None]]:
     spill = dask.config.get("distributed.worker.memory.spill")
-    return dask_worker.memory_manager.memory_limit, spill, os.environ.get("MALLOC_TRIM_THRESHOLD_")
+    return dask_worker.memory_manager.memory_limit, spill, {name: os.environ.get(name) for name in KEPT_MEMORY}
 
 
 def test_all_listen_on_the_interface_that_was_named(session: Session) -> None:
