@@ -11,9 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.dba3c_figures import GOAL_SCORE, arrivals
-from pipeline.results.style import COLOURS, FAINT, LINES, STYLE
+from pipeline.results.style import COLOURS, FAINT, STYLE
 
 _RATE = "data points per second"
+_MARKERS = ("s", "o", "^", "D", "v", "P")
+_COLUMNS = 3
 
 
 @matplotlib.rc_context(STYLE)
@@ -45,9 +47,12 @@ def simulated_workers_figure(rows: pd.DataFrame) -> Figure:
     for index, (network, alike) in enumerate(rows.groupby("network", sort=False)):
         ordered = alike.sort_values("num_workers")
         workers, rates = ordered["num_workers"], ordered["data_points_per_second"]
-        axes.plot(workers, rates, "s--", color=COLOURS[index], label=_name(network, alike))
-        ideal = rates.iloc[0] * workers / workers.iloc[0]
-        axes.plot(workers, ideal, ":", color=FAINT, label="ideal" if index == 0 else None)
+        # Hollow, so that of two networks that are as fast both are seen.
+        marker = _MARKERS[index % len(_MARKERS)]
+        label = f"{network}, {_size(alike)}"
+        axes.plot(workers, rates, f"{marker}--", color=COLOURS[index], markerfacecolor="none", label=label)
+        axes.plot(workers, rates.iloc[0] * workers / workers.iloc[0], ":", color=FAINT)
+    axes.plot([], [], ":", color=FAINT, label="ideal")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     _whole_ticks(axes, rows["num_workers"])
@@ -87,31 +92,32 @@ def time_to_score_figure(times: pd.DataFrame, rows: pd.DataFrame) -> Figure:
 
 @matplotlib.rc_context(STYLE)
 def simulated_servers_figure(rows: pd.DataFrame) -> Figure:
-    """Data points per second over the number of servers, a line for each network and number of workers."""
-    figure, axes = _panel()
-    for index, (network, alike) in enumerate(rows.groupby("network", sort=False)):
-        for line, (workers, same) in zip(LINES, alike.groupby("num_workers", sort=False), strict=False):
+    """Data points per second over the servers, a panel for each network and a line for each number of workers."""
+    networks = list(rows.groupby("network", sort=False))
+    figure, panels = _panels(len(networks))
+    colours = dict(zip(sorted(set(rows["num_workers"])), COLOURS, strict=False))
+    for axes, (network, alike) in zip(panels, networks, strict=True):
+        for workers, same in alike.groupby("num_workers", sort=False):
             ordered = same.sort_values("num_servers")
-            label = f"{_name(network, alike)}, {workers} workers"
             points = ordered["num_servers"], ordered["data_points_per_second"]
-            axes.plot(*points, f"s{line}", color=COLOURS[index], label=label)
-    axes.set_xscale("log", base=2)
-    _whole_ticks(axes, rows["num_servers"])
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("parameter servers, a core each")
-    axes.set_title("Simulated: more parameter servers")
-    axes.legend(fontsize="small")
+            axes.plot(*points, "s--", color=colours[workers], label=f"{workers} workers")
+        axes.set_xscale("log", base=2)
+        _whole_ticks(axes, rows["num_servers"])
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("parameter servers, a core each")
+        axes.set_title(f"{network}\n{_size(alike)}", fontsize="medium")
+    figure.suptitle("Simulated: more parameter servers")
+    _common_legend(figure, panels)
     return figure
 
 
 @matplotlib.rc_context(STYLE)
 def simulated_stragglers_figure(rows: pd.DataFrame) -> Figure:
     """Data points per second over backup workers, a panel for each network, a line for each kind of straggler."""
-    networks = list(dict.fromkeys(rows["network"]))
-    figure = Figure(figsize=(max(8.0, 4.0 * len(networks) + 1.0), 4.6), layout="constrained")
-    panels: list[Axes] = list(figure.subplots(1, len(networks), squeeze=False)[0])
-    for axes, network in zip(panels, networks, strict=True):
-        kinds = rows[rows["network"] == network].groupby(["num_stragglers", "distribution"], sort=False)
+    networks = list(rows.groupby("network", sort=False))
+    figure, panels = _panels(len(networks))
+    for axes, (network, of_network) in zip(panels, networks, strict=True):
+        kinds = of_network.groupby(["num_stragglers", "distribution"], sort=False)
         for index, ((count, distribution), alike) in enumerate(kinds):
             ordered = alike.sort_values("num_backup_workers")
             label = f"{count} with {distribution} delay" if count else "no straggler"
@@ -119,13 +125,12 @@ def simulated_stragglers_figure(rows: pd.DataFrame) -> Figure:
             axes.plot(*points, "s--", color=COLOURS[index % len(COLOURS)], label=label)
         _whole_ticks(axes, rows["num_backup_workers"])
         axes.set_ylim(bottom=0)
-        axes.set_title(network)
         axes.set_xlabel("backup workers b")
-    panels[0].set_ylabel(_RATE)
+        axes.set_title(f"{network}\n{_size(of_network)}", fontsize="medium")
     num_started = int((rows["num_workers"] + rows["num_backup_workers"]).iloc[0])
     delay = f"{rows['delay_steps'].max():g} mean steps"
     figure.suptitle(f"Simulated: {num_started} workers, updates of the first {num_started} - b; delays of {delay}")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
+    _common_legend(figure, panels)
     return figure
 
 
@@ -136,10 +141,29 @@ def _panel() -> tuple[Figure, Axes]:
     return figure, axes
 
 
+def _panels(count: int) -> tuple[Figure, list[Axes]]:
+    """Side by side, three in a row."""
+    num_columns = min(count, _COLUMNS)
+    num_rows = math.ceil(count / num_columns)
+    figure = Figure(figsize=(max(7.0, 4.0 * num_columns), 3.6 * num_rows + 1.0), layout="constrained")
+    panels = [figure.add_subplot(num_rows, num_columns, index + 1) for index in range(count)]
+    for axes in panels[::num_columns]:
+        axes.set_ylabel(_RATE)
+    return figure, panels
+
+
+def _common_legend(figure: Figure, panels: list[Axes]) -> None:
+    """Each label once, in the colour that it has in all panels."""
+    handles = {
+        label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=_COLUMNS, fontsize="small")
+
+
 def _whole_ticks(axes: Axes, values: pd.Series) -> None:
     ticks = sorted(set(values))
     axes.set_xticks(ticks, list(map(str, ticks)))
 
 
-def _name(network: object, rows: pd.DataFrame) -> str:
-    return f"{network} ({rows['num_parameters'].iloc[0]:,} parameters, gradients of {rows['batch_size'].iloc[0]} steps)"
+def _size(rows: pd.DataFrame) -> str:
+    return f"{rows['num_parameters'].iloc[0]:,} parameters, gradients of {rows['batch_size'].iloc[0]} steps"
