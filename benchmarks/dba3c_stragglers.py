@@ -1,10 +1,10 @@
 """What one slow worker costs `dba3c` with 0, 1, 2 and 4 backup workers: `python -m benchmarks dba3c_stragglers`.
 
-Eight real workers in threads of one process, which share the cores of this machine: updates are faster with more
-backup workers even where nobody straggles, since an update then is of fewer gradients. They stay eight: with b backup
-workers an update is the mean of the first 8 - b gradients (as Chen et al. 2016 compare them). While a straggler sleeps
-the others have its share of the cores, which flatters the lines with one: compare the numbers of backup workers within
-a line. The straggler, the last worker, sleeps before each of its gradients:
+Eight real workers in threads of one process, which share the cores of this machine: where nobody straggles, updates
+with backup workers take as long and are of fewer gradients, since the late ones were computed on the same cores. They
+stay eight: with b backup workers an update is the mean of the first 8 - b gradients (as Chen et al. 2016 compare them).
+While a straggler sleeps the others have its share of the cores, which flatters the lines with one: compare the numbers
+of backup workers within a line. The straggler, the last worker, sleeps before each of its gradients:
 
     none          it does not
     constant      four times the time of one update without stragglers and backup workers, which is measured first
