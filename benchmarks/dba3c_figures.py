@@ -78,7 +78,7 @@ def settings_figure(runs: pd.DataFrame) -> Figure:
             _medians(axes, alike, "place", column, COLOURS[index], "", case)
     for axes, label in ((scores, "score of the final evaluation (points)"), (rates, "data points per second")):
         axes.set_xticks(range(len(SETTINGS_CASES)), SETTINGS_CASES)
-        axes.set_ylim(bottom=0)
+        _show_zero(axes)
         axes.set_ylabel(label)
     figure.suptitle(
         f"{runs['game'].iloc[0]}: step size and batch after {int(runs['frames'].min()):,} frames, measured"
@@ -98,11 +98,11 @@ def models_figure(runs: pd.DataFrame) -> Figure:
             _medians(axes, alike, "millions", column, COLOURS[index], "", label)
     rates.set_ylabel("data points per second")
     scores.set_ylabel(f"score after {int(_of(runs, MODEL_CASES)['frames'].max()):,} frames (points)")
-    rates.set_ylim(bottom=0)
     for axes in (rates, scores):
+        _show_zero(axes)
         axes.set_xlim(left=0)
         axes.set_xlabel("parameters (millions)")
-        axes.legend(fontsize="small")
+        axes.legend(loc="lower right", fontsize="small")
     figure.suptitle(
         f"{runs['game'].iloc[0]}, grey pictures, workers in threads: the authors' two networks, measured"
         f"{_diverged(_of(runs, MODEL_CASES))}"
@@ -217,6 +217,11 @@ def _medians(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour: str, line: 
     axes.plot(rows[x], rows[y], "o", markersize=3.5, color=colour, markerfacecolor=inside, alpha=0.6)
     medians = rows.groupby(x)[y].median()
     axes.plot(medians.index, medians, f"o{line}", color=colour, markerfacecolor=inside, label=label)
+
+
+def _show_zero(axes: Axes) -> None:
+    """So that differences look as large as they are, with a margin that leaves all points whole."""
+    axes.axhline(0.0, color=FAINT, linewidth=0.8)
 
 
 def _whole_ticks(axes: Axes, values: pd.Series) -> None:
