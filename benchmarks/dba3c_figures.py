@@ -36,7 +36,7 @@ def shards_figure(runs: pd.DataFrame) -> Figure:
             _medians(axes, alike, "num_shards", "data_points_per_second", COLOURS[index], line, label)
     axes.set_xscale("log", base=2)
     _whole_ticks(axes, runs["num_shards"])
-    axes.set_ylim(bottom=0)
+    _show_zero(axes)
     axes.set_xlabel("parameter shards")
     axes.set_ylabel("data points per second")
     axes.set_title(f"{int(runs['num_workers'].iloc[0])} synchronous workers in processes on one machine, measured")
@@ -56,7 +56,7 @@ def stragglers_figure(runs: pd.DataFrame) -> Figure:
         _medians(rates, alike, "num_backup_workers", "data_points_per_second", COLOURS[index], "-", label)
     for axes, label in ((times, "time per update (ms)"), (rates, "data points per second")):
         _whole_ticks(axes, runs["num_backup_workers"])
-        axes.set_ylim(bottom=0)
+        _show_zero(axes)
         axes.set_xlabel("backup workers b")
         axes.set_ylabel(label)
     num_started = int((runs["num_workers"] + runs["num_backup_workers"]).iloc[0])
@@ -130,7 +130,7 @@ def workers_figure(curves: pd.DataFrame, runs: pd.DataFrame) -> Figure:
             ideal = medians.iloc[0] * useful[0] / useful
             axes.plot(numbers, ideal, ":", color=FAINT, label=f"ideal, from {numbers[0]:.0f} worker(s)")
         _whole_ticks(axes, times["num_workers"])
-        axes.set_ylim(bottom=0)
+        _show_zero(axes)
         axes.set_xlabel("workers")
         axes.set_ylabel(label)
         axes.legend(fontsize="small")

@@ -15,7 +15,7 @@ the authors' were of 32 on twelve, and rows and figures say so. Games of the cas
 
 Rows go into results/dba3c/simulation.csv, each with its source, "measured" or "simulated"; what is there is not made
 again, so delete simulation.csv with costs.json. For each check a JSON line with the error of the prediction is printed,
-and docs/figures/dba3c_simulated_*.png are drawn. An hour and a half.
+and docs/figures/dba3c_simulated_*.png are drawn. An hour on two cores.
 Once `benchmarks.dba3c_learning` has counted the updates to a score with 1, 2, 4 and 8 workers, these times the
 simulated seconds of an update are the time to that score, in a figure of its own.
 Not here: the simulation (`benchmarks.simulation`), how costs are measured (`benchmarks.dba3c_costs`,
