@@ -35,7 +35,7 @@ def shards_figure(runs: pd.DataFrame) -> Figure:
             label = f"{network} ({alike['num_parameters'].iloc[0]:,} parameters), shards {place}"
             _medians(axes, alike, "num_shards", "data_points_per_second", COLOURS[index], line, label)
     axes.set_xscale("log", base=2)
-    _whole_ticks(axes, runs["num_shards"])
+    whole_ticks(axes, runs["num_shards"])
     _show_zero(axes)
     axes.set_xlabel("parameter shards")
     axes.set_ylabel("data points per second")
@@ -55,7 +55,7 @@ def stragglers_figure(runs: pd.DataFrame) -> Figure:
         _medians(times, in_ms, "num_backup_workers", "update_ms", COLOURS[index], "-", label)
         _medians(rates, alike, "num_backup_workers", "data_points_per_second", COLOURS[index], "-", label)
     for axes, label in ((times, "time per update (ms)"), (rates, "data points per second")):
-        _whole_ticks(axes, runs["num_backup_workers"])
+        whole_ticks(axes, runs["num_backup_workers"])
         _show_zero(axes)
         axes.set_xlabel("backup workers b")
         axes.set_ylabel(label)
@@ -129,7 +129,7 @@ def workers_figure(curves: pd.DataFrame, runs: pd.DataFrame) -> Figure:
             useful = np.minimum(numbers, num_cores) if column == "minutes" else numbers
             ideal = medians.iloc[0] * useful[0] / useful
             axes.plot(numbers, ideal, ":", color=FAINT, label=f"ideal, from {numbers[0]:.0f} worker(s)")
-        _whole_ticks(axes, times["num_workers"])
+        whole_ticks(axes, times["num_workers"])
         _show_zero(axes)
         axes.set_xlabel("workers")
         axes.set_ylabel(label)
@@ -164,6 +164,13 @@ def arrivals(times: pd.DataFrame) -> str:
         f"{np.isfinite(alike['minutes']).sum()} of {len(alike)} with {number}"
         for number, alike in times.groupby("num_workers")
     )
+
+
+def whole_ticks(axes: Axes, values: pd.Series) -> None:
+    """A tick at each of the whole numbers `values`, and none between them."""
+    ticks = sorted(set(values))
+    axes.set_xticks(ticks, [str(int(tick)) for tick in ticks])
+    axes.minorticks_off()
 
 
 @matplotlib.rc_context(STYLE)
@@ -222,9 +229,3 @@ def _medians(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour: str, line: 
 def _show_zero(axes: Axes) -> None:
     """So that differences look as large as they are, with a margin that leaves all points whole."""
     axes.axhline(0.0, color=FAINT, linewidth=0.8)
-
-
-def _whole_ticks(axes: Axes, values: pd.Series) -> None:
-    ticks = sorted(set(values))
-    axes.set_xticks(ticks, [str(int(tick)) for tick in ticks])
-    axes.minorticks_off()

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.dba3c_figures import GOAL_SCORE, arrivals
+from benchmarks.dba3c_figures import GOAL_SCORE, arrivals, whole_ticks
 from pipeline.results.style import COLOURS, FAINT, STYLE
 
 _RATE = "data points per second"
@@ -28,7 +28,7 @@ def prediction_figure(rows: pd.DataFrame) -> Figure:
         for source, line in (("measured", "o-"), ("simulated", "s--")):
             axes.plot(medians[source].index, medians[source], line, color=COLOURS[index], label=f"{source}, {network}")
         errors += (medians["simulated"] / medians["measured"] - 1).tolist()
-    _whole_ticks(axes, rows["num_workers"])
+    whole_ticks(axes, rows["num_workers"])
     axes.set_ylim(bottom=0)
     axes.set_xlabel("workers")
     axes.set_title(
@@ -55,7 +55,7 @@ def simulated_workers_figure(rows: pd.DataFrame) -> Figure:
     axes.plot([], [], ":", color=FAINT, label="ideal")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    _whole_ticks(axes, rows["num_workers"])
+    whole_ticks(axes, rows["num_workers"])
     axes.set_xlabel("workers, a core each")
     axes.set_title(f"Simulated: {rows['num_servers'].iloc[0]} parameter servers, synchronous updates of all workers")
     axes.legend(fontsize="small")
@@ -78,7 +78,7 @@ def time_to_score_figure(times: pd.DataFrame, rows: pd.DataFrame) -> Figure:
     if len(medians):
         ideal = medians.iloc[0] * medians.index[0] / medians.index
         axes.plot(medians.index, ideal, ":", color=FAINT, label="ideal")
-    _whole_ticks(axes, times["num_workers"])
+    whole_ticks(axes, times["num_workers"])
     axes.set_ylim(bottom=0)
     axes.set_xlabel("workers, a core each")
     axes.set_ylabel("minutes")
@@ -102,7 +102,7 @@ def simulated_servers_figure(rows: pd.DataFrame) -> Figure:
             points = ordered["num_servers"], ordered["data_points_per_second"]
             axes.plot(*points, "s--", color=colours[workers], label=f"{workers} workers")
         axes.set_xscale("log", base=2)
-        _whole_ticks(axes, rows["num_servers"])
+        whole_ticks(axes, rows["num_servers"])
         axes.set_ylim(bottom=0)
         axes.set_xlabel("parameter servers, a core each")
         axes.set_title(f"{network}\n{_size(alike)}", fontsize="medium")
@@ -123,7 +123,7 @@ def simulated_stragglers_figure(rows: pd.DataFrame) -> Figure:
             label = f"{count} with {distribution} delay" if count else "no straggler"
             points = ordered["num_backup_workers"], ordered["data_points_per_second"]
             axes.plot(*points, "s--", color=COLOURS[index % len(COLOURS)], label=label)
-        _whole_ticks(axes, rows["num_backup_workers"])
+        whole_ticks(axes, rows["num_backup_workers"])
         axes.set_ylim(bottom=0)
         axes.set_xlabel("backup workers b")
         axes.set_title(f"{network}\n{_size(of_network)}", fontsize="medium")
@@ -158,11 +158,6 @@ def _common_legend(figure: Figure, panels: list[Axes]) -> None:
         label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=_COLUMNS, fontsize="small")
-
-
-def _whole_ticks(axes: Axes, values: pd.Series) -> None:
-    ticks = sorted(set(values))
-    axes.set_xticks(ticks, list(map(str, ticks)))
 
 
 def _size(rows: pd.DataFrame) -> str:
