@@ -20,6 +20,7 @@ from pipeline.interfaces import ClosedUpdate, Commit, CommitAnswer
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.quorum import Quorum
 from pipeline.roles.straggler import StragglerConfig
+from pipeline.roles.worker import wait_seconds
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ def simulate(cluster: Cluster, costs: Costs, *, num_updates: int, num_warmup_upd
             index,
             _draw(costs.step_seconds, seeding.stream(seed, "step", index)),
             _delay(cluster.stragglers, index, num_started, seeding.stream(seed, "straggler", index)),
+            wait_seconds(num_started),
         )
         for index in range(num_started)
     ]

@@ -4,8 +4,8 @@
       ^                                                                                                           |
       +-----------------------------------------------------------------------------------------------------------+
 
-Whoever waits asks all servers again every half second, and reminds the leader: messages that grow with the number of
-workers. A reminder that has the leader say an "apply" again is not simulated.
+Whoever waits asks all servers again after `ask_again_seconds`, and reminds the leader: messages that grow with the
+number of workers. A reminder that has the leader say an "apply" again is not simulated.
 What goes to all servers leaves together; of the answers the last one counts. A slice passes the link of its server
 behind those of other workers, while all slices together pass the worker's: whichever takes longer counts.
 Not here: what the servers do with it (`benchmarks.simulation.servers`).
@@ -25,8 +25,6 @@ from pipeline.topologies.workers import worker_name
 _NOTHING = np.empty(0, np.float32)
 """Gradients are sizes here."""
 _UNKNOWN = -1
-_ASK_AGAIN_SECONDS = 0.5
-"""As `pipeline.roles.worker` waits within one step."""
 
 
 class SimulatedWorker:
@@ -42,6 +40,7 @@ class SimulatedWorker:
         index: int,
         step_seconds: Callable[[], float],
         delay_seconds: Callable[[], float],
+        ask_again_seconds: float,
     ) -> None:
         self.num_gradients = 0
         """That it has sent."""
@@ -57,6 +56,7 @@ class SimulatedWorker:
         self._name = worker_name(index)
         self._step_seconds = step_seconds
         self._delay_seconds = delay_seconds
+        self._ask_again_seconds = ask_again_seconds
         self._versions = [_UNKNOWN] * len(servers)
         self._awaited = 0
         self._num_waits = 0
@@ -78,7 +78,7 @@ class SimulatedWorker:
         answer = self._last_of_all(partial(self._travel, partial(self._waited, asked_at)))
         for server in self._servers:
             server.answer_at(self._awaited, answer)
-        self._clock.after(_ASK_AGAIN_SECONDS, partial(self._ask_again, self._num_waits))
+        self._clock.after(self._ask_again_seconds, partial(self._ask_again, self._num_waits))
 
     def _ask_again(self, num_waits: int) -> None:
         if num_waits != self._num_waits:
@@ -86,7 +86,7 @@ class SimulatedWorker:
         for server in self._servers:
             server.take(self._costs.message.server.fixed, lambda: None)
         self._leader.remind()
-        self._clock.after(_ASK_AGAIN_SECONDS, partial(self._ask_again, num_waits))
+        self._clock.after(self._ask_again_seconds, partial(self._ask_again, num_waits))
 
     def _waited(self, asked_at: float) -> None:
         self._num_waits += 1

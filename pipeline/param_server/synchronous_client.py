@@ -47,8 +47,9 @@ class SynchronousClient(ParamClient):
         """Version that the last push helps to make."""
 
     def ready(self, timeout_seconds: float) -> bool:
-        """Whether all shards have passed the version of the last push; waits for it at most so long."""
-        return self._reaches(self._awaited, timeout_seconds)
+        """Whether all shards have passed the version of the last push; waits for it at most so long, asking once."""
+        call_seconds = self._config.timeout_seconds
+        return _ask(self._synchronous_shards, self._leader, self._awaited, timeout_seconds, call_seconds)
 
     def pull(self, into: ParamVector, known_versions: Sequence[int]) -> tuple[int, ...]:
         """Bring all slices of one version, the newest that all shards have, or wait for it.
@@ -96,16 +97,29 @@ def reaches(
     wait_seconds: float,
     timeout_seconds: float,
 ) -> bool:
-    """Whether all `shards` reach `version` within `wait_seconds`; the leader is reminded while they do not.
+    """Whether all `shards` reach `version` within `wait_seconds`; the leader is reminded every second until they do.
 
     `timeout_seconds` is the deadline of one call beyond the time that it is asked to wait.
     """
     end = time.monotonic() + wait_seconds
     while True:
         wait = min(max(end - time.monotonic(), 0.0), _REMIND_SECONDS)
-        calls = [shard.wait_version(version, wait) for shard in shards]
-        if min([call.result(wait + timeout_seconds) for call in calls]) >= version:
+        if _ask(shards, leader, version, wait, timeout_seconds):
             return True
-        leader.remind().result(timeout_seconds)
         if time.monotonic() >= end:
             return False
+
+
+def _ask(
+    shards: Sequence[SynchronousShardHandle],
+    leader: LeaderHandle,
+    version: int,
+    wait_seconds: float,
+    timeout_seconds: float,
+) -> bool:
+    """`reaches` with one question to each shard, and a reminder if they have not."""
+    calls = [shard.wait_version(version, wait_seconds) for shard in shards]
+    if min([call.result(wait_seconds + timeout_seconds) for call in calls]) >= version:
+        return True
+    leader.remind().result(timeout_seconds)
+    return False

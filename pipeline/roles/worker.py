@@ -41,7 +41,9 @@ from pipeline.types import Float32Array, RolloutBatch, UInt8Array
 UPDATES_PER_ROW = 20
 """Gradients of one worker that make one row."""
 _WAIT_SECONDS = 0.5
-"""Longest wait within one step, so that a worker hears of a stop while it waits for others."""
+"""Longest wait within one step among few workers, so that one hears of a stop while it waits for others."""
+_QUESTIONS_PER_SECOND = 256
+"""To one server from all workers that wait. Of 1,000 that each asked twice a second its thread would be busy."""
 _MAX_BLIND = 1_000
 """Gradients in a row: what one batch has seen may be alike, as at the start of a game."""
 
@@ -71,6 +73,7 @@ class Worker:
             seeding.emulator_seeds(spec.seed, *self._stream_name("emulator"), count=spec.num_lanes),
         )
         self._delays = self._stream("straggler")
+        self._wait_seconds = wait_seconds(spec.place.num_actors)
         self._divergence = DivergenceGuard()
         self._blindness = BlindnessGuard(_MAX_BLIND)
         self._statistics = WorkerStatistics(spec.place.role, spec.place.num_steps_before)
@@ -86,7 +89,7 @@ class Worker:
         return self._spec.max_steps is not None and self._rollouts.num_steps >= self._spec.max_steps
 
     def step(self) -> None:
-        """Compute and send a gradient, unless there is something to wait for: then wait for half a second at most."""
+        """Compute and send a gradient, unless there is something to wait for: then wait for `wait_seconds` at most."""
         if self._gradient is None:
             if not self._ready():
                 return
@@ -123,7 +126,7 @@ class Worker:
 
     def _ready(self) -> bool:
         asked_at = time.monotonic()
-        ready = self._exchange.ready(_WAIT_SECONDS)
+        ready = self._exchange.ready(self._wait_seconds)
         waited = time.monotonic() - asked_at
         self._waited_seconds += waited
         self._statistics.waited(waited)
@@ -171,10 +174,10 @@ class Worker:
     def _slept(self) -> bool:
         left = self._send_at - time.monotonic()
         if left > 0:
-            slept = min(left, _WAIT_SECONDS)
+            slept = min(left, self._wait_seconds)
             time.sleep(slept)
             self._statistics.delayed(slept)
-        return left <= _WAIT_SECONDS
+        return left <= self._wait_seconds
 
     def _emit_row(self) -> None:
         self._rows.emit(
@@ -191,6 +194,11 @@ class Worker:
 
     def _stream_name(self, purpose: str) -> tuple[str | int, ...]:
         return self._spec.place.role, purpose, self._spec.place.num_steps_before
+
+
+def wait_seconds(num_workers: int) -> float:
+    """Longest wait within one step of each of so many workers, in seconds: half a second up to 128 of them."""
+    return max(_WAIT_SECONDS, num_workers / _QUESTIONS_PER_SECOND)
 
 
 def _exchange(spec: WorkerSpec, servers: Servers, layout: ParamLayout) -> GradientExchange:

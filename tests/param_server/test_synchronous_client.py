@@ -1,5 +1,8 @@
 """A worker's end against real shards and a real leader in this thread."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -7,7 +10,7 @@ from pipeline.errors import CallTimeoutError
 from pipeline.interfaces import Call, ClosedUpdate, Commit, CommitAnswer, Push
 from pipeline.param_server import synchronous_client
 from pipeline.param_server.leader import DirectLeader
-from pipeline.param_server.synchronous_client import SynchronousClient
+from pipeline.param_server.synchronous_client import SynchronousClient, reaches
 from pipeline.types import Receipt
 from tests.param_server.conftest import Copy, MakeServer
 from tests.param_server.synchronous_server import LossyShard, SynchronousServer
@@ -19,6 +22,16 @@ ONES = np.ones(3, np.float32)
 def follow(server: SynchronousServer, sender: str, **settings: object) -> tuple[SynchronousClient, Copy]:
     client = server.client(sender, **settings)
     return client, Copy(client, size=3)
+
+
+def noted(calls: list[object], method: Callable[..., Any]) -> Callable[..., Any]:
+    """`method`, with the arguments of each call added to `calls`."""
+
+    def call(*args: object) -> Any:
+        calls.append(args)
+        return method(*args)
+
+    return call
 
 
 def test_receipts_tell_what_became_of_the_gradient() -> None:
@@ -182,7 +195,22 @@ def test_a_long_wait_reminds_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None
     server.handles[1].lose()
     server.push("worker-1", ONES, 0)
     server.handles[1].loses = None
-    assert client.ready(60.0)
+    assert reaches(server.handles, DirectLeader(server.leader), 1, wait_seconds=60.0, timeout_seconds=1.0)
+
+
+def test_a_worker_that_asks_whether_it_is_ready_asks_each_shard_and_the_leader_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(synchronous_client, "_REMIND_SECONDS", 0.001)
+    server = SynchronousServer(START)
+    client = server.client("worker-0")
+    client.push(ONES, (0, 0))
+    asked: list[object] = []
+    for shard in server.handles:
+        monkeypatch.setattr(shard, "wait_version", noted(asked, shard.wait_version))
+    monkeypatch.setattr(server.leader, "remind", noted(asked, server.leader.remind))
+    assert not client.ready(0.02)
+    assert asked == [(1, 0.02), (1, 0.02), ()]
 
 
 def test_a_pull_brings_all_slices_of_one_version_and_only_what_is_new() -> None:

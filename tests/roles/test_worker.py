@@ -220,6 +220,16 @@ def test_a_worker_that_waits_comes_back_after_a_moment_so_that_it_hears_of_a_sto
     assert wired.rows.gradients[0].waited_seconds == 1.5
 
 
+def test_of_many_workers_each_waits_longer_so_that_no_server_is_asked_more_often_than_it_can_answer(
+    clock: Clock,
+) -> None:
+    assert [worker.wait_seconds(count) for count in (1, 128, 256, 1_024)] == [0.5, 0.5, 1.0, 4.0]
+    (one,) = WiredAlone(worker_spec(num_workers=1_024)).workers
+    never = one._exchange = NeverReady(clock)
+    one.step()
+    assert never.asked == [4.0]
+
+
 def test_a_worker_that_waits_for_others_makes_no_steps_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "_WAIT_SECONDS", 0.0)
     wired = two_workers(quorum=2)

@@ -64,6 +64,16 @@ def test_who_waits_for_long_asks_the_servers_and_the_leader_again() -> None:
     )
 
 
+def test_many_workers_that_wait_ask_less_often() -> None:
+    # One of 256 keeps the others waiting for 1.5 s: each asks once more, after a second.
+    message = CallCost(Linear(0.0), Linear(1e-6))
+    costs = replace(STEPS_ONLY, message=message)
+    short = outcome(Cluster(256, 0, 1, straggler(0.25)), costs, num_updates=2)
+    long = outcome(Cluster(256, 0, 1, straggler(1.75)), costs, num_updates=2)
+    busy = [result.server_share * result.seconds_per_update for result in (short, long)]
+    assert busy[1] - busy[0] == pytest.approx(255 * 2 * 1e-6)
+
+
 def test_a_server_takes_one_slice_after_the_other() -> None:
     costs = replace(STEPS_ONLY, push=CallCost(Linear(0.0), Linear(0.1)))
     result = outcome(Cluster(2, 0, 1), costs)
