@@ -57,7 +57,8 @@ class Cluster:
             # A container may have less than what is free on its machine.
             self._memory_per_host_bytes = min(psutil.virtual_memory().available, MEMORY_LIMIT) // settings.num_hosts
         self._reports: dict[str, HostReport] = {}
-        self._unfit: set[str] = set()
+        self._unfit: dict[str, str] = {}
+        """By address, the local directory of what cannot run jobs: each process has another one."""
         self._surveyed_at = 0.0
         scheduler = client.scheduler_info(n_workers=0)
         self.scheduler_address = str(scheduler["address"])
@@ -86,9 +87,10 @@ class Cluster:
             return []
         if (workers := self._workers()) is None:
             return []
-        # One that was started again at the same address is asked again.
-        self._unfit &= workers.keys()
-        unknown = [address for address in workers if address not in self._reports and address not in self._unfit]
+        # One that was started again at the same address, maybe within a second, is asked again.
+        folders = {address: str(worker["local_directory"]) for address, worker in workers.items()}
+        self._unfit = dict(self._unfit.items() & folders.items())
+        unknown = {a: folder for a, folder in folders.items() if a not in self._reports and a not in self._unfit}
         complaints = self._ask(unknown) if unknown else []
         self._reports = {address: report for address, report in self._reports.items() if address in workers}
         self.hosts = [self._size(address, workers[address]) for address in sorted(self._reports)]
@@ -116,8 +118,8 @@ class Cluster:
             return None
         return dict(identity["workers"])
 
-    def _ask(self, addresses: list[str]) -> list[str]:
-        answers = self.client.run(report_host, self._folder, workers=addresses, on_error="return")
+    def _ask(self, folders: dict[str, str]) -> list[str]:
+        answers = self.client.run(report_host, self._folder, workers=list(folders), on_error="return")
         complaints = []
         for address, answer in answers.items():
             if isinstance(answer, HostReport) and answer.sees_folder:
@@ -126,7 +128,7 @@ class Cluster:
             # One that died meanwhile is not there at the next survey.
             if isinstance(answer, OSError):
                 continue
-            self._unfit.add(address)
+            self._unfit[address] = folders[address]
             complaints.append(
                 f"{address} does not see the folder {self._folder}, where the command was typed: jobs need it there"
                 if isinstance(answer, HostReport)
