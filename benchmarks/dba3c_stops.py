@@ -7,7 +7,7 @@ score of the last parameters, which nobody chose, stands in each row.
 
 Core-hours are hours of training times the cores of the workers; evaluations beside the training took their time from
 the same cores. Adamski et al. 2018 claim 300 points of Breakout in 20 minutes on 768 cores; of other games there is no
-claim. Their games had random frame skip, sticky actions and coloured pictures, those of `dba3c_long` have not: the
+claim. Their games had random frame skip, sticky actions and coloured pictures, those of these experiments have not: the
 ratio is of the work for a score of the same name.
 
 Rows go into results/dba3c/stops.csv, one a run and goal, the curves of a game into docs/figures/dba3c_stops_<game>.png.
@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Write the rows of all runs below a folder, and draw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs-dir", type=Path, default=Path("results/reference_runs"), help="where run folders are")
-    parser.add_argument("--experiments", nargs="+", default=["dba3c_long", "ba3c_long"])
+    parser.add_argument("--experiments", nargs="+", default=["dba3c_long", "dba3c_large_batch", "ba3c_long"])
     parser.add_argument("--protocol", default="ba3c_50_nature", help="evaluations under others do not count")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="where the rows go")
     parser.add_argument("--figures", type=Path, default=FIGURES, help="where the figures go")

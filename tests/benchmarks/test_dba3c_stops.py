@@ -57,5 +57,5 @@ def test_only_the_authors_own_game_and_goal_stand_beside_their_claim(tmp_path: P
 
 
 def test_a_folder_without_runs_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=r"no run of dba3c_long, ba3c_long below .*runs"):
+    with pytest.raises(SystemExit, match=r"no run of dba3c_long, dba3c_large_batch, ba3c_long below .*runs"):
         stops(tmp_path)
