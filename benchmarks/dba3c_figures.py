@@ -1,8 +1,8 @@
 """Figures of what was measured of DBA3C, one function each; they take the rows of results/dba3c/ as DataFrames.
 
 Dots are single runs, lines join the medians of runs that are alike. Where a figure shows simulated values, it says so.
-Not here: measuring (`benchmarks.dba3c_shards`, `.dba3c_stragglers`, `.dba3c_learning`), figures of the simulation
-(`benchmarks.simulation.figures`), how figures look (`pipeline.results.style`).
+Not here: measuring (`benchmarks.dba3c_shards`, `.dba3c_stragglers`, `.dba3c_learning`, `.dba3c_scaling`), figures of
+the simulation (`benchmarks.simulation.figures`), how figures look (`pipeline.results.style`).
 """
 
 import math
@@ -88,25 +88,28 @@ def settings_figure(runs: pd.DataFrame) -> Figure:
 
 
 @matplotlib.rc_context(STYLE)
-def models_figure(runs: pd.DataFrame) -> Figure:
-    """Data points per second, and the score after equal steps, over the number of parameters; LearningRows."""
+def models_figure(rounds: pd.DataFrame, runs: pd.DataFrame) -> Figure:
+    """Data points per second, and the score after equal steps, over the number of parameters.
+
+    `rounds` are ScalingRows, for speeds compare only if measured in turn; `runs` are LearningRows.
+    """
     figure, (rates, scores) = _panels(2)
-    for index, (case, alike) in enumerate(_of(runs, MODEL_CASES).groupby("case", sort=False)):
-        alike = alike.assign(millions=alike["num_parameters"] / 1e6)
-        label = f"{alike['network'].iloc[0]} ({case})"
-        for axes, column in ((rates, "data_points_per_second"), (scores, "training_mean")):
-            _medians(axes, alike, "millions", column, COLOURS[index], "", label)
+    for index, case in enumerate(MODEL_CASES):
+        for axes, rows, column, key in ((rates, rounds, "two", "network"), (scores, runs, "evaluation_mean", "case")):
+            alike = rows[rows[key] == case]
+            alike = alike.assign(millions=alike["num_parameters"] / 1e6)
+            _medians(axes, alike, "millions", column, COLOURS[index], "", case)
+    runs = _of(runs, MODEL_CASES)
+    rates.set_title(f"{rounds['game'].iloc[0]}, colours, 2 workers, measured in turn", fontsize="medium")
     rates.set_ylabel("data points per second")
-    scores.set_ylabel(f"score after {int(_of(runs, MODEL_CASES)['frames'].max()):,} frames (points)")
+    scores.set_title(f"{runs['game'].iloc[0]}, grey, after {int(runs['frames'].max()):,} frames", fontsize="medium")
+    scores.set_ylabel("score of the final evaluation (points)")
     for axes in (rates, scores):
         _show_zero(axes)
         axes.set_xlim(left=0)
         axes.set_xlabel("parameters (millions)")
         axes.legend(loc="lower right", fontsize="small")
-    figure.suptitle(
-        f"{runs['game'].iloc[0]}, grey pictures, workers in threads: the authors' two networks, measured"
-        f"{_diverged(_of(runs, MODEL_CASES))}"
-    )
+    figure.suptitle(f"The authors' two networks, measured{_diverged(runs)}")
     return figure
 
 

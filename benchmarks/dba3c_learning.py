@@ -19,7 +19,7 @@ Real runs on a game that moves early; with 320 steps an update it had hardly mov
 small here. Scores are means of the last 100 training games, in which actions are drawn from the policy, and of the
 final evaluation. A row a run goes into results/dba3c/learning.csv, its curve into learning_curves.csv; runs that are
 there are not made again, one that diverged neither: its row says so and has no score. Figures of what is there are
-drawn into docs/figures/dba3c_*.png.
+drawn into docs/figures/dba3c_*.png; the speeds of the authors' networks in them are `dba3c_scaling`'s.
 
 13 cases x 3 seeds take six hours on two cores. Less with --frames, --seeds or --cases.
 Not here: how fast a system is without what it learns (`benchmarks.dba3c_scaling`).
@@ -48,6 +48,7 @@ from benchmarks.dba3c_figures import (
     workers_figure,
 )
 from benchmarks.dba3c_runs import FIGURES, OUTPUT, batch_size, num_parameters
+from benchmarks.dba3c_scaling import scaling_rows
 from benchmarks.row_file import RowFile
 from benchmarks.trained_runs import CurveRow, TrainedRow, curve_rows, diverged_row, train_or_load, trained_row
 from pipeline import api
@@ -145,7 +146,8 @@ def main(arguments: list[str] | None = None) -> None:
             continue
         curves.append(*points)
         runs.append(row)
-    draw(_alike(runs.frame(), chosen), _alike(curves.frame(), chosen), chosen.figures)
+    rounds = scaling_rows(chosen.output).frame()
+    draw(_alike(runs.frame(), chosen), _alike(curves.frame(), chosen), rounds, chosen.figures)
     if failed:
         raise SystemExit("\n".join(["without a row:", *failed]))
 
@@ -161,17 +163,18 @@ def _alike(rows: pd.DataFrame, chosen: argparse.Namespace) -> pd.DataFrame:
     return alike
 
 
-def draw(runs: pd.DataFrame, curves: pd.DataFrame, folder: Path) -> None:
-    """The figures whose cases are all there."""
+def draw(runs: pd.DataFrame, curves: pd.DataFrame, rounds: pd.DataFrame, folder: Path) -> None:
+    """The figures whose cases are all there. `rounds` are ScalingRows."""
     figures: dict[str, tuple[tuple[str, ...], Callable[[], Figure]]] = {
         "dba3c_settings": (SETTINGS_CASES, lambda: settings_figure(runs)),
-        "dba3c_models": (MODEL_CASES, lambda: models_figure(runs)),
+        "dba3c_models": (MODEL_CASES, lambda: models_figure(rounds, runs)),
         "dba3c_workers": (WORKER_CASES, lambda: workers_figure(curves, runs)),
         "dba3c_sync": (SYNC_CASES, lambda: sync_figure(curves)),
         "dba3c_adam": (ADAM_CASES, lambda: adam_figure(curves)),
     }
     for name, (cases, figure) in figures.items():
-        if set(cases) <= set(runs["case"]):
+        has_speeds = name != "dba3c_models" or set(cases) <= set(rounds["network"])
+        if has_speeds and set(cases) <= set(runs["case"]):
             save_figure(figure(), folder / f"{name}.png")
 
 

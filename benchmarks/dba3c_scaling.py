@@ -68,7 +68,7 @@ def main(
     output: Path = OUTPUT,
 ) -> None:
     """Measure what has no row yet, then print one JSON line a network. Each worker makes `worker_steps` steps a run."""
-    rows = RowFile(output / "scaling.csv", ScalingRow, settings=("network", "round"))
+    rows = scaling_rows(output)
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]
         for network in networks:
@@ -77,6 +77,11 @@ def main(
                     rows.append(_measure([*settings, *NETWORKS[network], *overrides], network, round_, worker_steps))
             frame = rows.frame()
             _report(frame[frame["network"] == network])
+
+
+def scaling_rows(folder: Path) -> RowFile[ScalingRow]:
+    """The rounds that are in `folder`."""
+    return RowFile(folder / "scaling.csv", ScalingRow, settings=("network", "round"))
 
 
 def _measure(settings: list[str], network: str, round_: int, worker_steps: int) -> ScalingRow:

@@ -329,7 +329,7 @@ def test_a_run_that_diverges_has_a_row_without_a_score_and_is_not_made_again(
 def test_figures_say_how_many_runs_diverged(tmp_path: Path) -> None:
     runs, _ = learning_rows(dba3c_figures.MODEL_CASES)
     runs.loc[0, ["end_reason", "evaluation_mean"]] = "diverged", math.nan
-    title = dba3c_figures.models_figure(runs).get_suptitle()
+    title = dba3c_figures.models_figure(scaling_rounds(), runs).get_suptitle()
     assert title.endswith("; 1 of dba3c diverged")
 
 
@@ -378,8 +378,14 @@ def learning_rows(cases: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     return pd.DataFrame(runs), pd.DataFrame(curves)
 
 
+def scaling_rounds() -> pd.DataFrame:
+    """A round of each of the authors' networks."""
+    round_ = {"round": 0, "game": "Pong", "num_parameters": 1000, "one": 100.0, "two": 200.0, "no_server": 200.0}
+    return pd.DataFrame([{"network": network, **round_} for network in dba3c_figures.MODEL_CASES])
+
+
 def test_all_figures_of_learning_are_drawn_when_their_cases_are_there(tmp_path: Path) -> None:
-    dba3c_learning.draw(*learning_rows(list(dba3c_learning.CASES)), tmp_path)
+    dba3c_learning.draw(*learning_rows(list(dba3c_learning.CASES)), scaling_rounds(), tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     topics = ("settings", "models", "workers", "sync", "adam")
     assert names == {f"dba3c_{topic}.png" for topic in topics}
@@ -387,8 +393,9 @@ def test_all_figures_of_learning_are_drawn_when_their_cases_are_there(tmp_path: 
 
 
 def test_a_figure_whose_cases_are_missing_is_not_drawn(tmp_path: Path) -> None:
-    dba3c_learning.draw(*learning_rows(["base", "steps_10", "async"]), tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["dba3c_sync.png"]
+    cases = ["base", "steps_10", "async", *dba3c_figures.MODEL_CASES]
+    dba3c_learning.draw(*learning_rows(cases), scaling_rounds()[:0], tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["dba3c_sync.png"], "no speeds of the authors' networks"
 
 
 def test_a_run_that_never_reaches_the_goal_counts_as_one_that_takes_for_ever() -> None:
