@@ -1,6 +1,6 @@
 """Agent steps per second of `dba3c` in threads: two workers beside one, and beside two loops without any server.
 
-    one        the experiment `dba3c` with one worker, as a run of its own: 2 shards, a quorum of one
+    one        one worker, as a run of its own: 2 shards, a quorum of one
     two        the same with two workers, whose gradients make one update
     no_server  two threads, each with the same Worker and a shard of its own, called directly: no Dask, no quorum,
                nothing shared; the optimizer and its parameters are float32 and local

@@ -70,7 +70,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Write the rows of all runs below a folder, and draw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs-dir", type=Path, default=Path("results/reference_runs"), help="where run folders are")
-    parser.add_argument("--experiments", nargs="+", default=["dba3c_long", "dba3c_large_batch", "ba3c_long"])
+    parser.add_argument("--experiments", nargs="+", default=["dba3c", "dba3c_large_batch", "ba3c"])
     parser.add_argument("--protocol", default="ba3c_50_nature", help="evaluations under others do not count")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="where the rows go")
     parser.add_argument("--figures", type=Path, default=FIGURES, help="where the figures go")

@@ -36,7 +36,7 @@ def test_the_first_mean_at_a_goal_says_what_it_took(tmp_path: Path) -> None:
         *played([8.0, 12.0], 4_000_000, 1.0),
         *played([20.0, 12.0], 6_000_000, 1.5, agent="checkpoint"),
     ]
-    write_run(tmp_path, rows, "dba3c_long", commit="0123456789abcdef", compute_threads=2, hosts=HOSTS)
+    write_run(tmp_path, rows, "dba3c", commit="0123456789abcdef", compute_threads=2, hosts=HOSTS)
     ten, eighteen = stops(tmp_path).to_dict("records")
     assert (ten["goal"], ten["mean"], ten["steps"], ten["hours"]) == (10.0, 10.0, 1.0, 1.0)
     assert (ten["num_cores"], ten["core_hours"], ten["num_games"]) == (4, 4.0, 2)
@@ -49,7 +49,7 @@ def test_the_first_mean_at_a_goal_says_what_it_took(tmp_path: Path) -> None:
 def test_only_the_authors_own_game_and_goal_stand_beside_their_claim(tmp_path: Path) -> None:
     for seed, score in enumerate((300.0, 299.0)):
         folder_rows = played([score], 40_000_000, 8.0)
-        write_run(tmp_path, folder_rows, "ba3c_long", "Breakout", seed, compute_threads=1, hosts=HOSTS)
+        write_run(tmp_path, folder_rows, "ba3c", "Breakout", seed, compute_threads=1, hosts=HOSTS)
     reached, missed = stops(tmp_path).to_dict("records")
     assert reached["core_hours"] == 16.0
     assert reached["over_claim"] == pytest.approx(16 / 256, abs=1e-4)
@@ -57,5 +57,5 @@ def test_only_the_authors_own_game_and_goal_stand_beside_their_claim(tmp_path: P
 
 
 def test_a_folder_without_runs_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=r"no run of dba3c_long, dba3c_large_batch, ba3c_long below .*runs"):
+    with pytest.raises(SystemExit, match=r"no run of dba3c, dba3c_large_batch, ba3c below .*runs"):
         stops(tmp_path)

@@ -30,13 +30,13 @@ NEEDED_BESIDE = {
     ("topology", "single"): ["param_server=single"],
     ("environment", "ba3c_deterministic"): ["experiment=dba3c", "evaluation=ba3c_50_deterministic"],
     ("evaluation", "ba3c_50_deterministic"): ["experiment=dba3c", "environment=ba3c_deterministic"],
+    ("environment", "ba3c"): ["experiment=dba3c_paper"],
+    ("evaluation", "ba3c_50"): ["experiment=dba3c_paper"],
+    ("evaluation", "smoke_ba3c"): ["experiment=dba3c_paper"],
 } | {
     part: ["experiment=dba3c"]
     for part in [
         ("algorithm", "actor_critic"),
-        ("environment", "ba3c"),
-        ("evaluation", "ba3c_50"),
-        ("evaluation", "smoke_ba3c"),
         ("network", "ba3c"),
         ("network", "dba3c"),
         ("network", "nature_actor_critic"),
@@ -121,8 +121,11 @@ def test_dba3c_made_small_is_dba3c() -> None:
     assert smoke.topology == dataclasses.replace(dba3c.topology, num_lanes=4)
     assert isinstance(dba3c.algorithm, ActorCriticConfig)
     assert smoke.algorithm == dataclasses.replace(dba3c.algorithm, batch_size=20)
-    assert smoke.network == dataclasses.replace(dba3c.network, hidden_units=16)
-    assert (smoke.environment, smoke.replay) == (dba3c.environment, None)
+    assert smoke.replay is None
+    # The games of the authors have more parts to turn: colours, random skips, sticky actions.
+    paper = compose(["experiment=dba3c_paper", "game=Pong"])
+    assert smoke.network == dataclasses.replace(paper.network, hidden_units=16)
+    assert smoke.environment == paper.environment
     assert smoke.evaluation.protocol == "smoke_ba3c" and smoke.evaluation.num_episodes == 2
     assert smoke.budget.frames is not None and smoke.budget.frames <= 10_000
 

@@ -173,7 +173,7 @@ def test_each_mistake_is_one_line_that_names_the_setting(
         ),
         (
             [group("topology", num_backup_workers=1), group("cluster", num_hosts=2)],
-            "cluster.num_hosts=2 must be at least 3: worker-0, worker-1, worker-2 have hosts of their own",
+            "cluster.num_hosts=2 must be at least 4: worker-0, worker-1, worker-2, evaluator have hosts of their own",
         ),
         (
             [group("topology", stragglers=StragglerConfig(3, "constant", 1.0))],
@@ -196,7 +196,8 @@ def test_each_mistake_in_a_run_of_workers_is_one_line_too(
 
 def test_all_that_does_not_fit_an_algorithm_is_told_at_once(dba3c: RunConfig) -> None:
     run = group("cluster", num_hosts=1)(taken_from("gorila", "algorithm")(dba3c))
-    run = group("environment", stack=3)(group("budget", score=1.0)(run))
+    run = group("training_evaluation", every_frames=None)(group("budget", score=1.0)(run))
+    run = group("environment", stack=3, min_frame_skip=2, max_pool=False)(run)
     assert [line.split("=")[0].split(" ")[0] for line in run.mistakes()] == [
         "topology.kind",
         "network.kind",
@@ -217,7 +218,7 @@ def test_all_that_does_not_fit_an_algorithm_is_told_at_once(dba3c: RunConfig) ->
         group("param_server", overlap=False, num_shards=5),
         root(budget=BudgetConfig(1, None, 18.0), training_evaluation=TrainingEvaluationConfig(1, 1)),
         taken_from("ba3c", "topology"),
-        taken_from("gorila", "environment", "evaluation"),
+        taken_from("dba3c_paper", "environment", "evaluation"),
     ],
 )
 def test_workers_may_have_what_is_at_the_edge(dba3c: RunConfig, change: Change) -> None:

@@ -107,7 +107,7 @@ def test_more_compute_threads_than_cores_are_a_warning(tmp_path: Path) -> None:
 
 
 def test_final_games_unlike_those_of_training_are_a_warning(tmp_path: Path) -> None:
-    words = ["experiment=dba3c_long", "game=Pong", f"results_dir={tmp_path}"]
+    words = ["experiment=dba3c", "game=Pong", f"results_dir={tmp_path}"]
     unlike = printed(compose([*words, "evaluation=ba3c_50_deterministic"]))
     assert "plays other games than the training (max_pool=False, in training True)" in " ".join(unlike.split())
     assert "other games" not in printed(compose(words))

@@ -39,7 +39,7 @@ def test_what_was_played_like_the_papers_differs_in_nothing() -> None:
 
 
 def test_the_settings_of_dba3c_s_protocol_are_those_that_it_is_played_with() -> None:
-    protocol = compose(["experiment=dba3c", "game=Breakout"]).evaluation
+    protocol = compose(["experiment=dba3c_paper", "game=Breakout"]).evaluation
     of_agent = {
         "epsilon": protocol.epsilon,
         "sampled": protocol.policy == "sampled",
