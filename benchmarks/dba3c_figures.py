@@ -91,16 +91,16 @@ def settings_figure(runs: pd.DataFrame) -> Figure:
 def models_figure(rounds: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     """Data points per second, and the score after equal steps, over the number of parameters.
 
-    `rounds` are ScalingRows, for speeds compare only if measured in turn; `runs` are LearningRows.
+    `rounds` are ScalingRows, for speeds of different days do not compare; `runs` are LearningRows.
     """
     figure, (rates, scores) = _panels(2)
     for index, case in enumerate(MODEL_CASES):
         for axes, rows, column, key in ((rates, rounds, "two", "network"), (scores, runs, "evaluation_mean", "case")):
             alike = rows[rows[key] == case]
             alike = alike.assign(millions=alike["num_parameters"] / 1e6)
-            _medians(axes, alike, "millions", column, COLOURS[index], "", case)
+            _medians(axes, alike, "millions", column, COLOURS[index], "", f"network={case}")
     runs = _of(runs, MODEL_CASES)
-    rates.set_title(f"{rounds['game'].iloc[0]}, colours, 2 workers, measured in turn", fontsize="medium")
+    rates.set_title(f"{rounds['game'].iloc[0]}, colours, 2 workers, one after the other", fontsize="medium")
     rates.set_ylabel("data points per second")
     scores.set_title(f"{runs['game'].iloc[0]}, grey, after {int(runs['frames'].max()):,} frames", fontsize="medium")
     scores.set_ylabel("score of the final evaluation (points)")

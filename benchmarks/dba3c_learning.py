@@ -1,4 +1,4 @@
-"""What `dba3c` learns with other networks, workers and optimizers: `python -m benchmarks.dba3c_learning`.
+"""What `dba3c_quick` learns with other networks, workers and optimizers: `python -m benchmarks.dba3c_learning`.
 
     base          `experiment=dba3c_quick`: two synchronous workers with the Nature torso, 40 steps an update
     dba3c, ba3c   the same with the authors' two networks, on grey pictures

@@ -1,4 +1,4 @@
-"""How long updates of `dba3c` pause when a worker's process is killed: `python -m benchmarks dba3c_lost_worker`.
+"""How long updates of DBA3C pause when a worker's process is killed: `python -m benchmarks dba3c_lost_worker`.
 
 Real processes, one for each worker, of which the last is killed by SIGKILL in the middle of the run; the parameters
 stand beside the first:

@@ -1,13 +1,15 @@
-"""Agent steps per second of `dba3c` in threads: two workers beside one, and beside two loops without any server.
+"""Agent steps per second of DBA3C in threads: two workers beside one, and beside two loops without any server.
 
     one        one worker, as a run of its own: 2 shards, a quorum of one
     two        the same with two workers, whose gradients make one update
     no_server  two threads, each with the same Worker and a shard of its own, called directly: no Dask, no quorum,
                nothing shared; the optimizer and its parameters are float32 and local
 
-For each of three networks. Only steps that became part of an update count, from a worker's first row to its last. The
-variants take turns, each started anew every time. A row a round goes into results/dba3c/scaling.csv, and rounds that
-are there are not measured again; at the end one JSON line a network, with the quartiles of its ratios over the rounds.
+For the Nature torso on grey pictures and the authors' two networks on colours, one after the other, all with the
+authors' games and gradients of 160 steps. Only steps that became part of an update count, from a worker's first row to
+its last. The variants take turns, each started anew every time. A row a round goes into results/dba3c/scaling.csv, and
+rounds that are there are not measured again; at the end one JSON line a network, with the quartiles of its ratios over
+the rounds.
 45 runs, of 20 s with the Nature torso and of a minute with the others: 35 minutes.
 Not here: several processes and shards (`benchmarks.dba3c_shards`).
 """

@@ -1,4 +1,4 @@
-"""Data points per second of `dba3c` over 1, 2 and 4 parameter shards: `python -m benchmarks dba3c_shards`.
+"""Data points per second of DBA3C over 1, 2 and 4 parameter shards: `python -m benchmarks dba3c_shards`.
 
 Each host is a process; as many workers as the machine has cores. Shards stand beside the workers, whose calls to the
 nearest one then cross no border, or apart, each in a process of its own, as the servers of Adamski et al. 2018 did: on

@@ -1,4 +1,4 @@
-"""What one slow worker costs `dba3c` with 0, 1, 2 and 4 backup workers: `python -m benchmarks dba3c_stragglers`.
+"""What one slow worker costs DBA3C with 0, 1, 2 and 4 backup workers: `python -m benchmarks dba3c_stragglers`.
 
 Eight real workers in threads of one process, which share the cores of this machine: where nobody straggles, updates
 with backup workers take as long and are of fewer gradients, since the late ones were computed on the same cores. They

@@ -26,9 +26,10 @@ from benchmarks import (
 from benchmarks.dba3c_call_costs import COMMIT, MESSAGE, PULL, PUSH, CallMeter, CallSeconds, calls_of
 from benchmarks.dba3c_costs import Steps, merged
 from benchmarks.dba3c_learning import rates
-from benchmarks.dba3c_runs import speed
+from benchmarks.dba3c_runs import NETWORKS, QUICK, speed
 from benchmarks.simulation.costs import Linear
 from benchmarks.simulation.grid import CHECK, GRID, SERVERS, STRAGGLERS, WORKERS, Case
+from pipeline.algorithms.config import ActorCriticConfig
 from pipeline.errors import DivergedError, PipelineError
 from pipeline.experiments.config_overrides import compose
 from pipeline.interfaces import Immediate
@@ -36,6 +37,8 @@ from pipeline.optimizers import AdamConfig
 from pipeline.roles import worker
 from pipeline.roles.divergence import DivergenceGuard
 
+STEPS_AND_LANES = {"dba3c_quick": (20, 4), "dba3c_32": (32, 10)}
+"""Of a gradient of one of NETWORKS, unless they are 160 and 32."""
 TINY = ("network.hidden_units=16", "topology.num_lanes=2", "algorithm.batch_size=10")
 PNG = b"\x89PNG"
 
@@ -267,6 +270,18 @@ def test_the_grid_has_the_sizes_that_the_figures_need() -> None:
     assert backups == {0, 1, 2, 4}
     assert {case.num_workers + case.num_backup_workers for case in GRID if case.study == STRAGGLERS} == {64}
     assert len(set(GRID)) == len(GRID)
+
+
+@pytest.mark.parametrize(
+    ("network", "steps", "lanes"), [(name, *STEPS_AND_LANES.get(name, (160, 32))) for name in NETWORKS]
+)
+def test_speeds_are_of_as_many_steps_as_the_rows_say(network: str, steps: int, lanes: int) -> None:
+    config = compose([*QUICK, *NETWORKS[network], "game=Pong"])
+    assert config.mistakes() == []
+    assert isinstance(config.algorithm, ActorCriticConfig)
+    assert (config.algorithm.batch_size, config.topology.num_lanes) == (steps, lanes)
+    assert (config.environment.min_frame_skip == 2) == (network != "dba3c_quick")
+    assert config.training_evaluation.every_frames is None, "nobody plays beside the workers"
 
 
 def test_a_run_leaves_its_row_and_its_curve_and_is_not_made_again(tmp_path: Path) -> None:

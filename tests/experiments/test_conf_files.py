@@ -16,6 +16,7 @@ from pipeline.experiments.config_composition import config_directory
 from pipeline.experiments.config_overrides import compose
 from pipeline.networks.config import QNetworkConfig
 from pipeline.replay.config import ReplayConfig
+from pipeline.topologies.config import WorkersConfig
 
 CONF = config_directory()
 OF_SWEEPS = ("hydra", "sweep")
@@ -30,9 +31,9 @@ NEEDED_BESIDE = {
     ("topology", "single"): ["param_server=single"],
     ("environment", "ba3c_deterministic"): ["experiment=dba3c", "evaluation=ba3c_50_deterministic"],
     ("evaluation", "ba3c_50_deterministic"): ["experiment=dba3c", "environment=ba3c_deterministic"],
-    ("environment", "ba3c"): ["experiment=dba3c_paper"],
-    ("evaluation", "ba3c_50"): ["experiment=dba3c_paper"],
-    ("evaluation", "smoke_ba3c"): ["experiment=dba3c_paper"],
+    ("environment", "ba3c"): ["experiment=dba3c", "network=dba3c", "evaluation=ba3c_50"],
+    ("evaluation", "ba3c_50"): ["experiment=dba3c", "environment=ba3c"],
+    ("evaluation", "smoke_ba3c"): ["experiment=dba3c", "environment=ba3c"],
 } | {
     part: ["experiment=dba3c"]
     for part in [
@@ -115,14 +116,16 @@ def test_a_smoke_experiment_is_its_system_made_small(name: str) -> None:
     assert smoke.evaluation.num_episodes == 2
 
 
-def test_dba3c_made_small_is_dba3c() -> None:
+def test_dba3c_made_small_is_dba3c_on_the_games_of_its_paper() -> None:
     dba3c, smoke = (compose([f"experiment={name}", "game=Pong"]) for name in ("dba3c", "smoke_dba3c"))
-    assert (smoke.optimizer, smoke.param_server) == (dba3c.optimizer, dba3c.param_server)
+    assert smoke.param_server == dba3c.param_server
+    # Its updates are fewer than those of the warm-up.
+    assert smoke.optimizer == dataclasses.replace(dba3c.optimizer, learning_rate=5e-4, learning_rate_changes=())
     assert smoke.topology == dataclasses.replace(dba3c.topology, num_lanes=4)
     assert isinstance(dba3c.algorithm, ActorCriticConfig)
     assert smoke.algorithm == dataclasses.replace(dba3c.algorithm, batch_size=20)
     assert smoke.replay is None
-    # The games of the authors have more parts to turn: colours, random skips, sticky actions.
+    # There are more parts to turn: colours, random skips, sticky actions.
     paper = compose(["experiment=dba3c_paper", "game=Pong"])
     assert smoke.network == dataclasses.replace(paper.network, hidden_units=16)
     assert smoke.environment == paper.environment
@@ -132,13 +135,33 @@ def test_dba3c_made_small_is_dba3c() -> None:
 
 def test_dba3c_and_its_baseline_differ_only_where_the_systems_do() -> None:
     dba3c, ba3c = (compose([f"experiment={name}", "game=Pong"]) for name in ("dba3c", "ba3c"))
-    alike = ("network", "optimizer", "environment", "replay", "evaluation", "budget")
+    alike = ("network", "optimizer", "environment", "replay", "evaluation", "training_evaluation", "budget")
     assert [name for name in alike if getattr(dba3c, name) != getattr(ba3c, name)] == []
     assert ba3c.param_server == dataclasses.replace(dba3c.param_server, num_shards=1)
     assert ba3c.topology.kind == "single" and ba3c.topology.num_lanes == 2 * dba3c.topology.num_lanes
     assert isinstance(dba3c.algorithm, ActorCriticConfig)
     # Two workers: their update is the mean of two gradients.
     assert ba3c.algorithm == dataclasses.replace(dba3c.algorithm, batch_size=2 * dba3c.algorithm.batch_size)
+
+
+def test_dba3c_of_the_paper_has_the_authors_settings_whatever_dba3c_has_instead() -> None:
+    paper = compose(["experiment=dba3c_paper", "game=Pong"])
+    files = (
+        "algorithm/actor_critic",
+        "network/dba3c",
+        "optimizer/adam_dba3c",
+        "environment/ba3c",
+        "evaluation/ba3c_50",
+    )
+    for file in files:
+        settings = yaml.safe_load((CONF / f"{file}.yaml").read_text())
+        settings.pop("defaults", None)
+        composed = getattr(paper, file.split("/")[0])
+        assert {name: getattr(composed, name) for name in settings} == {
+            name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()
+        }
+    assert isinstance(paper.topology, WorkersConfig)
+    assert (paper.topology.num_workers, paper.topology.num_backup_workers, paper.param_server.num_shards) == (60, 4, 4)
 
 
 def test_an_update_of_dba3c_is_made_of_every_lane_s_segments() -> None:

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from pipeline import seeding
 from pipeline.experiments import checkpoint
 from pipeline.experiments.checkpoint import Checkpoint
+from pipeline.experiments.plan import network_of
 from pipeline.experiments.run import RunResult, train
 from pipeline.results.load import LoadedRuns, load_run
 from pipeline.roles import worker
@@ -163,3 +165,5 @@ def test_the_smoke_experiment_as_it_is_written_learns_something(tmp_path: Path) 
     assert result.folder is not None and result.end_reason == "budget"
     newest = checkpoint.load_newest(result.folder / "checkpoints").server
     assert newest.version > 10 and np.isfinite(newest.params).all()
+    begun = network_of(config).initial_parameters(seeding.stream(config.seed, "parameters"))
+    assert np.abs(newest.params - begun).max() > 1e-3, "ten steps of a rate of 5e-4"
