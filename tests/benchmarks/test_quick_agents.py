@@ -42,7 +42,6 @@ def curves(**scores: list[float]) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)  # two short trainings
 def test_missing_runs_are_made_once_compared_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--seeds", "0", "--cases", "dqn", "one_bundle", "--runs-dir", str(tmp_path / "runs")]
     arguments += ["--output", str(tmp_path), "--figures", str(tmp_path), "--overrides", *TINY]

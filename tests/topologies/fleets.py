@@ -48,11 +48,11 @@ class Run:
         return 0 if progress is None else progress.version
 
     def supervise_until(self, num_sentences: int) -> list[str]:
-        """The first sentences that the fleet has to say, except that it waits: a slow machine is late with a host."""
+        """The first sentences that the fleet has to say."""
         said: list[str] = []
 
         def enough() -> bool:
-            said.extend(sentence for sentence in self.fleet.supervise() if "; waiting up to " not in sentence)
+            said.extend(self.fleet.supervise())
             return len(said) >= num_sentences
 
         wait_until(enough, f"the fleet said {num_sentences} sentences")
