@@ -19,6 +19,9 @@ class NetworkConfig:
     (Adamski et al. 2018)."""
     hidden_units: int
     """Width of the fully connected layer, of each of the two with `dueling`."""
+    centred_pixels: bool
+    """Take the mean of an observation's pixels from each of them, so that a bright background is near 0: else every
+    weight of a filter that sees it has a gradient of one sign, and a few steps of Adam switch the filter off."""
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""

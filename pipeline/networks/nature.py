@@ -20,7 +20,9 @@ CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
 class NatureTorso(Torso):
     """Three strided convolutions. Raises ValueError when the frame is too small for them."""
 
-    def __init__(self, stack: int, frame_shape: tuple[int, ...], layer_shapes: LayerShapes = weight_and_bias) -> None:
+    def __init__(
+        self, stack: int, frame_shape: tuple[int, ...], centred: bool, layer_shapes: LayerShapes = weight_and_bias
+    ) -> None:
         height, width = frame_shape[:2]
         channels = num_channels(stack, frame_shape)
         shapes: list[ParameterShape] = []
@@ -30,12 +32,13 @@ class NatureTorso(Torso):
             channels = out
         self.shapes = tuple(shapes)
         self.num_features = height * width * channels
+        self._centred = centred
 
     def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
         """See `Torso`."""
         # Pixels are scaled to [0, 1] by scaling the 8,192 first weights instead of a million pixels.
         scale = 1 / 255
-        x = as_image(observations, parameters["conv1.weight"].dtype)
+        x = as_image(observations, parameters["conv1.weight"].dtype, self._centred)
         for i, (_, _, stride) in enumerate(CONVOLUTIONS, start=1):
             weight = parameters[f"conv{i}.weight"]
             if i == 1:

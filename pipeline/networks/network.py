@@ -111,11 +111,11 @@ def expected_values(logits: torch.Tensor, support: torch.Tensor) -> torch.Tensor
 
 def _make_torso(config: NetworkConfig, stack: int, frame_shape: tuple[int, ...]) -> Torso:
     if config.torso == BA3C:
-        return PooledTorso(stack, frame_shape)
+        return PooledTorso(stack, frame_shape, config.centred_pixels)
     # Ours, for actor-critic: a run on Pong that began with the small first values of Mnih et al. 2015 ended with 31 of
-    # its 32 first filters dead (docs/papers.md). That these mend it is a guess, until a run shows it.
+    # its 32 first filters dead. These alone mended little, with `centred_pixels` all filters live (docs/papers.md).
     layer_shapes = weight_and_bias if isinstance(config, QNetworkConfig) else rectified_weight_and_bias
-    return NatureTorso(stack, frame_shape, layer_shapes)
+    return NatureTorso(stack, frame_shape, config.centred_pixels, layer_shapes)
 
 
 def _support(config: QNetworkConfig) -> torch.Tensor | None:

@@ -28,7 +28,7 @@ INITIAL_WEIGHT = TruncatedNormal(0.03)
 class PooledTorso(Torso):
     """Four convolutions. Raises ValueError when the frame is too small for them."""
 
-    def __init__(self, stack: int, frame_shape: tuple[int, ...]) -> None:
+    def __init__(self, stack: int, frame_shape: tuple[int, ...], centred: bool) -> None:
         height, width = frame_shape[:2]
         channels = num_channels(stack, frame_shape)
         shapes: list[ParameterShape] = []
@@ -38,12 +38,13 @@ class PooledTorso(Torso):
             height, width, channels = height // pool, width // pool, out
         self.shapes = tuple(shapes)
         self.num_features = height * width * channels
+        self._centred = centred
 
     def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
         """See `Torso`."""
         # Pixels are scaled to [0, 1] by scaling the first weights, as in `pipeline.networks.nature`.
         scale = 1 / 255
-        x = as_image(observations, parameters["conv1.weight"].dtype)
+        x = as_image(observations, parameters["conv1.weight"].dtype, self._centred)
         for i, (_, _, pool) in enumerate(CONVOLUTIONS, start=1):
             weight = parameters[f"conv{i}.weight"]
             x = F.conv2d(x, weight * scale if i == 1 else weight)

@@ -30,12 +30,16 @@ def num_channels(stack: int, frame_shape: tuple[int, ...]) -> int:
     return stack * (frame_shape[2] if len(frame_shape) == 3 else 1)
 
 
-def as_image(observations: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """uint8 (B, K, H, W), or (B, K, H, W, 3) -> channels-last (B, K or 3K, H, W), 0 to 255 in `dtype`."""
+def as_image(observations: torch.Tensor, dtype: torch.dtype, centred: bool) -> torch.Tensor:
+    """uint8 (B, K, H, W), or (B, K, H, W, 3) -> channels-last (B, K or 3K, H, W), 0 to 255 in `dtype`.
+
+    `centred`: less the mean of each of the B observations, -255 to 255.
+    """
     # Reordering bytes first and widening to bfloat16 afterwards took half as long as one call.
     if observations.dim() == 5:
         observations = observations.permute(0, 1, 4, 2, 3).flatten(1, 2)
-    return observations.contiguous(memory_format=torch.channels_last).to(dtype)
+    image = observations.contiguous(memory_format=torch.channels_last).to(dtype)
+    return image.sub_(image.mean(dim=(1, 2, 3), keepdim=True)) if centred else image
 
 
 def as_features(image: torch.Tensor) -> torch.Tensor:

@@ -9,6 +9,7 @@ PLAIN = QNetworkConfig(
     kind="q",
     torso="nature",
     hidden_units=16,
+    centred_pixels=False,
     dueling=False,
     noisy=False,
     noise_scale=0.5,
@@ -17,7 +18,12 @@ PLAIN = QNetworkConfig(
     max_return=10.0,
 )
 DBA3C = ActorCriticNetworkConfig(
-    kind="actor_critic", torso="ba3c", hidden_units=16, activation="linear", policy_scale=1.43
+    kind="actor_critic",
+    torso="ba3c",
+    hidden_units=16,
+    centred_pixels=False,
+    activation="linear",
+    policy_scale=1.43,
 )
 
 

@@ -40,7 +40,7 @@ def test_the_output_layers_of_a_policy_come_last_and_together(torso: str, activa
 
 def test_a_network_of_no_kind_is_refused_by_name() -> None:
     with pytest.raises(TypeError, match="no network for NetworkConfig: use QNetworkConfig or ActorCriticNetworkConfig"):
-        make_network(NetworkConfig(kind="?", torso="nature", hidden_units=16), 4, (84, 84), 3)
+        make_network(NetworkConfig(kind="?", torso="nature", hidden_units=16, centred_pixels=False), 4, (84, 84), 3)
 
 
 def test_settings_out_of_range_are_all_named() -> None:

@@ -38,7 +38,7 @@ def plain_modules(parameters: dict[str, torch.Tensor]) -> nn.Sequential:
 
 
 def test_features_and_gradients_equal_those_of_plain_modules() -> None:
-    torso = PooledTorso(4, (84, 84))
+    torso = PooledTorso(4, (84, 84), centred=False)
     parameters, frames = at_random(torso), observations((3, 4, 84, 84))
     modules = plain_modules(parameters)
     ours = torso(parameters, torch.from_numpy(frames))
@@ -55,7 +55,7 @@ def test_features_and_gradients_equal_those_of_plain_modules() -> None:
 
 
 def test_rgb_stacks_are_channels_frame_by_frame() -> None:
-    torso = PooledTorso(4, (84, 84, 3))
+    torso = PooledTorso(4, (84, 84, 3), centred=False)
     parameters, frames = at_random(torso), observations((2, 4, 84, 84, 3))
     channels = np.moveaxis(frames, -1, 2).reshape(2, 12, 84, 84)
     theirs = plain_modules(parameters)(torch.from_numpy(channels).float() / 255).permute(0, 2, 3, 1).flatten(1)
@@ -89,7 +89,7 @@ def test_a_q_network_may_have_these_convolutions_too() -> None:
 
 
 def test_in_half_precision_features_lie_near_the_float32_ones() -> None:
-    torso = PooledTorso(4, (84, 84))
+    torso = PooledTorso(4, (84, 84), centred=False)
     parameters, frames = at_random(torso), torch.from_numpy(observations((3, 4, 84, 84)))
     halves = {name: value.bfloat16() for name, value in parameters.items()}
     found = torso(halves, frames)
@@ -99,4 +99,4 @@ def test_in_half_precision_features_lie_near_the_float32_ones() -> None:
 
 def test_a_frame_that_is_too_small_is_refused_with_its_size() -> None:
     with pytest.raises(ValueError, match=r"\(84, 40\) pixels is too small for convolution 4 \(kernel 3\)"):
-        PooledTorso(4, (84, 40))
+        PooledTorso(4, (84, 40), centred=False)

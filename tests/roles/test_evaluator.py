@@ -86,6 +86,6 @@ def test_a_stopped_evaluation_has_no_rows() -> None:
 
 
 def test_a_network_of_no_kind_is_refused_by_name() -> None:
-    spec = evaluator_spec(NetworkConfig(kind="?", torso="nature", hidden_units=16))
+    spec = evaluator_spec(NetworkConfig(kind="?", torso="nature", hidden_units=16, centred_pixels=False))
     with pytest.raises(TypeError, match="NetworkConfig: use QNetworkConfig or ActorCriticNetworkConfig"):
         evaluate_params(spec, np.zeros(1, np.float32))
