@@ -78,8 +78,8 @@ def blind_runs(loaded: LoadedRuns) -> list[str]:
         if share < _FEW_FILTERS:
             found.append(
                 f"{'/'.join(map(str, key))}: at the end {share:.0%} of the first convolution's filters still learned; "
-                "the others are switched off, as after steps that were too large. It may score more with a lower "
-                "optimizer.learning_rate (and its learning_rate_changes)"
+                "the others are switched off, as by bright pictures or by steps that were too large. It may score more "
+                "with network.centred_pixels=true, or a lower optimizer.learning_rate (and its learning_rate_changes)"
             )
     return found
 
