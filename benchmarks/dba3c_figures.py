@@ -19,6 +19,7 @@ from pipeline.results.style import COLOURS, FAINT, LINES, STYLE
 SETTINGS_CASES = ("steps_10", "base", "steps_40", "rate_2.5e-4", "rate_1e-3")
 WORKER_CASES = ("workers_1", "base", "workers_4", "workers_8")
 MODEL_CASES = ("dba3c", "ba3c")
+LARGE_MODEL_CASES = ("dba3c_large", "ba3c_large")
 SYNC_CASES = ("base", "steps_10", "async")
 ADAM_CASES = ("adam_paper", "adam_usual")
 """Cases of `benchmarks.dba3c_learning` that belong in one figure each."""

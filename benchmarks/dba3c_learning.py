@@ -11,9 +11,10 @@
     adam_paper, adam_usual  Adam with beta1 0.8, beta2 0.75, and with 0.9, 0.999; both with the authors' step size after
                             a warm-up and an effective batch of 640 steps, a third of theirs, over four times the
                             frames: 3,100 updates, where theirs would be 1,000
+    dba3c_large, ba3c_large the authors' two networks with the settings of `adam_paper`, over twice the frames
 
-The warm-up of the step size ends after as many agent steps in each case, but for the Adam cases, and its fall comes
-after four fifths of the frames.
+The warm-up of the step size ends after as many agent steps in each case, but for those with Adam's betas, and its
+fall comes after four fifths of the frames; those have no fall.
 
 Real runs on a game that moves early; with 320 steps an update it had hardly moved after 400,000 steps, so updates are
 small here. Scores are means of the last 100 training games, in which actions are drawn from the policy, and of the
@@ -21,7 +22,7 @@ final evaluation. A row a run goes into results/dba3c/learning.csv, its curve in
 there are not made again, one that diverged neither: its row says so and has no score. Figures of what is there are
 drawn into docs/figures/dba3c_*.png; the speeds of the authors' networks in them are `dba3c_scaling`'s.
 
-13 cases x 3 seeds take six hours on two cores. Less with --frames, --seeds or --cases.
+15 cases x 3 seeds take eight hours on two cores. Less with --frames, --seeds or --cases.
 Not here: how fast a system is without what it learns (`benchmarks.dba3c_scaling`).
 """
 
@@ -37,6 +38,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.dba3c_figures import (
     ADAM_CASES,
+    LARGE_MODEL_CASES,
     MODEL_CASES,
     SETTINGS_CASES,
     SYNC_CASES,
@@ -91,9 +93,16 @@ CASES: dict[str, tuple[str, ...]] = {
     "adam_usual": (*_LARGE_BATCH, "optimizer.beta1=0.9", "optimizer.beta2=0.999"),
     "dba3c": ("network=dba3c",),
     "ba3c": ("network=ba3c",),
+    "dba3c_large": (*_LARGE_BATCH, "network=dba3c"),
+    "ba3c_large": (*_LARGE_BATCH, "network=ba3c"),
 }
 """Settings beside `experiment=dba3c_quick`; the quick ones come first."""
-_TIMES_FRAMES = {"workers_4": 2, "workers_8": 4, **dict.fromkeys(ADAM_CASES, 4)}
+_TIMES_FRAMES = {
+    "workers_4": 2,
+    "workers_8": 4,
+    **dict.fromkeys(ADAM_CASES, 4),
+    **dict.fromkeys(LARGE_MODEL_CASES, 2),
+}
 """Large batches make few updates."""
 
 

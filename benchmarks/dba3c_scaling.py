@@ -5,11 +5,11 @@
     no_server  two threads, each with the same Worker and a shard of its own, called directly: no Dask, no quorum,
                nothing shared; the optimizer and its parameters are float32 and local
 
-For the Nature torso on grey pictures and the authors' two networks on colours, one after the other, all with the
-authors' games and gradients of 160 steps. Only steps that became part of an update count, from a worker's first row to
-its last. The variants take turns, each started anew every time. A row a round goes into results/dba3c/scaling.csv, and
-rounds that are there are not measured again; at the end one JSON line a network, with the quartiles of its ratios over
-the rounds.
+For the Nature torso on grey pictures and the authors' two networks on colours, all with the authors' games and
+gradients of 160 steps. Only steps that became part of an update count, from a worker's first row to its last. Networks
+and variants take turns within a round, each started anew every time. A row a round and network goes into
+results/dba3c/scaling.csv, and rounds that are there are not measured again; at the end one JSON line a network, with
+the quartiles of its ratios over the rounds.
 45 runs, of 20 s with the Nature torso and of a minute with the others: 35 minutes.
 Not here: several processes and shards (`benchmarks.dba3c_shards`).
 """
@@ -20,6 +20,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -73,12 +74,13 @@ def main(
     rows = scaling_rows(output)
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]
-        for network in networks:
-            for round_ in range(num_rounds):
-                if not rows.has(network, round_):
-                    rows.append(_measure([*settings, *NETWORKS[network], *overrides], network, round_, worker_steps))
-            frame = rows.frame()
-            _report(frame[frame["network"] == network])
+        # Round after round, so that a machine that gets slower slows all networks, whose speeds then compare.
+        for round_, network in product(range(num_rounds), networks):
+            if not rows.has(network, round_):
+                rows.append(_measure([*settings, *NETWORKS[network], *overrides], network, round_, worker_steps))
+    frame = rows.frame()
+    for network in networks:
+        _report(frame[frame["network"] == network])
 
 
 def scaling_rows(folder: Path) -> RowFile[ScalingRow]:

@@ -94,6 +94,16 @@ def test_a_run_that_was_too_short_is_refused() -> None:
         speed(config, update_rows(("worker-0", 2, 10.0, 2, 0, 0.0), ("worker-1", 4, 12.0, 2, 0, 0.0)))
 
 
+def test_networks_take_turns_so_that_their_speeds_compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def measured(settings: object, network: str, round_: int, worker_steps: int) -> dba3c_scaling.ScalingRow:
+        return dba3c_scaling.ScalingRow(network, round_, "Pong", 1_000, one=100.0, two=200.0, no_server=210.0)
+
+    monkeypatch.setattr(dba3c_scaling, "_measure", measured)
+    dba3c_scaling.main(num_rounds=2, networks=("dba3c", "ba3c"), output=tmp_path)
+    rows = pd.read_csv(tmp_path / "scaling.csv")
+    assert rows["network"].tolist() == ["dba3c", "ba3c", "dba3c", "ba3c"]
+
+
 def test_workers_are_run_alone_together_and_without_a_server(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -440,7 +450,7 @@ def test_time_to_a_score_is_drawn_from_measured_updates_and_simulated_seconds(tm
 def test_every_case_is_a_run_that_can_be_made(case: str) -> None:
     config = compose(["experiment=dba3c_quick", "game=Breakout", *dba3c_learning.CASES[case]])
     assert config.mistakes() == []
-    is_large = case.startswith("adam_")
+    is_large = case in (*dba3c_figures.ADAM_CASES, *dba3c_figures.LARGE_MODEL_CASES)
     assert isinstance(config.optimizer, AdamConfig) and config.optimizer.learning_rate == 1e-5
     assert config.optimizer.epsilon == (1e-8 if is_large else 1e-5)
 
