@@ -202,6 +202,10 @@ class Inbox:
                 self.progress[batch_.role] = batch_.progress
         return rows
 
+    def num_arrived(self, role: str, attempt: int) -> int:
+        """Batches of this attempt that were let through."""
+        return self._arrived.get(f"{role}/{attempt}", 0)
+
     def acknowledged(self) -> dict[str, int]:
         """For each "role/attempt", the last batch up to which everything has arrived."""
         return dict(self._arrived)

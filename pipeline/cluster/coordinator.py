@@ -44,6 +44,7 @@ class Coordinator:
         self._beat = 0
         self._stop = False
         self._error: BaseException | None = None
+        self._is_reading = False
         self._publishing = threading.Lock()
         self._closing = threading.Event()
         self._threads = [
@@ -96,6 +97,16 @@ class Coordinator:
         with self._lock:
             return dict(self._inbox.progress)
 
+    def num_heard(self, role: str, attempt: int) -> int:
+        """Batches of this start of a role that have been read."""
+        with self._lock:
+            return self._inbox.num_arrived(role, attempt)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether messages have arrived that are not written yet."""
+        return self._is_reading or not self._messages.empty()
+
     def check(self) -> None:
         """Raise what stopped the writing of rows, if anything did."""
         if self._error is not None:
@@ -119,7 +130,7 @@ class Coordinator:
         self._messages.put(message)
 
     def _collect(self) -> None:
-        while (message := self._messages.get()) is not None:
+        while (message := self._next_message()) is not None:
             if isinstance(flush := message.get("flush"), threading.Event):
                 flush.set()
                 continue
@@ -132,6 +143,12 @@ class Coordinator:
                 self._write(rows)
             except Exception as error:  # kept for `check`: this thread has nobody to raise to
                 self._error = error
+
+    def _next_message(self) -> dict[str, object] | None:
+        self._is_reading = False
+        message = self._messages.get()
+        self._is_reading = True
+        return message
 
     def _renew(self) -> None:
         while not self._closing.wait(BEAT_SECONDS):

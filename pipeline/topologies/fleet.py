@@ -3,9 +3,9 @@
     servers    Dask actors: parameter shards, their leader, replay shards (`pipeline.topologies.hosted_servers`)
     roles      long-running Dask tasks that talk to these and never to each other
 
-A role whose host dies is started again elsewhere; as long as those that are left make a quorum, the run goes on
-without it for as long as that takes. A lost shard of either kind ends the fleet, and the run begins a new generation
-from its newest checkpoint (`pipeline.experiments.run`).
+A role whose host dies, or of which nothing was heard for minutes, is started again; as long as those that are left make
+a quorum, the run goes on without it for as long as that takes. A lost shard of either kind ends the fleet, and the run
+begins a new generation from its newest checkpoint (`pipeline.experiments.run`).
 Not here: which roles there are (`pipeline.topologies.bundled`, `.separate`), where they stand (`.placement`), what is
 saved of the shards (`pipeline.topologies.snapshots`).
 """
@@ -36,6 +36,7 @@ from pipeline.roles.progress import RoleProgress
 from pipeline.roles.replay_server import ReplayServerSpec
 from pipeline.roles.spec import RoleSpec
 from pipeline.topologies.hosted_servers import LEADER, HostedServers, shard_name
+from pipeline.topologies.silence import Silence
 from pipeline.topologies.snapshots import release, take_snapshot
 
 _CUT_OFF = (
@@ -46,6 +47,13 @@ _LOOK_SECONDS = 1.0
 """How often it is looked whether a host is there whose role is to leave."""
 _SILENT_SECONDS = 5.0
 """How long a host is waited for without a word."""
+_ODD_SILENCE_SECONDS = 60.0
+"""A role that has said nothing for so long is named. It tells of its progress twice a second when all is well."""
+_LOST_SILENCE_SECONDS = 600.0
+"""One that has said nothing for so long, or for `_CALLS_IN_A_STEP` deadlines of a call, is lost. Twice as long as Dask
+needs to miss a process that stands still: what is left are threads that do."""
+_CALLS_IN_A_STEP = 3
+"""Calls of one step that may each wait for their deadline: pull, push and commit."""
 _REMIND_SECONDS = 60.0
 """How often at most it is said that a role waits which nobody waits for."""
 _RELEASE_SECONDS = 1.0
@@ -115,6 +123,11 @@ class Fleet:
         self._lost_at = 0.0
         self._has_told = False
         """Whether it was said since then that updates wait."""
+        self._silence = Silence()
+        self._silent: dict[str, float] = {}
+        """Seconds since each role was last heard of."""
+        self._named: set[str] = set()
+        """Roles of which it was said that they are silent."""
         self._left: set[str] = set()
         """Roles that have done their work and are heard out."""
         self._steps_before = 0
@@ -149,7 +162,7 @@ class Fleet:
             if self._host_of(name) not in present:
                 raise RemoteLostError(f"{name} is lost with its host")
         self._release_quorum()
-        happened = []
+        happened = self._listen()
         for role in list(self._tasks):
             if role not in self._lost and (reason := self._why_lost(role, present)) is not None:
                 happened += self._lose(role, reason)
@@ -254,6 +267,19 @@ class Fleet:
         self._servers.release()
         self._tasks, self._lost, self._left = {}, {}, set()
 
+    def _listen(self) -> list[str]:
+        """Whose silence has become odd, in sentences, once for each."""
+        standing = self._tasks.keys() - self._lost.keys() - self._left
+        num_heard = {role: self._coordinator.num_heard(role, self._attempt_of(role)) for role in sorted(standing)}
+        self._silent = self._silence.look(num_heard, is_behind=self._coordinator.is_behind)
+        odd = {role for role, seconds in self._silent.items() if seconds > _ODD_SILENCE_SECONDS}
+        news, self._named = sorted(odd - self._named), odd
+        return [f"nothing was heard of {role} on {self._host_of(role)} for {_ODD_SILENCE_SECONDS:g} s" for role in news]
+
+    def _attempt_of(self, role: str) -> int:
+        # Generations do not share attempt numbers: late rows of an old one must not close the gaps of a new one.
+        return self._generation * 1000 + self._attempts[role]
+
     def _release_quorum(self) -> None:
         if self._owes_release:
             with contextlib.suppress(CallTimeoutError, RemoteLostError):
@@ -277,8 +303,7 @@ class Fleet:
             # The run's time, not the role's own: no row may seem older than the checkpoint that it goes on from.
             wall_seconds_before=max((progress.wall_seconds for progress in before.values()), default=0.0),
         )
-        # Generations do not share attempt numbers: late rows of an old one must not close the gaps of a new one.
-        attempt = self._generation * 1000 + self._attempts[role]
+        attempt = self._attempt_of(role)
         self._tasks[role] = self._session.submit(
             run_role,
             plan.build,
@@ -299,7 +324,7 @@ class Fleet:
         if future.status == "finished":
             return self._why_left(role)
         if not future.done():
-            return None
+            return self._why_silent(role)
         if future.cancelled():
             raise RoleFailedError(_CUT_OFF)
         error = future.exception()
@@ -319,6 +344,10 @@ class Fleet:
             raise error
         raise RoleFailedError(f"{role} failed: {error!r}") from error
 
+    def _why_silent(self, role: str) -> str | None:
+        limit = max(_LOST_SILENCE_SECONDS, _CALLS_IN_A_STEP * self._timeout_seconds)
+        return f"nothing was heard of it for {limit:g} s" if self._silent.get(role, 0.0) > limit else None
+
     def _why_left(self, role: str) -> str | None:
         try:
             result: RoleResult = self._tasks[role].result(timeout=_RESULT_SECONDS)
@@ -331,7 +360,8 @@ class Fleet:
         return None
 
     def _lose(self, role: str, reason: str) -> list[str]:
-        lost = f"{role} was lost {self._attempts[role]} times, the last time because {reason}"
+        number = self._attempts[role]
+        lost = f"{role} was lost{f' {number} times, the last time' if number > 1 else ''} because {reason}"
         self._lost[role] = reason
         is_given_up = self._attempts[role] - self._excused.get(role, 0) > self._spec.max_restarts
         if is_given_up and not self._has_quorum():

@@ -1,0 +1,127 @@
+"""A fleet whose roles stand still. What becomes of those whose hosts die is tested with each topology."""
+
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pipeline.cluster.coordinator import Coordinator
+from pipeline.cluster.placement import Demand, place
+from pipeline.cluster.session import Session, open_session
+from pipeline.errors import RoleFailedError
+from pipeline.interfaces import RowSink, Servers
+from pipeline.param_server.snapshot import first_snapshot
+from pipeline.roles.progress import RoleProgress
+from pipeline.roles.spec import RoleSpec
+from pipeline.topologies import fleet
+from pipeline.topologies.fleet import Fleet, FleetSpec, RolePlan
+from pipeline.topologies.hosted_servers import shard_name
+from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until
+from tests.param_server.configs import server_config
+from tests.roles.wiring import ADAGRAD, bundle_spec
+
+BOTH = ("worker-0", "worker-1")
+let_go = threading.Event()
+"""Ends the step of a role that stands still; hosts are threads of this process."""
+
+
+class StuckRole:
+    """The second worker never comes back from its fifth step; the first one does not mind."""
+
+    def __init__(self, spec: RoleSpec, servers: Servers, rows: RowSink) -> None:
+        self._index = spec.place.index
+        self._num_updates = 0
+
+    @property
+    def done(self) -> bool:
+        """Never."""
+        return False
+
+    def step(self) -> None:
+        """Nothing, a hundred times a second."""
+        self._num_updates += 1
+        if self._index == 1 and self._num_updates == 5:
+            let_go.wait(LIMIT_SECONDS)
+        else:
+            threading.Event().wait(0.01)
+
+    def progress(self) -> RoleProgress:
+        """Steps."""
+        return RoleProgress(0, self._num_updates, 0, 0.0, 0, 0.0)
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    with open_session(cluster_config("threads"), num_hosts=2, threads_per_host=1) as session:
+        yield session
+
+
+@contextmanager
+def stuck_fleet(session: Session, quorum: int | None) -> Iterator[Fleet]:
+    """Two such workers and a shard; none is started again."""
+    demands = (*(Demand(worker, 1, 0) for worker in BOTH), Demand(shard_name(0), 0, 0, beside=BOTH[0]))
+    server = server_config(num_shards=1, target_period_updates=None, timeout_seconds=LIMIT_SECONDS)
+    spec = FleetSpec(
+        roles=tuple(RolePlan(worker, i, StuckRole, plays=True) for i, worker in enumerate(BOTH)),
+        replays=(),
+        role=replace(bundle_spec(), param_server=server, generation=1),
+        quorum=quorum,
+        optimizer=ADAGRAD,
+        demands=demands,
+        lease_seconds=30.0,
+        max_restarts=0,
+    )
+    let_go.clear()
+    session.run_id = uuid.uuid4().hex[:8]
+    with Coordinator(session.client, session.run_id, lambda rows: None) as coordinator:
+        stuck = Fleet(session, coordinator, spec, place(demands, session.offers()))
+        stuck.start(first_snapshot(np.zeros(3, np.float32)), {})
+        try:
+            yield stuck
+        finally:
+            let_go.set()
+            coordinator.stop_roles()
+            stuck.abandon(LIMIT_SECONDS)
+            stuck.release()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleet, "_ODD_SILENCE_SECONDS", 2.0)
+    monkeypatch.setattr(fleet, "_LOST_SILENCE_SECONDS", 4.0)
+    monkeypatch.setattr(fleet, "_CALLS_IN_A_STEP", 0)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_role_that_stands_still_is_named_and_then_it_ends_the_run(session: Session) -> None:
+    with stuck_fleet(session, quorum=None) as stuck:
+        said: list[str] = []
+
+        def supervise() -> bool:
+            said.extend(stuck.supervise())
+            return False
+
+        with pytest.raises(RoleFailedError, match="worker-1 was lost because nothing was heard of it for 4 s"):
+            wait_until(supervise, "worker-1 is missed")
+    assert len(said) == 1 and said[0].startswith("nothing was heard of worker-1 on inproc://")
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_backup_worker_that_stands_still_is_done_without(session: Session) -> None:
+    with stuck_fleet(session, quorum=1) as stuck:
+        said: list[str] = []
+
+        def supervise() -> bool:
+            said.extend(stuck.supervise())
+            return len(said) >= 2
+
+        wait_until(supervise, "worker-1 is given up")
+        assert said[1].endswith("the others make the quorum, and it is not started again")
+        assert stuck.supervise() == []
