@@ -185,11 +185,17 @@ def _needs(config: RunConfig, num_parameters: int, host_bytes: int) -> RoleNeeds
         replay_bytes=_replay_bytes(config),
         learner_bytes=_LEARNER_VECTORS * vector_bytes + _rollout_bytes(config),
         actor_bytes=_ACTOR_VECTORS * vector_bytes,
-        shard_bytes=_SHARD_VECTORS * vector_bytes // config.param_server.num_shards,
+        shard_bytes=(_SHARD_VECTORS + _num_kept(config)) * vector_bytes // config.param_server.num_shards,
         host_bytes=host_bytes,
         num_gpus=1 if config.device == "cuda" else 0,
         prefers_gpu=config.device == "auto",
     )
+
+
+def _num_kept(config: RunConfig) -> int:
+    """Vectors of P floats that all synchronous shards keep at most: a gradient of each worker, and the mean."""
+    topology = config.topology
+    return topology.num_started + 1 if isinstance(topology, WorkersConfig) and topology.sync else 0
 
 
 def _replay_bytes(config: RunConfig) -> int:

@@ -1,7 +1,8 @@
 """How the flat parameter vector is cut into the slices of the shards.
 
 Contiguous slices in shard order, as many bytes in each as in any other, give or take one parameter. The cut follows
-from P and S alone, so that client, shards and checkpoints agree on it without talking.
+from P and S alone, so that client, shards and checkpoints agree on it without talking. Departure: DBA3C's published
+code puts whole tensors on its servers, each on the one with the fewest bytes so far.
 Not here: putting slices together again (`pipeline.param_server.client`, `pipeline.param_server.snapshot`).
 """
 

@@ -47,7 +47,22 @@ def test_a_worker_is_planned_with_its_vectors_and_the_stacks_of_its_steps(tmp_pa
     wanted = {demand.role: demand.memory_bytes for demand in make_plan(config).demands}
     # 4 lanes of 5 steps and a batch of 20 wait, and a batch of 20 is learned from; 4 RGB frames each.
     assert wanted["worker-0"] == wanted["worker-1"] == 6 * vector + (4 * 5 + 20 + 20) * 4 * 84 * 84 * 3
-    assert wanted["shard-0"] == wanted["shard-1"] == 6 * vector // 2
+    # With the gradients of two workers, and their mean.
+    assert wanted["shard-0"] == wanted["shard-1"] == (6 + 2 + 1) * vector // 2
+
+
+@pytest.mark.parametrize(
+    ("words", "num_kept"),
+    [("topology.num_workers=6 topology.num_backup_workers=2", 8 + 1), ("topology.sync=false", 0)],
+    ids=["with backup workers", "asynchronous"],
+)
+def test_a_shard_is_planned_with_the_gradients_that_wait_for_their_quorum(
+    tmp_path: Path, words: str, num_kept: int
+) -> None:
+    config = smoke_config(tmp_path, *words.split(), experiment="smoke_dba3c")
+    vector = network_of(config).initial_parameters(np.random.default_rng(0)).nbytes
+    wanted = {demand.role: demand.memory_bytes for demand in make_plan(config).demands}
+    assert wanted["shard-1"] == (6 + num_kept) * vector // 2
 
 
 def test_evaluations_beside_the_training_have_a_host_of_their_own(tmp_path: Path) -> None:

@@ -142,14 +142,11 @@ def test_a_shard_s_host_that_is_killed_takes_the_run_back_to_its_checkpoint_and_
 
 
 @pytest.mark.slow
-def test_a_lost_shard_takes_all_workers_back_to_one_version_and_a_lost_evaluator_is_replaced(
+def test_a_worker_lost_with_a_shard_takes_all_back_to_one_version_and_a_lost_evaluator_is_replaced(
     start: Start, results_dir: Path
 ) -> None:
     folder = folder_in(results_dir, "smoke_dba3c")
-    words = [
-        "cluster=processes", "topology.num_workers=1", "topology.shards=apart", "param_server.num_shards=1",
-        "training_evaluation.every_frames=300", "training_evaluation.num_episodes=1",
-    ]  # fmt: skip
+    words = ["cluster=processes", "training_evaluation.every_frames=300", "training_evaluation.num_episodes=1"]
     command = start(*train_words(results_dir, FOR_EVER, OFTEN, *words, experiment="smoke_dba3c"))
     command.wait_until(lambda: has_learned(folder) and num_evaluated(folder) > 0, "rows of all kinds")
 
@@ -159,7 +156,8 @@ def test_a_lost_shard_takes_all_workers_back_to_one_version_and_a_lost_evaluator
     command.wait_until(lambda: num_evaluated(folder) > before, "an evaluation there")
     assert "go back" not in command.printed
 
-    host_of(command, "shard-0", folder).kill()
+    # With it go a shard and the leader: the other shard has to go back to the same version.
+    host_of(command, "worker-0", folder).kill()
     command.wait_until(lambda: "all roles go back to the checkpoint of update" in command.printed, "the recovery")
     generation = checkpoint.load_newest(folder / "checkpoints").generation
     before = num_evaluated(folder)
@@ -175,6 +173,29 @@ def test_a_lost_shard_takes_all_workers_back_to_one_version_and_a_lost_evaluator
     ended = load_run(folder)
     assert ended.runs["end_reason"].item() == "interrupted" and ended.problems == ()
     assert set(ended.evaluations["agent"]) == {"checkpoint", "best", "random", "training"}
+
+
+@pytest.mark.slow
+def test_with_a_backup_worker_a_killed_one_takes_nobody_back(start: Start, results_dir: Path) -> None:
+    folder = folder_in(results_dir, "smoke_dba3c")
+    words = ["cluster=processes", "topology.num_workers=2", "topology.num_backup_workers=1"]
+    command = start(*train_words(results_dir, FOR_EVER, OFTEN, *words, experiment="smoke_dba3c"))
+    command.wait_until(lambda: has_learned(folder), "rows and a checkpoint")
+    host_of(command, "worker-2", folder).kill()
+    command.wait_until(lambda: re.search(r"worker-2 was lost .* started again on tcp", command.printed), "its return")
+    version = newest_version(folder)
+    command.wait_until(lambda: newest_version(folder) > version, "a later checkpoint")
+    command.send(signal.SIGINT)
+    assert command.ends() == 0, command.printed
+    assert "go back" not in command.printed
+    ended = load_run(folder)
+    assert ended.runs["end_reason"].item() == "interrupted" and ended.problems == ()
+    assert ended.actor_critic_updates["num_dropped_late"].sum() > 0
+
+
+def newest_version(folder: Path) -> int:
+    """Of the checkpoints."""
+    return checkpoint.load_newest(folder / "checkpoints").server.version
 
 
 def num_evaluated(folder: Path) -> int:

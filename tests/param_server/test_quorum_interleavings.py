@@ -34,6 +34,8 @@ class Network:
     """Messages under way, delivered in random order; some come twice, some never."""
 
     def __init__(self, rng: np.random.Generator) -> None:
+        self.num_lost = self.num_repeated = self.num_overtaken = 0
+        """Messages that never came, that will come again, and that were delivered before an older one."""
         self._rng = rng
         self._under_way: list[tuple[Callable[[], object], float]] = []
 
@@ -47,10 +49,15 @@ class Network:
             return
         index = int(self._rng.integers(len(self._under_way)))
         deliver, loss = self._under_way[index]
+        self.num_overtaken += index > 0
         if self._rng.random() >= 0.1:
             del self._under_way[index]
+        else:
+            self.num_repeated += 1
         if self._rng.random() >= loss:
             deliver()
+        else:
+            self.num_lost += 1
 
 
 class FarShard(DirectSynchronousShard):
@@ -142,6 +149,7 @@ class Generation:
         self._quorum = quorum
         self._start = start
         self._workers = [Worker(f"worker-{i}/{number}", self) for i in range(quorum + backup)]
+        self.num_workers_lost = 0
 
     def run(self, num_updates: int) -> None:
         """Let things happen until all shards have applied so many updates."""
@@ -199,6 +207,7 @@ class Generation:
         elif dice < 0.31:
             index = int(self._rng.integers(len(self._workers)))
             self._workers[index].is_lost = True
+            self.num_workers_lost += 1
             self._workers[index] = Worker(f"{self._workers[index].name}+", self)
         else:
             self.network.step()
@@ -225,3 +234,6 @@ def test_whatever_happens_every_shard_applies_the_same_first_n_and_nothing_else(
         # Then a shard is lost, and with it all that came after the cut.
         generations.append(generation)
         start = cut
+    networks = [generation.network for generation in generations]
+    assert all(min(network.num_lost, network.num_repeated, network.num_overtaken) > 0 for network in networks)
+    assert sum(generation.num_workers_lost for generation in generations) > 0

@@ -79,6 +79,8 @@ def test_an_update_is_the_mean_of_exactly_its_senders_and_forgets_the_rest(make_
     (reference,) = make_server([1.0, 2.0]).shards
     reference.push(push_of([2.0, -2.0]))
     assert params(shard) == reference.snapshot().params.tolist()
+    # AdaGrad's first step is as large for any multiple of a gradient; what it sums up is not.
+    assert shard.snapshot().slots["sum_of_squares"].tolist() == [4.0, 4.0]
     with pytest.raises(BrokenQuorumError, match="no gradient of worker-1 is kept"):
         shard.apply(update("worker-1", version=1))
 

@@ -111,11 +111,13 @@ def test_a_gradient_that_one_shard_refuses_is_not_committed() -> None:
     assert server.handles[0].told == [ClosedUpdate(1, 0, ("worker-1", "worker-2"))]
 
 
-def test_a_worker_that_was_started_again_in_the_middle_of_an_update_takes_part_under_its_new_name() -> None:
+def test_a_worker_lost_after_its_commit_counts_and_so_does_the_one_started_again_under_its_new_name() -> None:
     server = SynchronousServer(START)
-    server.push("worker-0/1", ONES, 0)
-    assert server.push("worker-0/2", ONES, 0) == ""
+    assert server.push("worker-0/1", [1.0, 2.0, 3.0], 0) == ""
+    assert server.push("worker-0/2", [3.0, 4.0, 5.0], 0) == ""
     assert server.versions == [1, 1]
+    # Of the mean, in which both have their part.
+    assert server.snapshot().slots["sum_of_squares"].tolist() == [4.0, 9.0, 16.0]
 
 
 class _Journal(LossyShard):
