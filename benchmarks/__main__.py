@@ -29,6 +29,7 @@ LONG_NAMES = (
     "dba3c_stops",
     "dba3c_stragglers",
     "dba3c_lost_worker",
+    "a2c_peers",
     "dba3c_scaling",
     "dba3c_shards",
     "dba3c_simulation",

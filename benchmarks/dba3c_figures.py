@@ -20,9 +20,11 @@ SETTINGS_CASES = ("steps_10", "base", "steps_40", "rate_2.5e-4", "rate_1e-3")
 WORKER_CASES = ("workers_1", "base", "workers_4", "workers_8")
 MODEL_CASES = ("dba3c", "ba3c")
 LARGE_MODEL_CASES = ("dba3c_large", "ba3c_large")
+MANY_WORKERS_SUFFIX = "_32"
+"""Of a network of MODEL_CASES, as `benchmarks.dba3c_simulation` has it with the authors' 32 steps a gradient."""
 SYNC_CASES = ("base", "steps_10", "async")
 ADAM_CASES = ("adam_paper", "adam_usual")
-"""Cases of `benchmarks.dba3c_learning` that belong in one figure each."""
+"""Cases of `benchmarks.dba3c_learning` that belong in one figure each, those of models in one together."""
 GOAL_SCORE = 8.0
 """Points of Breakout, several times those of random play (1.5): where the time to a score ends."""
 
@@ -40,7 +42,8 @@ def shards_figure(runs: pd.DataFrame) -> Figure:
     _show_zero(axes)
     axes.set_xlabel("parameter shards")
     axes.set_ylabel("data points per second")
-    axes.set_title(f"{int(runs['num_workers'].iloc[0])} synchronous workers in processes on one machine, measured")
+    num_workers = int(runs["num_workers"].iloc[0])
+    axes.set_title(f"{runs['game'].iloc[0]}: {num_workers} synchronous workers in processes on one machine, measured")
     axes.legend(fontsize="small")
     return figure
 
@@ -89,28 +92,41 @@ def settings_figure(runs: pd.DataFrame) -> Figure:
 
 
 @matplotlib.rc_context(STYLE)
-def models_figure(rounds: pd.DataFrame, runs: pd.DataFrame) -> Figure:
-    """Data points per second, and the score after equal steps, over the number of parameters.
+def models_figure(rounds: pd.DataFrame, simulated: pd.DataFrame, runs: pd.DataFrame) -> Figure:
+    """Data points per second and the score after equal steps, over the number of parameters of the authors' networks.
 
-    `rounds` are ScalingRows, for speeds of different days do not compare; `runs` are LearningRows.
+    `rounds` are ScalingRows, for speeds of different days do not compare; `simulated` are SimulationRows of one number
+    of workers and servers; `runs` are LearningRows.
     """
-    figure, (rates, scores) = _panels(2)
-    for index, case in enumerate(MODEL_CASES):
-        for axes, rows, column, key in ((rates, rounds, "two", "network"), (scores, runs, "evaluation_mean", "case")):
-            alike = rows[rows[key] == case]
-            alike = alike.assign(millions=alike["num_parameters"] / 1e6)
-            _medians(axes, alike, "millions", column, COLOURS[index], "", f"network={case}")
-    runs = _of(runs, MODEL_CASES)
-    rates.set_title(f"{rounds['game'].iloc[0]}, colours, 2 workers, one after the other", fontsize="medium")
-    rates.set_ylabel("data points per second")
-    scores.set_title(f"{runs['game'].iloc[0]}, grey, after {int(runs['frames'].max()):,} frames", fontsize="medium")
+    figure, (rates, many, scores) = _panels(3)
+    for axes, rows, suffix, column in (
+        (rates, rounds, "", "two"),
+        (many, simulated, MANY_WORKERS_SUFFIX, "data_points_per_second"),
+    ):
+        for index, network in enumerate(MODEL_CASES):
+            alike = _in_millions(rows[rows["network"] == network + suffix])
+            _medians(axes, alike, "millions", column, COLOURS[index], "-", f"network={network}")
+        axes.set_ylabel("data points per second")
+        axes.legend(loc="lower right", fontsize="small")
+    for colour, cases, line in zip(COLOURS[len(MODEL_CASES) :], (MODEL_CASES, LARGE_MODEL_CASES), LINES, strict=False):
+        alike = _in_millions(_of(runs, cases))
+        update = alike["num_workers"].iloc[0] * alike["batch_size"].iloc[0]
+        label = f"{alike['frames'].iloc[0]:,} frames, updates of {update} steps"
+        _medians(scores, alike, "millions", "evaluation_mean", colour, line, label)
     scores.set_ylabel("score of the final evaluation (points)")
-    for axes in (rates, scores):
+    scores.legend(loc="lower right", fontsize="small")
+    rates.set_title(f"Measured: {rounds['game'].iloc[0]}, colours, 2 workers, in turn", fontsize="medium")
+    many.set_title(
+        f"Simulated: {simulated['num_workers'].iloc[0]} workers, {simulated['num_servers'].iloc[0]} servers, "
+        f"{simulated['batch_size'].iloc[0]} steps",
+        fontsize="medium",
+    )
+    scores.set_title(f"Measured: {runs['game'].iloc[0]}, grey", fontsize="medium")
+    for axes in (rates, many, scores):
         _show_zero(axes)
         axes.set_xlim(left=0)
         axes.set_xlabel("parameters (millions)")
-        axes.legend(loc="lower right", fontsize="small")
-    figure.suptitle(f"The authors' two networks, measured{_diverged(runs)}")
+    figure.suptitle(f"The authors' two networks{_diverged(_of(runs, (*MODEL_CASES, *LARGE_MODEL_CASES)))}")
     return figure
 
 
@@ -181,7 +197,7 @@ def whole_ticks(axes: Axes, values: pd.Series) -> None:
 def sync_figure(curves: pd.DataFrame) -> Figure:
     """Score of synchronous and asynchronous training over steps and over time; CurveRows."""
     return _curves(
-        curves, SYNC_CASES, "updates of both workers' gradients (base: 40 steps, steps_10: 20) and of each (20)"
+        curves, SYNC_CASES, "synchronous updates (base: 40 steps, steps_10: 20) and asynchronous ones (20 steps)"
     )
 
 
@@ -214,6 +230,10 @@ def _panels(count: int) -> tuple[Figure, list[Axes]]:
 
 def _of(rows: pd.DataFrame, cases: Sequence[str]) -> pd.DataFrame:
     return pd.concat([rows[rows["case"] == case] for case in cases])
+
+
+def _in_millions(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.assign(millions=rows["num_parameters"] / 1e6)
 
 
 def _diverged(runs: pd.DataFrame) -> str:

@@ -20,7 +20,8 @@ Real runs on a game that moves early; with 320 steps an update it had hardly mov
 small here. Scores are means of the last 100 training games, in which actions are drawn from the policy, and of the
 final evaluation. A row a run goes into results/dba3c/learning.csv, its curve into learning_curves.csv; runs that are
 there are not made again, one that diverged neither: its row says so and has no score. Figures of what is there are
-drawn into docs/figures/dba3c_*.png; the speeds of the authors' networks in them are `dba3c_scaling`'s.
+drawn into docs/figures/dba3c_*.png; the speeds of the authors' networks in them are those of `dba3c_scaling` and, with
+as many workers as the authors had, of `dba3c_simulation`.
 
 15 cases x 3 seeds take eight hours on two cores. Less with --frames, --seeds or --cases.
 Not here: how fast a system is without what it learns (`benchmarks.dba3c_scaling`).
@@ -30,8 +31,10 @@ import argparse
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -39,6 +42,7 @@ from matplotlib.figure import Figure
 from benchmarks.dba3c_figures import (
     ADAM_CASES,
     LARGE_MODEL_CASES,
+    MANY_WORKERS_SUFFIX,
     MODEL_CASES,
     SETTINGS_CASES,
     SYNC_CASES,
@@ -51,7 +55,9 @@ from benchmarks.dba3c_figures import (
 )
 from benchmarks.dba3c_runs import FIGURES, OUTPUT, batch_size, num_parameters
 from benchmarks.dba3c_scaling import scaling_rows
+from benchmarks.dba3c_simulation import simulation_rows
 from benchmarks.row_file import RowFile
+from benchmarks.simulation.grid import WORKERS
 from benchmarks.trained_runs import CurveRow, TrainedRow, curve_rows, diverged_row, train_or_load, trained_row
 from pipeline import api
 from pipeline.errors import DivergedError, PipelineError
@@ -104,6 +110,7 @@ _TIMES_FRAMES = {
     **dict.fromkeys(LARGE_MODEL_CASES, 2),
 }
 """Large batches make few updates."""
+_AUTHORS_WORKERS = 64
 
 
 @dataclass(frozen=True)
@@ -155,8 +162,8 @@ def main(arguments: list[str] | None = None) -> None:
             continue
         curves.append(*points)
         runs.append(row)
-    rounds = scaling_rows(chosen.output).frame()
-    draw(_alike(runs.frame(), chosen), _alike(curves.frame(), chosen), rounds, chosen.figures)
+    speeds = Speeds(scaling_rows(chosen.output).frame(), simulation_rows(chosen.output).frame())
+    draw(_alike(runs.frame(), chosen), _alike(curves.frame(), chosen), speeds, chosen.figures)
     if failed:
         raise SystemExit("\n".join(["without a row:", *failed]))
 
@@ -172,18 +179,43 @@ def _alike(rows: pd.DataFrame, chosen: argparse.Namespace) -> pd.DataFrame:
     return alike
 
 
-def draw(runs: pd.DataFrame, curves: pd.DataFrame, rounds: pd.DataFrame, folder: Path) -> None:
-    """The figures whose cases are all there. `rounds` are ScalingRows."""
+class Speeds(NamedTuple):
+    """Of the authors' networks, from other benchmarks."""
+
+    rounds: pd.DataFrame
+    """ScalingRows."""
+    simulated: pd.DataFrame
+    """SimulationRows."""
+
+    @property
+    def many_workers(self) -> pd.DataFrame:
+        """As many workers and servers as the authors had, each worker with gradients as long as theirs."""
+        rows = self.simulated
+        networks = [case + MANY_WORKERS_SUFFIX for case in MODEL_CASES]
+        chosen = (rows["study"] == WORKERS) & (rows["num_workers"] == _AUTHORS_WORKERS) & rows["network"].isin(networks)
+        many: pd.DataFrame = rows[chosen]
+        return many
+
+    @property
+    def complete(self) -> bool:
+        """Whether both networks have been measured and simulated."""
+        num_simulated = self.many_workers["network"].nunique()
+        return set(MODEL_CASES) <= set(self.rounds["network"]) and num_simulated == len(MODEL_CASES)
+
+
+def draw(runs: pd.DataFrame, curves: pd.DataFrame, speeds: Speeds, folder: Path) -> None:
+    """The figures whose cases are all there; that of the models when its speeds are, too."""
     figures: dict[str, tuple[tuple[str, ...], Callable[[], Figure]]] = {
         "dba3c_settings": (SETTINGS_CASES, lambda: settings_figure(runs)),
-        "dba3c_models": (MODEL_CASES, lambda: models_figure(rounds, runs)),
         "dba3c_workers": (WORKER_CASES, lambda: workers_figure(curves, runs)),
         "dba3c_sync": (SYNC_CASES, lambda: sync_figure(curves)),
         "dba3c_adam": (ADAM_CASES, lambda: adam_figure(curves)),
     }
+    if speeds.complete:
+        models = partial(models_figure, speeds.rounds, speeds.many_workers, runs)
+        figures["dba3c_models"] = ((*MODEL_CASES, *LARGE_MODEL_CASES), models)
     for name, (cases, figure) in figures.items():
-        has_speeds = name != "dba3c_models" or set(cases) <= set(rounds["network"])
-        if has_speeds and set(cases) <= set(runs["case"]):
+        if set(cases) <= set(runs["case"]):
             save_figure(figure(), folder / f"{name}.png")
 
 

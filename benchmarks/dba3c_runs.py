@@ -29,6 +29,14 @@ NETWORKS: dict[str, tuple[str, ...]] = {
         "environment.grey=true",
         "evaluation.environment.grey=true",
     ),
+    "experiment_dba3c": (
+        "network=nature_actor_critic",
+        "environment=nature",
+        "evaluation=smoke",
+        "topology.num_lanes=8",
+        "algorithm.batch_size=40",
+        "algorithm.max_gradient_norm=0.5",
+    ),
     "dba3c_quick": (
         "network=nature_actor_critic",
         "environment=nature",
@@ -39,10 +47,12 @@ NETWORKS: dict[str, tuple[str, ...]] = {
     "dba3c": ("network=dba3c",),
     "dba3c_32": ("network=dba3c", "topology.num_lanes=10", "algorithm.batch_size=32"),
     "ba3c": ("network=ba3c",),
+    "ba3c_32": ("network=ba3c", "topology.num_lanes=10", "algorithm.batch_size=32"),
 }
 """Settings of each: the Nature torso on luminance with gradients of 160 steps; the same with the games and gradients of
-`experiment=dba3c_quick`, 20 steps, which are eight times the messages; the authors' networks on colours, 160 steps; and
-their reduced one with gradients of 32 steps as in their best command, though of one core where they had twelve."""
+`experiment=dba3c`, 40 steps, and of `dba3c_quick`, 20 steps, which are four and eight times the messages; the authors'
+networks on colours, with gradients of 160 steps and of 32 as in their best command, though of one core where they had
+twelve."""
 
 QUICK = (
     "experiment=dba3c",

@@ -5,12 +5,12 @@
     no_server  two threads, each with the same Worker and a shard of its own, called directly: no Dask, no quorum,
                nothing shared; the optimizer and its parameters are float32 and local
 
-For the Nature torso on grey pictures and the authors' two networks on colours, all with the authors' games and
-gradients of 160 steps. Only steps that became part of an update count, from a worker's first row to its last. Networks
-and variants take turns within a round, each started anew every time. A row a round and network goes into
-results/dba3c/scaling.csv, and rounds that are there are not measured again; at the end one JSON line a network, with
-the quartiles of its ratios over the rounds.
-45 runs, of 20 s with the Nature torso and of a minute with the others: 35 minutes.
+For `experiment=dba3c` as it is, with gradients of 40 steps of Nature DQN's games; and for the Nature torso on grey
+pictures and the authors' two networks on colours, with the authors' games and gradients of 160 steps. Only steps that
+became part of an update count, from a worker's first row to its last. Networks and variants take turns within a round,
+each started anew every time. A row a round and network goes into results/dba3c/scaling.csv, and rounds that are there
+are not measured again; at the end one JSON line a network, with the quartiles of its ratios over the rounds.
+60 runs, of 15 to 20 s with the Nature torso and of a minute with the others: 45 minutes.
 Not here: several processes and shards (`benchmarks.dba3c_shards`).
 """
 
@@ -66,7 +66,7 @@ def main(
     game: str = "Pong",
     num_rounds: int = 5,
     worker_steps: int = 16_000,
-    networks: Sequence[str] = ("nature_grey", "dba3c", "ba3c"),
+    networks: Sequence[str] = ("experiment_dba3c", "nature_grey", "dba3c", "ba3c"),
     overrides: Sequence[str] = (),
     output: Path = OUTPUT,
 ) -> None:

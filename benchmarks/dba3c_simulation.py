@@ -6,16 +6,16 @@
               share this machine's cores, evenly, and a core is slower while others are busy: how much is measured.
               With the authors' network a step is nearly all, with the Nature torso's short ones messages count
     grid      simulated workers and servers with a core each: 1 to 1,000 workers, 1 to 8 servers, backup workers with
-              stragglers, five networks. A worker's steps are drawn from those that were measured, and the slowest of
+              stragglers, six networks. A worker's steps are drawn from those that were measured, and the slowest of
               many makes an update last: of more workers than steps it would be the slowest step every time, so a
               network goes to as many workers as steps of it were measured
 
 What a worker computes between two messages decides how far it goes: gradients are of 20, 32 or 160 steps on one core,
 the authors' were of 32 on twelve, and rows and figures say so. Games of the cases of `benchmarks.dba3c_learning`.
 
-Rows go into results/dba3c/simulation.csv, each with its source, "measured" or "simulated"; what is there is not made
-again, so delete simulation.csv with costs.json. For each check a JSON line with the error of the prediction is printed,
-and docs/figures/dba3c_simulated_*.png are drawn. An hour on two cores.
+Networks take turns. Rows go into results/dba3c/simulation.csv, each with its source, "measured" or "simulated"; what is
+there is not made again, so delete simulation.csv with costs.json. For each check a JSON line with the error of the
+prediction is printed, and docs/figures/dba3c_simulated_*.png are drawn. An hour and a quarter on two cores.
 Once `benchmarks.dba3c_learning` has counted the updates to a score with 1, 2, 4 and 8 workers, these times the
 simulated seconds of an update are the time to that score, in a figure of its own.
 Not here: the simulation (`benchmarks.simulation`), how costs are measured (`benchmarks.dba3c_costs`,
@@ -27,6 +27,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -52,6 +53,8 @@ from pipeline.experiments.config_overrides import compose
 from pipeline.results.style import save_figure
 
 MEASURED, SIMULATED = "measured", "simulated"
+SIMULATED_NETWORKS = tuple(name for name in NETWORKS if name != "experiment_dba3c")
+"""One for each colour of a figure; what is left out lies between two of them."""
 BYTES_PER_SECOND = 1.25e9
 """Of the grid's network. Ours: Ethernet of 10 Gbit/s."""
 
@@ -103,7 +106,7 @@ SETTINGS = (
 
 def main(
     game: str = "Breakout",
-    networks: Sequence[str] = tuple(NETWORKS),
+    networks: Sequence[str] = SIMULATED_NETWORKS,
     check_networks: Sequence[str] = ("dba3c", "dba3c_quick"),
     check_workers: Sequence[int] = (1, 2, 4),
     check_servers: int = 2,
@@ -119,22 +122,28 @@ def main(
     figures: Path = FIGURES,
 ) -> None:
     """Measure and simulate what has no row yet, then draw."""
-    rows = RowFile(output / "simulation.csv", SimulationRow, settings=SETTINGS)
+    rows = simulation_rows(output)
     costs_path = output / "costs.json"
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, f"game={game}", f"results_dir={results_dir}", "topology.shards=apart", *overrides]
         configs = {name: compose([*settings, *NETWORKS[name]]) for name in networks}
-        for network in networks:
-            cases = [Case(CHECK, count, 0, check_servers) for count in check_workers if network in check_networks]
-            own = [*settings, f"cluster={cluster}", *NETWORKS[network]]
-            checks = [(case, _check_config(own, case, worker_steps)) for case in cases]
-            for round_ in range(num_rounds):
-                if len(dba3c_cost_file.load(costs_path, network)) <= round_:
-                    measured = _measure(configs[network], num_cores, num_cost_updates, step_seconds)
-                    dba3c_cost_file.append(costs_path, network, measured)
-                for case, config in checks:
-                    _run(rows, case, config, network, num_cores, round_)
-            for case, config in checks:
+        checks = {
+            network: [
+                (case, _check_config([*settings, f"cluster={cluster}", *NETWORKS[network]], case, worker_steps))
+                for case in (Case(CHECK, count, 0, check_servers) for count in check_workers)
+            ]
+            for network in networks
+            if network in check_networks
+        }
+        # Round after round, so that networks compare and a check stands beside the costs that it is checked with.
+        for round_, network in product(range(num_rounds), networks):
+            if len(dba3c_cost_file.load(costs_path, network)) <= round_:
+                measured = _measure(configs[network], num_cores, num_cost_updates, step_seconds)
+                dba3c_cost_file.append(costs_path, network, measured)
+            for case, config in checks.get(network, []):
+                _run(rows, case, config, network, num_cores, round_)
+        for network, of_network in checks.items():
+            for case, config in of_network:
                 _check(rows, case, config, network, merged(dba3c_cost_file.load(costs_path, network)))
     for name, config in configs.items():
         measured = merged(dba3c_cost_file.load(costs_path, name))
@@ -146,6 +155,11 @@ def main(
             _simulate(rows, case, name, config, costs, machine=None)
     draw(rows.frame(), figures)
     draw_time_to_score(rows.frame(), output, figures)
+
+
+def simulation_rows(folder: Path) -> RowFile[SimulationRow]:
+    """What is in `folder`."""
+    return RowFile(folder / "simulation.csv", SimulationRow, settings=SETTINGS)
 
 
 def _measure(config: RunConfig, num_cores: int, num_updates: int, step_seconds: float) -> Measured:

@@ -5,10 +5,11 @@ with --protocol) gives a mean; the first that reaches a goal is where the run wo
 authors' early stop of a game and, on Pong, 18. The first of many noisy means above a line comes early by chance, so the
 score of the last parameters, which nobody chose, stands in each row.
 
-Core-hours are hours of training times the cores of the workers; evaluations beside the training took their time from
-the same cores. Adamski et al. 2018 claim 300 points of Breakout in 20 minutes on 768 cores; of other games there is no
-claim. Their games had random frame skip, sticky actions and coloured pictures, those of these experiments have not: the
-ratio is of the work for a score of the same name.
+Core-hours are hours of training times the cores of the workers. Where the machine has no others, as with `dba3c` on two
+cores, evaluations beside the training are in them; those of `ba3c` on one of two cores mostly are not. Adamski et al.
+2018 claim 300 points of Breakout in 20 minutes on 768 cores; of other games there is no claim. Their games had random
+frame skip, sticky actions and coloured pictures, those of these experiments have not: the ratio is of the work for a
+score of the same name.
 
 Rows go into results/dba3c/stops.csv, one a run and goal, the curves of a game into docs/figures/dba3c_stops_<game>.png.
 Not here: curves of training games (`python -m pipeline.report`).
@@ -171,16 +172,20 @@ def stops_figure(curves: pd.DataFrame) -> Figure:
             label = f"{experiment}, seed {seed} ({cores} core{'s' if cores > 1 else ''})"
             for axes, column in zip(panels, ("steps", "hours", "core_hours"), strict=True):
                 axes.plot(run[column], run["mean"], line, marker=".", color=COLOURS[index], linewidth=1.5, label=label)
-    for axes, name in zip(panels, ("agent steps (millions)", "wall time (hours)", "core-hours"), strict=True):
+    for axes, name in zip(
+        panels, ("agent steps (millions)", "wall time (hours)", "core-hours of the workers"), strict=True
+    ):
         for goal in goals(game):
             axes.axhline(goal, color=FAINT, linewidth=1.0, linestyle=":")
+            axes.annotate(f"{goal:g}", (1.0, goal), xycoords=("axes fraction", "data"), color=FAINT, fontsize="small")
         axes.set_xlim(left=0)
         axes.set_xlabel(name)
     panels[0].set_ylabel("mean score of one evaluation (points)")
     claim = (
         f"; authors' claim: {CLAIMED_GOAL:g} after {CLAIMED_CORE_HOURS:g} core-hours" if game == CLAIMED_GAME else ""
     )
-    figure.suptitle(f"{game}: {curves['num_games'].max()} games with best actions beside the training, measured{claim}")
+    games = f"{curves['num_games'].max()} games with best actions, beside the training and at its end"
+    figure.suptitle(f"{game}: {games}, measured{claim}")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
     return figure
 

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from benchmarks.dba3c_figures import GOAL_SCORE, arrivals, whole_ticks
 from pipeline.results.style import COLOURS, FAINT, STYLE
 
-_RATE = "data points per second"
+_RATE, _RATE_COLUMN = "data points per second", "data_points_per_second"
 _MARKERS = ("s", "o", "^", "D", "v", "P")
-_COLUMNS = 3
+_PANELS_IN_ROW = 3
 
 
 @matplotlib.rc_context(STYLE)
@@ -24,7 +24,9 @@ def prediction_figure(rows: pd.DataFrame) -> Figure:
     figure, axes = _panel()
     errors = []
     for index, (network, of_network) in enumerate(rows.groupby("network", sort=False)):
-        medians = of_network.groupby(["source", "num_workers"])["data_points_per_second"].median()
+        rounds = of_network[of_network["source"] == "measured"]
+        axes.plot(rounds["num_workers"], rounds[_RATE_COLUMN], "o", color=COLOURS[index], markersize=3.5, alpha=0.4)
+        medians = of_network.groupby(["source", "num_workers"])[_RATE_COLUMN].median()
         for source, line in (("measured", "o-"), ("simulated", "s--")):
             axes.plot(medians[source].index, medians[source], line, color=COLOURS[index], label=f"{source}, {network}")
         errors += (medians["simulated"] / medians["measured"] - 1).tolist()
@@ -46,7 +48,7 @@ def simulated_workers_figure(rows: pd.DataFrame) -> Figure:
     figure, axes = _panel()
     for index, (network, alike) in enumerate(rows.groupby("network", sort=False)):
         ordered = alike.sort_values("num_workers")
-        workers, rates = ordered["num_workers"], ordered["data_points_per_second"]
+        workers, rates = ordered["num_workers"], ordered[_RATE_COLUMN]
         # Hollow, so that of two networks that are as fast both are seen.
         marker = _MARKERS[index % len(_MARKERS)]
         label = f"{network}, {_size(alike)}"
@@ -99,7 +101,7 @@ def simulated_servers_figure(rows: pd.DataFrame) -> Figure:
     for axes, (network, alike) in zip(panels, networks, strict=True):
         for workers, same in alike.groupby("num_workers", sort=False):
             ordered = same.sort_values("num_servers")
-            points = ordered["num_servers"], ordered["data_points_per_second"]
+            points = ordered["num_servers"], ordered[_RATE_COLUMN]
             axes.plot(*points, "s--", color=colours[workers], label=f"{workers} workers")
         axes.set_xscale("log", base=2)
         whole_ticks(axes, rows["num_servers"])
@@ -121,14 +123,16 @@ def simulated_stragglers_figure(rows: pd.DataFrame) -> Figure:
         for index, ((count, distribution), alike) in enumerate(kinds):
             ordered = alike.sort_values("num_backup_workers")
             label = f"{count} with {distribution} delay" if count else "no straggler"
-            points = ordered["num_backup_workers"], ordered["data_points_per_second"]
-            axes.plot(*points, "s--", color=COLOURS[index % len(COLOURS)], label=label)
+            points = ordered["num_backup_workers"], ordered[_RATE_COLUMN]
+            # Hollow and of other shapes, so that of two kinds that cost the same both are seen.
+            marker, colour = _MARKERS[index % len(_MARKERS)], COLOURS[index % len(COLOURS)]
+            axes.plot(*points, f"{marker}--", color=colour, markerfacecolor="none", label=label)
         whole_ticks(axes, rows["num_backup_workers"])
         axes.set_ylim(bottom=0)
         axes.set_xlabel("backup workers b")
         axes.set_title(f"{network}\n{_size(of_network)}", fontsize="medium")
     num_started = int((rows["num_workers"] + rows["num_backup_workers"]).iloc[0])
-    delay = f"{rows['delay_steps'].max():g} mean steps"
+    delay = f"{rows['delay_steps'].max():g} times a gradient's"
     figure.suptitle(f"Simulated: {num_started} workers, updates of the first {num_started} - b; delays of {delay}")
     _common_legend(figure, panels)
     return figure
@@ -143,7 +147,7 @@ def _panel() -> tuple[Figure, Axes]:
 
 def _panels(count: int) -> tuple[Figure, list[Axes]]:
     """Side by side, three in a row."""
-    num_columns = min(count, _COLUMNS)
+    num_columns = min(count, _PANELS_IN_ROW)
     num_rows = math.ceil(count / num_columns)
     figure = Figure(figsize=(max(7.0, 4.0 * num_columns), 3.6 * num_rows + 1.0), layout="constrained")
     panels = [figure.add_subplot(num_rows, num_columns, index + 1) for index in range(count)]
@@ -157,7 +161,7 @@ def _common_legend(figure: Figure, panels: list[Axes]) -> None:
     handles = {
         label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=_COLUMNS, fontsize="small")
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=_PANELS_IN_ROW, fontsize="small")
 
 
 def _size(rows: pd.DataFrame) -> str:

@@ -37,7 +37,7 @@ from pipeline.optimizers import AdamConfig
 from pipeline.roles import worker
 from pipeline.roles.divergence import DivergenceGuard
 
-STEPS_AND_LANES = {"dba3c_quick": (20, 4), "dba3c_32": (32, 10)}
+STEPS_AND_LANES = {"experiment_dba3c": (40, 8), "dba3c_quick": (20, 4), "dba3c_32": (32, 10), "ba3c_32": (32, 10)}
 """Of a gradient of one of NETWORKS, unless they are 160 and 32."""
 TINY = ("network.hidden_units=16", "topology.num_lanes=2", "algorithm.batch_size=10")
 PNG = b"\x89PNG"
@@ -290,8 +290,16 @@ def test_speeds_are_of_as_many_steps_as_the_rows_say(network: str, steps: int, l
     assert config.mistakes() == []
     assert isinstance(config.algorithm, ActorCriticConfig)
     assert (config.algorithm.batch_size, config.topology.num_lanes) == (steps, lanes)
-    assert (config.environment.min_frame_skip == 2) == (network != "dba3c_quick")
+    assert (config.environment.min_frame_skip == 2) == (network not in ("experiment_dba3c", "dba3c_quick"))
     assert config.training_evaluation.every_frames is None, "nobody plays beside the workers"
+
+
+@pytest.mark.parametrize(("network", "experiment"), [("experiment_dba3c", "dba3c"), ("dba3c_quick", "dba3c_quick")])
+def test_speeds_named_after_an_experiment_are_of_its_network_and_games(network: str, experiment: str) -> None:
+    measured = compose([*QUICK, *NETWORKS[network], "game=Pong"])
+    meant = compose([f"experiment={experiment}", "game=Pong"])
+    assert (measured.environment, measured.topology) == (meant.environment, meant.topology)
+    assert measured.network.torso == meant.network.torso and measured.param_server == meant.param_server
 
 
 def test_a_run_leaves_its_row_and_its_curve_and_is_not_made_again(tmp_path: Path) -> None:
@@ -352,9 +360,10 @@ def test_a_run_that_diverges_has_a_row_without_a_score_and_is_not_made_again(
 
 
 def test_figures_say_how_many_runs_diverged(tmp_path: Path) -> None:
-    runs, _ = learning_rows(dba3c_figures.MODEL_CASES)
+    runs, _ = learning_rows((*dba3c_figures.MODEL_CASES, *dba3c_figures.LARGE_MODEL_CASES))
     runs.loc[0, ["end_reason", "evaluation_mean"]] = "diverged", math.nan
-    title = dba3c_figures.models_figure(scaling_rounds(), runs).get_suptitle()
+    speeds = network_speeds()
+    title = dba3c_figures.models_figure(speeds.rounds, speeds.many_workers, runs).get_suptitle()
     assert title.endswith("; 1 of dba3c diverged")
 
 
@@ -403,14 +412,39 @@ def learning_rows(cases: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     return pd.DataFrame(runs), pd.DataFrame(curves)
 
 
-def scaling_rounds() -> pd.DataFrame:
-    """A round of each of the authors' networks."""
+def network_speeds() -> dba3c_learning.Speeds:
+    """A round of each of the authors' networks, and of each 32 and 64 simulated workers."""
     round_ = {"round": 0, "game": "Pong", "num_parameters": 1000, "one": 100.0, "two": 200.0, "no_server": 200.0}
-    return pd.DataFrame([{"network": network, **round_} for network in dba3c_figures.MODEL_CASES])
+    rounds = [{"network": network, **round_} for network in dba3c_figures.MODEL_CASES]
+    simulated = [
+        {
+            "study": study,
+            "network": f"{network}_32",
+            "num_workers": num_workers,
+            "num_servers": 4,
+            "num_parameters": 1000,
+            "batch_size": 32,
+            "data_points_per_second": 1e4,
+        }
+        for network in dba3c_figures.MODEL_CASES
+        for study, num_workers in ((WORKERS, 32), (WORKERS, 64), (SERVERS, 64))
+    ]
+    return dba3c_learning.Speeds(pd.DataFrame(rounds), pd.DataFrame(simulated))
+
+
+def test_speeds_of_the_models_are_of_as_many_workers_as_the_authors_had() -> None:
+    speeds = network_speeds()
+    assert speeds.many_workers[["network", "study", "num_workers"]].to_numpy().tolist() == [
+        ["dba3c_32", WORKERS, 64],
+        ["ba3c_32", WORKERS, 64],
+    ]
+    assert speeds.complete
+    assert not speeds._replace(rounds=speeds.rounds[:1]).complete
+    assert not speeds._replace(simulated=speeds.simulated[:3]).complete
 
 
 def test_all_figures_of_learning_are_drawn_when_their_cases_are_there(tmp_path: Path) -> None:
-    dba3c_learning.draw(*learning_rows(list(dba3c_learning.CASES)), scaling_rounds(), tmp_path)
+    dba3c_learning.draw(*learning_rows(list(dba3c_learning.CASES)), network_speeds(), tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     topics = ("settings", "models", "workers", "sync", "adam")
     assert names == {f"dba3c_{topic}.png" for topic in topics}
@@ -418,8 +452,9 @@ def test_all_figures_of_learning_are_drawn_when_their_cases_are_there(tmp_path: 
 
 
 def test_a_figure_whose_cases_are_missing_is_not_drawn(tmp_path: Path) -> None:
-    cases = ["base", "steps_10", "async", *dba3c_figures.MODEL_CASES]
-    dba3c_learning.draw(*learning_rows(cases), scaling_rounds()[:0], tmp_path)
+    cases = ["base", "steps_10", "async", *dba3c_figures.MODEL_CASES, *dba3c_figures.LARGE_MODEL_CASES]
+    speeds = network_speeds()
+    dba3c_learning.draw(*learning_rows(cases), speeds._replace(rounds=speeds.rounds[:0]), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["dba3c_sync.png"], "no speeds of the authors' networks"
 
 
