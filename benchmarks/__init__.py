@@ -20,6 +20,7 @@ import torch
 from pipeline.types import Float32Array
 
 Figure = float | int | str
+_NOT_LOOKED_AT = (":(top,exclude)results", ":(top,exclude)docs/figures")
 
 
 def report(name: str, **figures: Figure) -> None:
@@ -35,7 +36,7 @@ def report(name: str, **figures: Figure) -> None:
 def provenance() -> dict[str, Figure]:
     """What a figure was measured on: commit, machine and versions."""
     return {
-        "commit": _commit(),
+        "commit": commit_of(Path(__file__).parent),
         "cpu": _cpu_model(),
         "num_cores": os.cpu_count() or 1,
         "python": platform.python_version(),
@@ -97,10 +98,18 @@ class Copy:
         self._flat[start : start + len(values)] = values
 
 
-def _commit() -> str:
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
-    result = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
-    return result.stdout.strip() or "unknown"
+def commit_of(folder: Path) -> str:
+    """The commit checked out there, with "-dirty" where files differ from it.
+
+    Not where only results and figures do: a long benchmark changes these itself.
+    """
+    changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ":/", *_NOT_LOOKED_AT)
+    return (_git(folder, "describe", "--always", "--abbrev=12") or "unknown") + ("-dirty" if changed else "")
+
+
+def _git(folder: Path, *words: str) -> str:
+    result = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=False)
+    return result.stdout.strip()
 
 
 def _cpu_model() -> str:

@@ -1,6 +1,7 @@
 """Each benchmark at a toy size: it runs, and prints the figures that are promised. What they say is not tested."""
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from benchmarks import (
     __main__,
     actor_stepping,
     alternate,
+    commit_of,
     gorila_scaling,
     guards,
     median_ratio,
@@ -50,6 +52,28 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 def positive(line: dict[str, Any], *names: str) -> bool:
     """All these figures are there and above zero."""
     return all(line[name] > 0 for name in names)
+
+
+def test_a_commit_is_dirty_when_other_files_than_results_differ_from_it(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        identity = ["-c", "user.name=tester", "-c", "user.email=tester@example.org"]
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    files = [tmp_path / name for name in ("results/rows.csv", "docs/figures/speed.png", "code/loop.py")]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        file.write_text("before")
+    assert commit_of(tmp_path) == "unknown"
+    git("init")
+    git("add", "--all")
+    git("commit", "--message", "a start")
+    clean = commit_of(tmp_path)
+    assert len(clean) == 12
+    for file in files[:2]:
+        file.write_text("after")
+    assert commit_of(tmp_path / "code") == clean
+    files[2].write_text("after")
+    assert commit_of(tmp_path / "code") == f"{clean}-dirty"
 
 
 def test_variants_take_turns_and_warm_up_rounds_are_not_counted() -> None:
