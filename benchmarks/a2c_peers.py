@@ -71,6 +71,7 @@ def main(
         dba3c_over_sb3_subproc_high=high,
         ba3c_over_sb3_subproc=median_ratio(measured["ba3c"], measured["sb3_subproc"]),
         dba3c_over_sb3_dummy=median_ratio(measured["dba3c"], measured["sb3_dummy"]),
+        ba3c_over_sb3_dummy=median_ratio(measured["ba3c"], measured["sb3_dummy"]),
         **versions,
     )
 
