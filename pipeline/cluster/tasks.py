@@ -13,6 +13,7 @@ from distributed import Variable, get_client, get_worker
 from pipeline.cluster.batch_thread import batch_thread
 from pipeline.cluster.channel import Outbox
 from pipeline.cluster.coordinator import topic
+from pipeline.cluster.host_logs import leave_out_told_failures
 from pipeline.cluster.quorum import LeaderAddress
 from pipeline.cluster.remotes import ShardAddress
 from pipeline.cluster.replays import ReplayAddress
@@ -94,6 +95,7 @@ def run_until_stopped(work: Callable[..., T], *args: Any, address: RoleAddress) 
 
 def run_role(build: RoleBuilder, spec: Any, servers: ServerAddresses, address: RoleAddress) -> RoleResult:
     """Build the role on this host and step it until it is done, stopped, or its coordinator is gone."""
+    leave_out_told_failures()
     with batch_thread():
         return _run_role(build, spec, servers, _connect(address), address.role)
 

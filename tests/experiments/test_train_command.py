@@ -170,6 +170,7 @@ def test_a_worker_lost_with_a_shard_takes_all_back_to_one_version_and_a_lost_eva
     )
     command.send(signal.SIGINT)
     assert command.ends() == 0, command.printed
+    assert "Compute Failed" not in command.printed, "what Dask logs of it is told in words"
     ended = load_run(folder)
     assert ended.runs["end_reason"].item() == "interrupted" and ended.problems == ()
     assert set(ended.evaluations["agent"]) == {"checkpoint", "best", "random", "training"}
