@@ -60,7 +60,7 @@ class RunGlance:
     entropy: float | None
     """Of the policy, nats per step (actor-critic)."""
     late_share: float | None
-    """Gradients too late for their quorum, of all in the newest group, 0.0 to 1.0 (synchronous server)."""
+    """Gradients too late for their quorum, of all in each worker's newest group, 0.0 to 1.0 (synchronous server)."""
 
     def to_message(self) -> dict[str, object]:
         """Plain scalars, and one map of them, as Dask's events and JSON carry."""

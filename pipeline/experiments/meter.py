@@ -32,6 +32,8 @@ class RunMeter:
         self._num_restarts = 0
         self._scores: deque[float] = deque(maxlen=_RECENT_EPISODES)
         self._update: UpdateRow | ActorCriticUpdateRow | None = None
+        self._groups: dict[str, ActorCriticUpdateRow] = {}
+        """The newest gradients of each worker."""
         self._samples: deque[_Sample] = deque()
         self._first: tuple[float, float] | None = None
         """When this start of the run was first seen, and what share of the budget was spent then."""
@@ -43,6 +45,9 @@ class RunMeter:
                 self._scores.append(row.score)
             elif isinstance(row, UpdateRow | ActorCriticUpdateRow):
                 self._update = row
+            if isinstance(row, ActorCriticUpdateRow):
+                # Replaced, not changed: another thread may be looking at it.
+                self._groups = self._groups | {row.role: row}
 
     def restarted(self) -> None:
         """Count a role that was started again."""
@@ -52,6 +57,7 @@ class RunMeter:
         """Count a return to a checkpoint: from there on speeds and what is left are measured anew."""
         self._num_restarts += 1
         self._samples.clear()
+        self._groups = {}
         self._first = None
 
     def glance(self, roles: Mapping[str, RoleProgress]) -> RunGlance:
@@ -86,8 +92,15 @@ class RunMeter:
             replay_fill=None if self._replay is None else self._replay.fill(roles),
             epsilon=update.epsilon if isinstance(update, UpdateRow) else None,
             entropy=None if critic is None else critic.mean_entropy,
-            late_share=critic.num_dropped_late / max(critic.num_updates, 1) if critic and self._synchronous else None,
+            late_share=self._late_share(),
         )
+
+    def _late_share(self) -> float | None:
+        # Of all workers: among few that are equally fast one may always be the last for a while.
+        groups = self._groups.values()
+        if not groups or not self._synchronous:
+            return None
+        return sum(row.num_dropped_late for row in groups) / max(sum(row.num_updates for row in groups), 1)
 
     def _take(self, roles: Mapping[str, RoleProgress]) -> "_Sample":
         sample = _Sample(

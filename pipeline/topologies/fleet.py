@@ -34,7 +34,7 @@ from pipeline.optimizers import OptimizerConfig
 from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.replay_server import ReplayServerSpec
-from pipeline.roles.spec import RoleSpec
+from pipeline.roles.spec import QRoleSpec, RoleSpec
 from pipeline.topologies.hosted_servers import LEADER, HostedServers, shard_name
 from pipeline.topologies.silence import Silence
 from pipeline.topologies.snapshots import release, take_snapshot
@@ -448,5 +448,6 @@ class Fleet:
     def _restart_role(self, role: str, reason: str) -> str:
         self.num_restarted += 1
         self._start_role(role, self._coordinator.progress())
-        own_replay = " with an empty replay" if not self._spec.replays else ""
+        has_own_replay = isinstance(self._spec.role, QRoleSpec) and not self._spec.replays
+        own_replay = " with an empty replay" if has_own_replay else ""
         return f"{role} was lost ({reason}) and started again on {self._placement[role].address}{own_replay}"

@@ -1,6 +1,7 @@
 """What is measured of a run, from rows and counters made by hand, and of a real one against its own files."""
 
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,15 @@ def test_what_is_told_of_the_learning_is_its_algorithm_s(clock: Clock) -> None:
     asynchronous.see([GRADIENTS])
     seen = last(asynchronous, clock, {})
     assert (seen.mean_staleness, seen.entropy, seen.late_share) == (0.25, 1.75, None)
+
+
+def test_late_gradients_are_those_of_all_workers_in_their_newest_groups() -> None:
+    measuring = make(experiment="smoke_dba3c")
+    groups = [("worker-0", 20), ("worker-1", 5), ("worker-0", 1), ("worker-2", 12)]
+    measuring.see([replace(GRADIENTS, role=role, num_dropped_late=late) for role, late in groups])
+    assert measuring.glance({}).late_share == (1 + 5 + 12) / 60
+    measuring.went_back()
+    assert measuring.glance({}).late_share is None
 
 
 @pytest.mark.parametrize(

@@ -178,6 +178,7 @@ def test_with_a_backup_worker_a_killed_one_stops_nobody_and_is_started_again() -
         wait_until(lambda: run.version_of("worker-0") >= version + 5, "updates go on while nobody looks after it")
         (said,) = run.supervise_until(1)
         assert said.startswith(f"worker-1 was lost (its host {address} is gone) and started again on tcp://")
+        assert "replay" not in said
         wait_until(lambda: run.steps_of("worker-1") > steps + 20, "it goes on where it was")
         assert run.fleet.supervise() == []
 
