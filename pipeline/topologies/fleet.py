@@ -49,9 +49,9 @@ _SILENT_SECONDS = 5.0
 """How long a host is waited for without a word."""
 _ODD_SILENCE_SECONDS = 60.0
 """A role that has said nothing for so long is named. It tells of its progress twice a second when all is well."""
-_LOST_SILENCE_SECONDS = 600.0
-"""One that has said nothing for so long, or for `_CALLS_IN_A_STEP` deadlines of a call, is lost. Twice as long as Dask
-needs to miss a process that stands still: what is left are threads that do."""
+_LOST_SILENCE_SECONDS = 900.0
+"""One that has said nothing for so long, or for `_CALLS_IN_A_STEP` deadlines of a call, is lost. Longer than Dask needs
+to miss a process that stands still, which it looks for every five minutes: what is left are threads that do."""
 _CALLS_IN_A_STEP = 3
 """Calls of one step that may each wait for their deadline: pull, push and commit."""
 _REMIND_SECONDS = 60.0
