@@ -107,14 +107,12 @@ def models_figure(rounds: pd.DataFrame, simulated: pd.DataFrame, runs: pd.DataFr
             alike = _in_millions(rows[rows["network"] == network + suffix])
             _medians(axes, alike, "millions", column, COLOURS[index], "-", f"network={network}")
         axes.set_ylabel("data points per second")
-        axes.legend(loc="lower right", fontsize="small")
     for colour, cases, line in zip(COLOURS[len(MODEL_CASES) :], (MODEL_CASES, LARGE_MODEL_CASES), LINES, strict=False):
         alike = _in_millions(_of(runs, cases))
         update = alike["num_workers"].iloc[0] * alike["batch_size"].iloc[0]
         label = f"{alike['frames'].iloc[0]:,} frames, updates of {update} steps"
         _medians(scores, alike, "millions", "evaluation_mean", colour, line, label)
     scores.set_ylabel("score of the final evaluation (points)")
-    scores.legend(loc="lower right", fontsize="small")
     rates.set_title(f"Measured: {rounds['game'].iloc[0]}, colours, 2 workers, in turn", fontsize="medium")
     many.set_title(
         f"Simulated: {simulated['num_workers'].iloc[0]} workers, {simulated['num_servers'].iloc[0]} servers, "
@@ -126,6 +124,7 @@ def models_figure(rounds: pd.DataFrame, simulated: pd.DataFrame, runs: pd.DataFr
         _show_zero(axes)
         axes.set_xlim(left=0)
         axes.set_xlabel("parameters (millions)")
+        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.1), fontsize="small")
     figure.suptitle(f"The authors' two networks{_diverged(_of(runs, (*MODEL_CASES, *LARGE_MODEL_CASES)))}")
     return figure
 

@@ -9,6 +9,7 @@ after minutes.
     not heard, and news wait to be read    nobody's silence grows: it may be among them
 
 A second at most, so that a coordinator that was itself stopped for an hour finds nobody silent.
+Why, and how long is too long: docs/decisions/0023-a-silent-role-counts-as-lost.md.
 Not here: what becomes of a silent role (`pipeline.topologies.fleet`).
 """
 
