@@ -1,5 +1,6 @@
 """The coordinator and real roles on real clusters: rows, stop, lease, and what becomes of what was lost on the way."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -59,6 +60,24 @@ def test_rows_of_all_roles_arrive_once_and_in_order_and_a_stop_reaches_every_rol
         for role, result in results.items():
             assert numbers(written, role) == list(range(1, result.progress.num_steps + 1))
             assert coordinator.progress()[role] == result.progress
+
+
+def test_a_slow_disk_leaves_the_coordinator_behind_with_what_it_has_heard(session: Session) -> None:
+    disk = threading.Event()
+
+    def write(rows: list[Row]) -> None:
+        assert disk.wait(LIMIT_SECONDS)
+
+    with Coordinator(session.client, f"{session.run_id}-{next(_RUNS)}", write) as coordinator:
+        assert not coordinator.is_behind and coordinator.num_heard("counter-0", 1) == 0
+        messages = [Batch("counter-0", 1, sequence, (), None).to_message() for sequence in (1, 2)]
+        coordinator.receive(messages)
+        wait_until(lambda: coordinator.num_heard("counter-0", 1) == 1, "the first batch is read")
+        assert coordinator.is_behind
+        disk.set()
+        coordinator.finish(LIMIT_SECONDS)
+        assert coordinator.num_heard("counter-0", 1) == 2 and coordinator.num_heard("counter-0", 2) == 0
+        wait_until(lambda: not coordinator.is_behind, "all is written")
 
 
 class DeafCoordinator(Coordinator):
