@@ -54,7 +54,7 @@ from pipeline.results.style import save_figure
 
 MEASURED, SIMULATED = "measured", "simulated"
 SIMULATED_NETWORKS = tuple(name for name in NETWORKS if name != "experiment_dba3c")
-"""One for each colour of a figure; what is left out lies between two of them."""
+"""One for each colour of a figure. The gradients of what is left out, 40 steps, lie between those of two of them."""
 BYTES_PER_SECOND = 1.25e9
 """Of the grid's network. Ours: Ethernet of 10 Gbit/s."""
 
