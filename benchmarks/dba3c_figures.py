@@ -43,7 +43,7 @@ def shards_figure(runs: pd.DataFrame) -> Figure:
     axes.set_xlabel("parameter shards")
     axes.set_ylabel("data points per second")
     num_workers = int(runs["num_workers"].iloc[0])
-    axes.set_title(f"{runs['game'].iloc[0]}: {num_workers} synchronous workers in processes on one machine, measured")
+    axes.set_title(f"{runs['game'].iloc[0]}: {num_workers} synchronous workers in processes, measured")
     axes.legend(fontsize="small")
     return figure
 
