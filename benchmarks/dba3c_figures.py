@@ -7,6 +7,7 @@ the simulation (`benchmarks.simulation.figures`), how figures look (`pipeline.re
 
 import math
 from collections.abc import Sequence
+from itertools import chain
 
 import matplotlib
 import numpy as np
@@ -20,11 +21,13 @@ SETTINGS_CASES = ("steps_10", "base", "steps_40", "rate_2.5e-4", "rate_1e-3")
 WORKER_CASES = ("workers_1", "base", "workers_4", "workers_8")
 MODEL_CASES = ("dba3c", "ba3c")
 LARGE_MODEL_CASES = ("dba3c_large", "ba3c_large")
+HIDDEN_LAYER_CASES = {"no activation": ("dba3c", "dba3c_512"), "PReLU": ("ba3c_128", "ba3c")}
+"""Of each activation behind the hidden layer the cases with 128 and with 512 units."""
 MANY_WORKERS_SUFFIX = "_32"
 """Of a network of MODEL_CASES, as `benchmarks.dba3c_simulation` has it with the authors' 32 steps a gradient."""
 SYNC_CASES = ("base", "steps_10", "async")
 ADAM_CASES = ("adam_paper", "adam_usual")
-"""Cases of `benchmarks.dba3c_learning` that belong in one figure each, those of models in one together."""
+"""Cases of `benchmarks.dba3c_learning` that belong in one figure each, those of the two MODEL_CASES in one together."""
 GOAL_SCORE = 8.0
 """Points of Breakout, several times those of random play (1.5): where the time to a score ends."""
 
@@ -126,6 +129,34 @@ def models_figure(rounds: pd.DataFrame, simulated: pd.DataFrame, runs: pd.DataFr
         axes.set_xlabel("parameters (millions)")
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.1), fontsize="small")
     figure.suptitle(f"The authors' two networks{_diverged(_of(runs, (*MODEL_CASES, *LARGE_MODEL_CASES)))}")
+    return figure
+
+
+@matplotlib.rc_context(STYLE)
+def hidden_layer_figure(runs: pd.DataFrame) -> Figure:
+    """The score after equal steps over the number of parameters, a line for each activation; LearningRows.
+
+    The networks differ in their hidden layer only; the authors' two are the smaller one without an activation and the
+    larger one with PReLU.
+    """
+    figure, panels = _panels(2)
+    for axes, column, label in (
+        (panels[0], "evaluation_mean", "score of the final evaluation (points)"),
+        (panels[1], "training_mean", "mean of the last 100 training games (points)"),
+    ):
+        for index, (activation, cases) in enumerate(HIDDEN_LAYER_CASES.items()):
+            alike = _in_millions(_of(runs, cases))
+            _medians(axes, alike, "millions", column, COLOURS[index], LINES[index], f"{activation}, 128 and 512 units")
+        _show_zero(axes)
+        axes.set_xlim(left=0)
+        axes.set_xlabel("parameters (millions)")
+        axes.set_ylabel(label)
+        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.1), fontsize="small")
+    chosen = _of(runs, list(chain(*HIDDEN_LAYER_CASES.values())))
+    figure.suptitle(
+        f"{chosen['game'].iloc[0]}, grey: the hidden layer behind the authors' convolutions, "
+        f"{chosen['frames'].iloc[0]:,} frames, measured{_diverged(chosen)}"
+    )
     return figure
 
 

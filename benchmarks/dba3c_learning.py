@@ -1,7 +1,9 @@
 """What `dba3c_quick` learns with other networks, workers and optimizers: `python -m benchmarks.dba3c_learning`.
 
     base          `experiment=dba3c_quick`: two synchronous workers with the Nature torso, 40 steps an update
-    dba3c, ba3c   the same with the authors' two networks, on grey pictures
+    dba3c, ba3c   the same with the authors' two networks, on grey pictures: their hidden layers are 128 units without
+                  an activation and 512 with PReLU
+    dba3c_512, ba3c_128     each with as many hidden units as the other
     workers_1, _4, _8       more or fewer workers, each with the same batch: an update has as many times 20 steps. The
                             largest step size grows with the root of that, and four and eight workers, which make fewer
                             updates of as many frames, have twice and four times as many
@@ -23,7 +25,7 @@ there are not made again, one that diverged neither: its row says so and has no 
 drawn into docs/figures/dba3c_*.png; the speeds of the authors' networks in them are those of `dba3c_scaling` and, with
 as many workers as the authors had, of `dba3c_simulation`.
 
-15 cases x 3 seeds take eight hours on two cores. Less with --frames, --seeds or --cases.
+17 cases x 3 seeds take nine hours on two cores. Less with --frames, --seeds or --cases.
 Not here: how fast a system is without what it learns (`benchmarks.dba3c_scaling`).
 """
 
@@ -32,7 +34,7 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +43,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.dba3c_figures import (
     ADAM_CASES,
+    HIDDEN_LAYER_CASES,
     LARGE_MODEL_CASES,
     MANY_WORKERS_SUFFIX,
     MODEL_CASES,
@@ -48,6 +51,7 @@ from benchmarks.dba3c_figures import (
     SYNC_CASES,
     WORKER_CASES,
     adam_figure,
+    hidden_layer_figure,
     models_figure,
     settings_figure,
     sync_figure,
@@ -99,6 +103,8 @@ CASES: dict[str, tuple[str, ...]] = {
     "adam_usual": (*_LARGE_BATCH, "optimizer.beta1=0.9", "optimizer.beta2=0.999"),
     "dba3c": ("network=dba3c",),
     "ba3c": ("network=ba3c",),
+    "dba3c_512": ("network=dba3c", "network.hidden_units=512"),
+    "ba3c_128": ("network=ba3c", "network.hidden_units=128"),
     "dba3c_large": (*_LARGE_BATCH, "network=dba3c"),
     "ba3c_large": (*_LARGE_BATCH, "network=ba3c"),
 }
@@ -210,6 +216,7 @@ def draw(runs: pd.DataFrame, curves: pd.DataFrame, speeds: Speeds, folder: Path)
         "dba3c_workers": (WORKER_CASES, lambda: workers_figure(curves, runs)),
         "dba3c_sync": (SYNC_CASES, lambda: sync_figure(curves)),
         "dba3c_adam": (ADAM_CASES, lambda: adam_figure(curves)),
+        "dba3c_hidden_layer": (tuple(chain(*HIDDEN_LAYER_CASES.values())), lambda: hidden_layer_figure(runs)),
     }
     if speeds.complete:
         models = partial(models_figure, speeds.rounds, speeds.many_workers, runs)

@@ -4,6 +4,8 @@ import json
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,7 @@ from pipeline.algorithms.config import ActorCriticConfig
 from pipeline.errors import DivergedError, PipelineError
 from pipeline.experiments.config_overrides import compose
 from pipeline.interfaces import Immediate
+from pipeline.networks.config import ActorCriticNetworkConfig
 from pipeline.optimizers import AdamConfig
 from pipeline.roles import worker
 from pipeline.roles.divergence import DivergenceGuard
@@ -368,6 +371,19 @@ def test_figures_say_how_many_runs_diverged(tmp_path: Path) -> None:
     assert title.endswith("; 1 of dba3c diverged")
 
 
+def test_cases_of_the_hidden_layer_differ_in_its_width_or_its_activation_alone() -> None:
+    networks = {}
+    for case in chain(*dba3c_figures.HIDDEN_LAYER_CASES.values()):
+        network = compose(["experiment=dba3c_quick", "game=Breakout", *dba3c_learning.CASES[case]]).network
+        assert isinstance(network, ActorCriticNetworkConfig)
+        networks[case] = network
+    for activation, (small, large) in dba3c_figures.HIDDEN_LAYER_CASES.items():
+        assert networks[small].activation == {"no activation": "linear", "PReLU": "prelu"}[activation]
+        assert (networks[small].hidden_units, networks[large].hidden_units) == (128, 512)
+        assert replace(networks[small], hidden_units=512) == networks[large]
+    assert replace(networks["dba3c"], activation="prelu") == networks["ba3c_128"]
+
+
 def test_a_curve_is_the_mean_of_the_last_hundred_games() -> None:
     episodes = pd.DataFrame(
         {"role": "worker-0", "total_frames": np.arange(3, 453, 3), "wall_seconds": np.arange(150.0)}
@@ -447,7 +463,7 @@ def test_speeds_of_the_models_are_of_as_many_workers_as_the_authors_had() -> Non
 def test_all_figures_of_learning_are_drawn_when_their_cases_are_there(tmp_path: Path) -> None:
     dba3c_learning.draw(*learning_rows(list(dba3c_learning.CASES)), network_speeds(), tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
-    topics = ("settings", "models", "workers", "sync", "adam")
+    topics = ("settings", "models", "hidden_layer", "workers", "sync", "adam")
     assert names == {f"dba3c_{topic}.png" for topic in topics}
     assert all(is_figure(path) for path in tmp_path.iterdir())
 
