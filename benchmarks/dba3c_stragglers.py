@@ -89,8 +89,8 @@ def _measure(
 ) -> StragglersRow:
     own = [f"topology.num_workers={num_workers}", f"topology.num_backup_workers={num_backup}"]
     if distribution != NONE:
-        own += ["topology.stragglers.num_workers=1", f"topology.stragglers.distribution={distribution}"]
-        own += [f"topology.stragglers.mean_seconds={delay:.6f}"]
+        last = num_workers + num_backup - 1
+        own += [f"topology.stragglers=[[{last},{distribution},{delay:.6f}]]"]
     config = compose([*settings, *own])
     measured = speed(config, run(config))
     return StragglersRow(

@@ -19,7 +19,7 @@ from pipeline import seeding
 from pipeline.interfaces import ClosedUpdate, Commit, CommitAnswer
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.quorum import Quorum
-from pipeline.roles.straggler import StragglerConfig
+from pipeline.roles.straggler import Stragglers, delay_of
 from pipeline.roles.worker import wait_seconds
 
 
@@ -42,8 +42,8 @@ class Cluster:
     """b"""
     num_servers: int
     """S"""
-    stragglers: StragglerConfig | None = None
-    """None: nobody is slow on purpose."""
+    stragglers: Stragglers = ()
+    """Workers that are slow on purpose."""
     machine: Machine | None = None
     """None: each worker and each server has a machine of its own, of which it uses one core."""
 
@@ -95,7 +95,7 @@ def simulate(cluster: Cluster, costs: Costs, *, num_updates: int, num_warmup_upd
             leader,
             index,
             _draw(costs.step_seconds, seeding.stream(seed, "step", index)),
-            _delay(cluster.stragglers, index, num_started, seeding.stream(seed, "straggler", index)),
+            _sleep(cluster.stragglers, index, seeding.stream(seed, "straggler", index)),
             wait_seconds(num_started),
         )
         for index in range(num_started)
@@ -138,9 +138,6 @@ def _draw(samples: tuple[float, ...], rng: np.random.Generator) -> Callable[[], 
     return draw
 
 
-def _delay(
-    stragglers: StragglerConfig | None, index: int, num_workers: int, rng: np.random.Generator
-) -> Callable[[], float]:
-    if stragglers is None:
-        return lambda: 0.0
-    return partial(stragglers.delay_seconds, index, num_workers, rng)
+def _sleep(stragglers: Stragglers, index: int, rng: np.random.Generator) -> Callable[[], float]:
+    delay = delay_of(stragglers, index)
+    return (lambda: 0.0) if delay is None else partial(delay.draw, rng)

@@ -5,7 +5,7 @@ Not here: what a simulation needs besides (`benchmarks.dba3c_simulation`).
 
 from dataclasses import dataclass
 
-from pipeline.roles.straggler import CONSTANT, EXPONENTIAL, StragglerConfig
+from pipeline.roles.straggler import CONSTANT, EXPONENTIAL, Delay, Stragglers, last_workers
 
 CHECK, WORKERS, SERVERS, STRAGGLERS = "check", "workers", "servers", "stragglers"
 NONE = "none"
@@ -29,11 +29,10 @@ class Case:
     """Mean of a straggler's delay, in mean steps of a worker."""
     num_updates: int = 100
 
-    def stragglers(self, mean_step_seconds: float) -> StragglerConfig | None:
-        """Who is slow on purpose, and how."""
-        if self.num_stragglers == 0:
-            return None
-        return StragglerConfig(self.num_stragglers, self.distribution, self.delay_steps * mean_step_seconds)
+    def stragglers(self, mean_step_seconds: float) -> Stragglers:
+        """Who is slow on purpose, and how: the last workers."""
+        delay = Delay(self.distribution, self.delay_steps * mean_step_seconds)
+        return last_workers(self.num_stragglers, self.num_workers + self.num_backup_workers, delay)
 
 
 def _stragglers(num_started: int, num_servers: int, delay_steps: float) -> tuple[Case, ...]:

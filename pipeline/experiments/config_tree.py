@@ -33,6 +33,7 @@ from pipeline.networks.config import (
     QNetworkConfig,
 )
 from pipeline.optimizers import AdaGradConfig, AdamConfig, OptimizerConfig, RMSPropConfig
+from pipeline.roles.straggler import Delay, Stragglers, last_workers
 from pipeline.schedules import Changes
 from pipeline.topologies.config import (
     BUNDLED,
@@ -56,7 +57,7 @@ VARIANTS: Mapping[type, Mapping[str, type]] = {
 }
 """Groups whose class depends on their `kind`."""
 
-TRUE_BEFORE: Mapping[str, Any] = {"logging": None}
+TRUE_BEFORE: Mapping[str, Any] = {"logging": None, "network.centred_pixels": False}
 """Settings that were added since the first run folders -> what every run folder of before would have held."""
 
 
@@ -103,7 +104,7 @@ def tree_from_yaml(text: str) -> Tree:
         raise ConfigError([f"the file cannot be read: {' '.join(str(error).split())}"]) from error
     if not isinstance(tree, dict):
         raise ConfigError(["the file holds no settings"])
-    return {**TRUE_BEFORE, **typing.cast(Tree, tree)}
+    return _in_settings_of_today(typing.cast(Tree, tree))
 
 
 def setting_names(tree: Tree) -> list[str]:
@@ -217,7 +218,9 @@ def _as_type(kind: type, value: Any) -> Any:
     if kind == _TEXTS:
         return _as_tuple(value, lambda item: _as_type(str, item))
     if kind == _CHANGES:
-        return _as_tuple(value, _as_change)
+        return _as_tuple(value, lambda item: _as_row((int, float), item))
+    if kind == _STRAGGLERS:
+        return _as_tuple(value, lambda item: _as_row((int, str, float), item))
     if kind is float:
         return float(value) if is_number and math.isfinite(value) else None
     if kind is int and isinstance(value, float) and value.is_integer():
@@ -232,11 +235,37 @@ def _as_tuple(value: Any, convert: Callable[[Any], Any]) -> Any:
     return None if None in items else tuple(items)
 
 
-def _as_change(value: Any) -> Any:
-    if not isinstance(value, list | tuple) or len(value) != 2:
+def _as_row(kinds: tuple[type, ...], value: Any) -> Any:
+    if not isinstance(value, list | tuple) or len(value) != len(kinds):
         return None
-    change = _as_type(int, value[0]), _as_type(float, value[1])
-    return None if None in change else change
+    row = tuple(_as_type(kind, item) for kind, item in zip(kinds, value, strict=True))
+    return None if None in row else row
+
+
+def _in_settings_of_today(tree: Tree) -> Tree:
+    """`tree`, with what was TRUE_BEFORE where that is missing, and stragglers as they are told today."""
+    for name, value in TRUE_BEFORE.items():
+        group, _, word = name.rpartition(".")
+        beside = tree.get(group) if group else tree
+        if isinstance(beside, Mapping) and word not in beside:
+            completed = {**beside, word: value}
+            tree = {**tree, group: completed} if group else completed
+    return _with_listed_stragglers(tree)
+
+
+def _with_listed_stragglers(tree: Tree) -> Tree:
+    """`tree`; one of before has a list of stragglers in place of how many of the last workers are alike."""
+    match tree.get("topology"):
+        case {
+            "num_workers": int(num_workers),
+            "num_backup_workers": int(num_backup_workers),
+            "stragglers": {"num_workers": int(count), "distribution": str(distribution), "mean_seconds": float(mean)},
+            **others,
+        }:
+            stragglers = last_workers(count, num_workers + num_backup_workers, Delay(distribution, mean))
+            counts = {"num_workers": num_workers, "num_backup_workers": num_backup_workers}
+            return {**tree, "topology": {**others, **counts, "stragglers": stragglers}}
+    return tree
 
 
 _ELSEWHERE = {
@@ -262,6 +291,8 @@ _TEXTS: Any = tuple[str, ...]
 
 _CHANGES: Any = Changes
 
+_STRAGGLERS: Any = Stragglers
+
 _TYPE_WORDS = {
     bool: "true or false",
     int: "an integer",
@@ -269,6 +300,7 @@ _TYPE_WORDS = {
     str: "text",
     _TEXTS: "a list of texts, like [a,b],",
     _CHANGES: "a list of pairs, like [[1000,0.5],[2000,0.1]],",
+    _STRAGGLERS: "a list of [worker, distribution, mean seconds], like [[1,constant,0.5]],",
     types.NoneType: "null",
 }
 

@@ -54,7 +54,7 @@ def worker_spec(config: RunConfig, generation: int) -> WorkerSpec:
     """The pattern of all workers. Raises TypeError for a run of another algorithm."""
     match config.algorithm, config.network:
         case ActorCriticConfig() as algorithm, ActorCriticNetworkConfig() as network:
-            return WorkerSpec(**_common(config, generation), algorithm=algorithm, network=network, stragglers=None)
+            return WorkerSpec(**_common(config, generation), algorithm=algorithm, network=network, stragglers=())
     raise TypeError(f"algorithm.kind={config.algorithm.kind} with this network has no workers")
 
 

@@ -12,7 +12,7 @@ from pipeline.networks.config import ActorCriticNetworkConfig, NetworkConfig, QN
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig, ReplayTrafficConfig
 from pipeline.roles.place import RolePlace
-from pipeline.roles.straggler import StragglerConfig
+from pipeline.roles.straggler import Stragglers
 
 
 @dataclass(frozen=True)
@@ -59,5 +59,5 @@ class WorkerSpec(RoleSpec):
 
     algorithm: ActorCriticConfig
     network: ActorCriticNetworkConfig
-    stragglers: StragglerConfig | None
-    """Which workers are slow on purpose; None: nobody is."""
+    stragglers: Stragglers
+    """Workers that are slow on purpose."""

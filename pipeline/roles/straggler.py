@@ -3,37 +3,49 @@
 Not here: who waits for whom (`pipeline.param_server.quorum`).
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 CONSTANT, EXPONENTIAL = DISTRIBUTIONS = ("constant", "exponential")
 
+Stragglers = tuple[tuple[int, str, float], ...]
+"""Who sleeps before each gradient it sends: ((index of a worker, distribution, mean seconds of a sleep), ...)."""
 
-@dataclass(frozen=True)
-class StragglerConfig:
-    """Which workers straggle: they sleep before they send a gradient. Sources stand in `conf/topology/workers.yaml`."""
 
-    num_workers: int
-    """So many of the workers, the last ones; 0: none."""
+class Delay(NamedTuple):
+    """How long one straggler sleeps."""
+
     distribution: str
     """"constant", or "exponential" around `mean_seconds`."""
     mean_seconds: float
-    """Of one sleep."""
 
-    def mistakes(self) -> list[str]:
-        """What is out of range, one line each, beginning with the field's name."""
-        found = []
-        if self.num_workers < 0:
-            found.append(f"num_workers={self.num_workers} must be at least 0")
-        if self.distribution not in DISTRIBUTIONS:
-            found.append(f"distribution={self.distribution} must be one of {', '.join(DISTRIBUTIONS)}")
-        if self.mean_seconds < 0:
-            found.append(f"mean_seconds={self.mean_seconds} must be at least 0")
-        return found
-
-    def delay_seconds(self, index: int, num_workers: int, rng: np.random.Generator) -> float:
-        """How long worker `index` of `num_workers` sleeps this time; 0.0 for one that does not straggle."""
-        if index < num_workers - self.num_workers:
-            return 0.0
+    def draw(self, rng: np.random.Generator) -> float:
+        """Seconds of the next sleep; a constant one draws nothing from `rng`."""
         return self.mean_seconds if self.distribution == CONSTANT else float(rng.exponential(self.mean_seconds))
+
+
+def delay_of(stragglers: Stragglers, index: int) -> Delay | None:
+    """How long worker `index` sleeps; None if it is no straggler."""
+    return next((Delay(kind, seconds) for worker, kind, seconds in stragglers if worker == index), None)
+
+
+def last_workers(count: int, num_workers: int, delay: Delay) -> Stragglers:
+    """The last `count` of `num_workers` workers as stragglers that are alike."""
+    return tuple((index, *delay) for index in range(num_workers - count, num_workers))
+
+
+def stragglers_mistakes(stragglers: Stragglers, num_workers: int) -> list[str]:
+    """What is wrong with them where there are `num_workers` workers, one line each, beginning with "stragglers"."""
+    found = []
+    workers = [worker for worker, _, _ in stragglers]
+    if len(set(workers)) < len(workers):
+        found.append(f"stragglers: workers {workers} must each be named once")
+    for worker, distribution, mean_seconds in stragglers:
+        if not 0 <= worker < num_workers:
+            found.append(f"stragglers: worker {worker} is none of 0 to {num_workers - 1}")
+        if distribution not in DISTRIBUTIONS:
+            found.append(f"stragglers: {distribution} of worker {worker} must be one of {', '.join(DISTRIBUTIONS)}")
+        if mean_seconds < 0:
+            found.append(f"stragglers: {mean_seconds} seconds of worker {worker} must be at least 0")
+    return found

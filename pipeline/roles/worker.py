@@ -34,6 +34,7 @@ from pipeline.roles.follower import Follower
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.rollouts import Rollouts
 from pipeline.roles.spec import WorkerSpec
+from pipeline.roles.straggler import delay_of
 from pipeline.roles.worker_statistics import WorkerStatistics
 from pipeline.schedules import value_at
 from pipeline.types import Float32Array, RolloutBatch, UInt8Array
@@ -72,7 +73,8 @@ class Worker:
             self._stream("actions"),
             seeding.emulator_seeds(spec.seed, *self._stream_name("emulator"), count=spec.num_lanes),
         )
-        self._delays = self._stream("straggler")
+        self._delay = delay_of(spec.stragglers, spec.place.index)
+        self._sleeps = self._stream("straggler")
         self._wait_seconds = wait_seconds(spec.place.num_actors)
         self._divergence = DivergenceGuard()
         self._blindness = BlindnessGuard(_MAX_BLIND)
@@ -168,8 +170,7 @@ class Worker:
         return logits.cpu().numpy(), values.cpu().numpy()
 
     def _delay_seconds(self) -> float:
-        stragglers, place = self._spec.stragglers, self._spec.place
-        return 0.0 if stragglers is None else stragglers.delay_seconds(place.index, place.num_actors, self._delays)
+        return 0.0 if self._delay is None else self._delay.draw(self._sleeps)
 
     def _slept(self) -> bool:
         left = self._send_at - time.monotonic()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pipeline.replay.config import ReplayTrafficConfig
-from pipeline.roles.straggler import StragglerConfig
+from pipeline.roles.straggler import Stragglers, stragglers_mistakes
 
 SINGLE = "single"
 BUNDLED = "bundled"
@@ -94,7 +94,8 @@ class WorkersConfig(TopologyConfig):
     """b: workers beyond N, so that an update need not wait for the slowest b."""
     sync: bool
     """True: an update is the mean of the first N gradients computed at its version; False: each gradient is one."""
-    stragglers: StragglerConfig
+    stragglers: Stragglers
+    """Workers that are slow on purpose."""
 
     @property
     def num_started(self) -> int:
@@ -103,16 +104,11 @@ class WorkersConfig(TopologyConfig):
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
-        found = super().mistakes() + [f"stragglers.{line}" for line in self.stragglers.mistakes()]
+        found = super().mistakes()
         if self.num_workers < 1:
             found.append(f"num_workers={self.num_workers} must be at least 1")
         if self.num_backup_workers < 0:
             found.append(f"num_backup_workers={self.num_backup_workers} must be at least 0")
         if self.num_backup_workers and not self.sync:
             found.append(f"num_backup_workers={self.num_backup_workers} needs sync=true: without it nobody waits")
-        if self.stragglers.num_workers > self.num_started:
-            found.append(
-                f"stragglers.num_workers={self.stragglers.num_workers} must be at most the "
-                f"{self.num_started} workers that there are"
-            )
-        return found
+        return found + stragglers_mistakes(self.stragglers, self.num_started)

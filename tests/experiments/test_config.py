@@ -7,7 +7,6 @@ import pytest
 
 from pipeline.experiments.config import BudgetConfig, RunConfig, TrainingEvaluationConfig, differences
 from pipeline.experiments.config_overrides import compose
-from pipeline.roles.straggler import StragglerConfig
 
 
 @pytest.fixture(scope="module")
@@ -176,12 +175,12 @@ def test_each_mistake_is_one_line_that_names_the_setting(
             "cluster.num_hosts=2 must be at least 4: worker-0, worker-1, worker-2, evaluator have hosts of their own",
         ),
         (
-            [group("topology", stragglers=StragglerConfig(3, "constant", 1.0))],
-            "topology.stragglers.num_workers=3 must be at most the 2 workers that there are",
+            [group("topology", stragglers=((2, "constant", 1.0),))],
+            "topology.stragglers: worker 2 is none of 0 to 1",
         ),
         (
-            [group("topology", stragglers=StragglerConfig(1, "uniform", 1.0))],
-            "topology.stragglers.distribution=uniform must be one of constant, exponential",
+            [group("topology", stragglers=((1, "uniform", 1.0),))],
+            "topology.stragglers: uniform of worker 1 must be one of constant, exponential",
         ),
     ],
 )
@@ -214,7 +213,7 @@ def test_all_that_does_not_fit_an_algorithm_is_told_at_once(dba3c: RunConfig) ->
 @pytest.mark.parametrize(
     "change",
     [
-        group("topology", num_backup_workers=1, stragglers=StragglerConfig(3, "exponential", 0.0)),
+        group("topology", num_backup_workers=1, stragglers=((0, "constant", 1.0), (2, "exponential", 0.0))),
         group("param_server", overlap=False, num_shards=5),
         root(budget=BudgetConfig(1, None, 18.0), training_evaluation=TrainingEvaluationConfig(1, 1)),
         taken_from("ba3c", "topology"),

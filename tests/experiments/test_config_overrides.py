@@ -127,8 +127,11 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
         ("experiment=dba3c replay.batch_size=3",
          "replay.batch_size=3: no such setting; did you mean algorithm.batch_size?"),
         ("experiment=dba3c replay=null", "replay=null: no such replay; did you mean none?"),
-        ("experiment=dba3c topology.stragglers.num=3",
-         "topology.stragglers.num=3: no such setting; topology.stragglers has num_workers, distribution, mean_seconds"),
+        ("experiment=dba3c topology.stragglers=[[1,0.5]]",
+         "topology.stragglers=[[1, 0.5]]: a list of [worker, distribution, mean seconds], like [[1,constant,0.5]], is "
+         "expected"),
+        ("experiment=dba3c topology.stragglers=[[2,constant,0.5]]",
+         "topology.stragglers: worker 2 is none of 0 to 1"),
         ("experiment=dba3c algorithm.entropy_weight_changes=[[1.5,0.1]]",
          "algorithm.entropy_weight_changes=[[1.5, 0.1]]: a list of pairs, like [[1000,0.5],[2000,0.1]], is expected"),
         ("experiment=dba3c algorithm.entropy_weight_changes=[[20,0.1],[10,0.2]]",

@@ -91,9 +91,7 @@ def test_synchronous_workers_without_backups_learn_the_same_however_they_are_tim
     monkeypatch.setattr(worker, "UPDATES_PER_ROW", 5)
     learned = ["num_admitted", "mean_policy_loss", "mean_value_loss", "mean_entropy", "mean_gradient_norm"]
     words = ("topology.num_workers=3", f"budget.frames={2 * FRAMES}")
-    straggling = tuple(
-        f"topology.stragglers.{word}" for word in ("num_workers=2", "distribution=exponential", "mean_seconds=0.005")
-    )
+    straggling = ("topology.stragglers=[[1,exponential,0.005],[2,constant,0.002]]",)
     first, second = (
         carry_out(tmp_path / name, *words, *more).loaded.actor_critic_updates
         for name, more in (("first", ()), ("second", straggling))

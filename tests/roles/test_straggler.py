@@ -3,32 +3,42 @@
 import numpy as np
 import pytest
 
-from pipeline.roles.straggler import StragglerConfig
+from pipeline.roles.straggler import Delay, delay_of, last_workers, stragglers_mistakes
 
 
-def test_the_last_workers_straggle_and_the_others_draw_nothing() -> None:
+def test_each_straggler_has_a_delay_of_its_own_and_the_others_have_none() -> None:
+    stragglers = ((1, "constant", 0.5), (3, "exponential", 0.2))
+    delays = [delay_of(stragglers, index) for index in range(4)]
+    assert delays == [None, Delay("constant", 0.5), None, Delay("exponential", 0.2)]
+
+
+def test_a_constant_sleep_draws_nothing() -> None:
     rng = np.random.default_rng(0)
     before = rng.bit_generator.state
-    stragglers = StragglerConfig(num_workers=2, distribution="constant", mean_seconds=0.5)
-    assert [stragglers.delay_seconds(index, 5, rng) for index in range(5)] == [0.0, 0.0, 0.0, 0.5, 0.5]
+    assert [Delay("constant", 0.5).draw(rng) for _ in range(3)] == [0.5, 0.5, 0.5]
     assert rng.bit_generator.state == before
-    nobody = StragglerConfig(num_workers=0, distribution="constant", mean_seconds=0.5)
-    assert nobody.delay_seconds(4, 5, rng) == 0.0
 
 
 def test_exponential_sleeps_have_the_mean_that_was_asked_for_and_differ() -> None:
     rng = np.random.default_rng(0)
-    stragglers = StragglerConfig(num_workers=1, distribution="exponential", mean_seconds=0.5)
-    sleeps = [stragglers.delay_seconds(0, 1, rng) for _ in range(4_000)]
+    sleeps = [Delay("exponential", 0.5).draw(rng) for _ in range(4_000)]
     assert np.mean(sleeps) == pytest.approx(0.5, rel=0.05)
     assert np.std(sleeps) == pytest.approx(0.5, rel=0.05), "of an exponential distribution it is the mean"
     assert min(sleeps) >= 0
 
 
-def test_each_setting_that_is_out_of_range_is_one_line() -> None:
-    assert StragglerConfig(-1, "uniform", -0.5).mistakes() == [
-        "num_workers=-1 must be at least 0",
-        "distribution=uniform must be one of constant, exponential",
-        "mean_seconds=-0.5 must be at least 0",
+def test_the_last_workers_can_straggle_alike() -> None:
+    assert last_workers(2, 5, Delay("constant", 0.5)) == ((3, "constant", 0.5), (4, "constant", 0.5))
+    assert last_workers(0, 5, Delay("constant", 0.5)) == ()
+
+
+def test_each_mistake_is_one_line_that_names_the_worker() -> None:
+    assert stragglers_mistakes(((0, "constant", 0.5), (2, "uniform", -0.5), (2, "constant", 0.1)), num_workers=2) == [
+        "stragglers: workers [0, 2, 2] must each be named once",
+        "stragglers: worker 2 is none of 0 to 1",
+        "stragglers: uniform of worker 2 must be one of constant, exponential",
+        "stragglers: -0.5 seconds of worker 2 must be at least 0",
+        "stragglers: worker 2 is none of 0 to 1",
     ]
-    assert StragglerConfig(0, "exponential", 0.0).mistakes() == []
+    assert stragglers_mistakes(((1, "exponential", 0.0),), num_workers=2) == []
+    assert stragglers_mistakes((), num_workers=1) == []

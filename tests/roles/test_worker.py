@@ -20,7 +20,6 @@ from pipeline.param_server.snapshot import first_snapshot
 from pipeline.roles import divergence, worker
 from pipeline.roles.rollouts import Rollouts
 from pipeline.roles.spec import WorkerSpec
-from pipeline.roles.straggler import StragglerConfig
 from pipeline.types import Float32Array, Receipt, UInt8Array
 from tests.clocks import Clock
 from tests.param_server.configs import server_config
@@ -139,7 +138,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_a_straggler_sleeps_in_parts_before_it_sends_and_its_row_says_how_long(clock: Clock) -> None:
-    stragglers = StragglerConfig(num_workers=1, distribution="constant", mean_seconds=1.25)
+    stragglers = ((1, "constant", 1.25),)
     wired = two_workers(quorum=2, stragglers=stragglers)
     quick, slow = wired.workers
     quick.step()
@@ -158,7 +157,7 @@ def test_a_straggler_sleeps_in_parts_before_it_sends_and_its_row_says_how_long(c
 def test_with_a_backup_worker_a_late_gradient_is_counted_and_its_worker_goes_on_at_the_new_version(
     clock: Clock,
 ) -> None:
-    stragglers = StragglerConfig(num_workers=1, distribution="constant", mean_seconds=0.75)
+    stragglers = ((1, "constant", 0.75),)
     wired = two_workers(quorum=1, stragglers=stragglers)
     quick, slow = wired.workers
     slow.step()

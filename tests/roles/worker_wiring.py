@@ -59,7 +59,7 @@ def worker_spec(index: int = 0, num_workers: int = 1, **changes: Any) -> WorkerS
         network=actor_critic_config(torso="nature"),
         environment=nature_protocol(noop_max=0, frame_height=52, frame_width=52, stack=2),
         param_server=server_config(num_shards=2, target_period_updates=None),
-        stragglers=None,
+        stragglers=(),
     )
     return replace(spec, **changes)
 

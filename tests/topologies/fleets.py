@@ -47,6 +47,17 @@ class Run:
         progress = self.coordinator.progress().get(role)
         return 0 if progress is None else progress.version
 
+    def supervise_until_said(self, beginning: str) -> str:
+        """The first sentence of the fleet that begins so; others may come before it on a busy machine."""
+        said: list[str] = []
+
+        def found() -> bool:
+            said.extend(line for line in self.fleet.supervise() if line.startswith(beginning))
+            return bool(said)
+
+        wait_until(found, f"the fleet said: {beginning}")
+        return said[0]
+
     def supervise_until(self, num_sentences: int) -> list[str]:
         """The first sentences that the fleet has to say."""
         said: list[str] = []

@@ -13,7 +13,6 @@ from pipeline.errors import RemoteLostError, RoleFailedError
 from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import WorkerSpec
-from pipeline.roles.straggler import StragglerConfig
 from pipeline.rows import ActorCriticUpdateRow
 from pipeline.topologies import fleet
 from pipeline.topologies.config import BundledConfig, TopologyConfig, WorkersConfig
@@ -46,7 +45,7 @@ def workers(num_workers: int, num_backup_workers: int = 0, sync: bool = True, sh
         num_workers=num_workers,
         num_backup_workers=num_backup_workers,
         sync=sync,
-        stragglers=StragglerConfig(0, "constant", 0.0),
+        stragglers=(),
     )
 
 
@@ -250,8 +249,7 @@ def test_a_backup_worker_that_is_lost_too_often_is_given_up_and_the_run_goes_on(
 def test_without_a_backup_worker_a_killed_one_is_started_again_and_updates_go_on() -> None:
     with learning_in_processes(workers(2), num_hosts=2) as run:
         kill_host(run.session, run.placement["worker-1"].address)
-        (said,) = run.supervise_until(1)
-        assert said.startswith("worker-1 was lost")
+        run.supervise_until_said("worker-1 was lost")
         version = max(map(run.version_of, BOTH))
         wait_until(lambda: min(map(run.version_of, BOTH)) >= version + 5, "both see updates again")
         assert run.fleet.supervise() == []
@@ -293,6 +291,6 @@ def test_backup_workers_play_but_do_not_count_for_the_quorum() -> None:
 
 
 def test_workers_are_told_who_straggles() -> None:
-    slow = replace(workers(2), stragglers=StragglerConfig(1, "exponential", 0.5))
+    slow = replace(workers(2), stragglers=((1, "exponential", 0.5),))
     role = system(slow, spec()).role
     assert isinstance(role, WorkerSpec) and role.stragglers == slow.stragglers

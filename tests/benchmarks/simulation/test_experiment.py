@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.simulation.costs import ApplyCost, CallCost, Costs, Linear, Wire
 from benchmarks.simulation.experiment import Cluster, Machine, Outcome, simulate
-from pipeline.roles.straggler import StragglerConfig
+from pipeline.roles.straggler import Delay, Stragglers, last_workers
 from tests.param_server.synchronous_server import SynchronousServer
 
 NOTHING = CallCost(Linear(0.0), Linear(0.0))
@@ -35,9 +35,9 @@ def update_seconds(cluster: Cluster, costs: Costs = STEPS_ONLY) -> float:
     return round(outcome(cluster, costs).seconds_per_update, 9)
 
 
-def straggler(delay: float) -> StragglerConfig:
-    """The last worker sleeps so long before each gradient."""
-    return StragglerConfig(num_workers=1, distribution="constant", mean_seconds=delay)
+def straggler(index: int, delay: float) -> Stragglers:
+    """Worker `index` sleeps so long before each gradient."""
+    return ((index, "constant", delay),)
 
 
 def test_two_workers_make_an_update_in_the_time_of_a_step() -> None:
@@ -56,8 +56,8 @@ def test_an_update_waits_for_the_slowest_of_its_steps() -> None:
 def test_who_waits_for_long_asks_the_servers_and_the_leader_again() -> None:
     message = CallCost(Linear(0.0), Linear(0.01))
     costs = replace(STEPS_ONLY, message=message)
-    short = outcome(Cluster(2, 0, 1, straggler(0.25)), costs)
-    long = outcome(Cluster(2, 0, 1, straggler(2.25)), costs)
+    short = outcome(Cluster(2, 0, 1, straggler(1, 0.25)), costs)
+    long = outcome(Cluster(2, 0, 1, straggler(1, 2.25)), costs)
     # Two seconds longer the first worker asks four more times, the one server and the leader beside it.
     assert long.server_share * long.seconds_per_update == pytest.approx(
         short.server_share * short.seconds_per_update + 4 * 2 * 0.01
@@ -68,8 +68,8 @@ def test_many_workers_that_wait_ask_less_often() -> None:
     # One of 256 keeps the others waiting for 1.5 s: each asks once more, after a second.
     message = CallCost(Linear(0.0), Linear(1e-6))
     costs = replace(STEPS_ONLY, message=message)
-    short = outcome(Cluster(256, 0, 1, straggler(0.25)), costs, num_updates=2)
-    long = outcome(Cluster(256, 0, 1, straggler(1.75)), costs, num_updates=2)
+    short = outcome(Cluster(256, 0, 1, straggler(255, 0.25)), costs, num_updates=2)
+    long = outcome(Cluster(256, 0, 1, straggler(255, 1.75)), costs, num_updates=2)
     busy = [result.server_share * result.seconds_per_update for result in (short, long)]
     assert busy[1] - busy[0] == pytest.approx(255 * 2 * 1e-6)
 
@@ -123,14 +123,14 @@ def test_an_update_of_many_gradients_takes_longer_to_apply() -> None:
 
 
 def test_a_straggler_holds_up_an_update_that_needs_it() -> None:
-    result = outcome(Cluster(2, 0, 1, straggler(3.0)))
+    result = outcome(Cluster(2, 0, 1, straggler(1, 3.0)))
     assert result.seconds_per_update == 4.0
     assert result.late_share == 0.0
     assert result.waited_share == 0.375  # one of two workers, three of four seconds
 
 
 def test_with_one_backup_worker_nobody_waits_for_one_straggler() -> None:
-    result = outcome(Cluster(2, 1, 1, straggler(3.0)))
+    result = outcome(Cluster(2, 1, 1, straggler(2, 3.0)))
     assert result.seconds_per_update == 1.0
     assert result.data_points_per_second == 2 * 5
     # In eight seconds the two make 16 gradients and the straggler 2, which come too late.
@@ -139,8 +139,8 @@ def test_with_one_backup_worker_nobody_waits_for_one_straggler() -> None:
 
 
 def test_two_stragglers_hold_up_an_update_with_one_backup_worker() -> None:
-    two = StragglerConfig(num_workers=2, distribution="constant", mean_seconds=3.0)
-    assert update_seconds(Cluster(2, 1, 1, two)) == 4.0
+    two = (*straggler(1, 3.0), *straggler(2, 5.0))
+    assert update_seconds(Cluster(2, 1, 1, two)) == 4.0, "it waits for the quicker of the two"
     assert update_seconds(Cluster(2, 2, 1, two)) == 1.0
 
 
@@ -158,7 +158,7 @@ def test_servers_take_their_share_of_the_cores_that_workers_compute_on() -> None
 
 def test_the_same_seed_gives_the_same_result_and_another_seed_another() -> None:
     costs = replace(STEPS_ONLY, step_seconds=tuple(np.linspace(0.5, 1.5, 11)))
-    cluster = Cluster(3, 1, 2, StragglerConfig(1, "exponential", 2.0))
+    cluster = Cluster(3, 1, 2, ((3, "exponential", 2.0),))
     assert outcome(cluster, costs) == outcome(cluster, costs)
     assert outcome(cluster, costs).seconds_per_update != outcome(cluster, costs, seed=1).seconds_per_update
 
@@ -170,7 +170,7 @@ def test_the_real_leader_judges_the_simulated_order_of_commits_alike() -> None:
         push=CallCost(Linear(0.01), Linear(0.05)),
         wire=Wire(0.05, 1e6),
     )
-    result = outcome(Cluster(4, 3, 3, StragglerConfig(2, "exponential", 0.3)), costs, num_updates=40)
+    result = outcome(Cluster(4, 3, 3, last_workers(2, 7, Delay("exponential", 0.3))), costs, num_updates=40)
     real = SynchronousServer(np.zeros(6), quorum=4)
     for commit, answer in result.commits:
         if answer.reason == "":
