@@ -47,7 +47,7 @@ def shards_figure(runs: pd.DataFrame) -> Figure:
     axes.set_ylabel("data points per second")
     num_workers = int(runs["num_workers"].iloc[0])
     axes.set_title(f"{runs['game'].iloc[0]}: {num_workers} synchronous workers in processes, measured")
-    axes.legend(fontsize="small")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", fontsize="small")
     return figure
 
 
