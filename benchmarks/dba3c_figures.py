@@ -21,7 +21,14 @@ SETTINGS_CASES = ("steps_10", "base", "steps_40", "rate_2.5e-4", "rate_1e-3")
 WORKER_CASES = ("workers_1", "base", "workers_4", "workers_8")
 MODEL_CASES = ("dba3c", "ba3c")
 LARGE_MODEL_CASES = ("dba3c_large", "ba3c_large")
-HIDDEN_LAYER_CASES = {"no activation": ("dba3c", "dba3c_512"), "PReLU": ("ba3c_128", "ba3c")}
+HIDDEN_LAYER_CASES: dict[str, tuple[str, ...]] = {
+    "no activation": ("dba3c", "dba3c_512"),
+    "PReLU": ("ba3c_128", "ba3c"),
+}
+LARGE_HIDDEN_LAYER_CASES: dict[str, tuple[str, ...]] = {
+    "no activation": ("dba3c_large",),
+    "PReLU": ("ba3c_128_large", "ba3c_large"),
+}
 """Of each activation behind the hidden layer the cases with 128 and with 512 units."""
 MANY_WORKERS_SUFFIX = "_32"
 """Of a network of MODEL_CASES, as `benchmarks.dba3c_simulation` has it with the authors' 32 steps a gradient."""
@@ -134,30 +141,34 @@ def models_figure(rounds: pd.DataFrame, simulated: pd.DataFrame, runs: pd.DataFr
 
 @matplotlib.rc_context(STYLE)
 def hidden_layer_figure(runs: pd.DataFrame) -> Figure:
-    """The score after equal steps over the number of parameters, a line for each activation; LearningRows.
+    """The final score after equal steps over the number of parameters, a line for each activation; LearningRows.
 
     The networks differ in their hidden layer only; the authors' two are the smaller one without an activation and the
-    larger one with PReLU.
+    larger one with PReLU. A panel has updates of one size.
     """
     figure, panels = _panels(2)
-    for axes, column, label in (
-        (panels[0], "evaluation_mean", "score of the final evaluation (points)"),
-        (panels[1], "training_mean", "mean of the last 100 training games (points)"),
-    ):
-        for index, (activation, cases) in enumerate(HIDDEN_LAYER_CASES.items()):
+    for axes, cases_of in zip(panels, (HIDDEN_LAYER_CASES, LARGE_HIDDEN_LAYER_CASES), strict=True):
+        for index, (activation, cases) in enumerate(cases_of.items()):
             alike = _in_millions(_of(runs, cases))
-            _medians(axes, alike, "millions", column, COLOURS[index], LINES[index], f"{activation}, 128 and 512 units")
+            _medians(axes, alike, "millions", "evaluation_mean", COLOURS[index], LINES[index], activation)
+        update = alike["num_workers"].iloc[0] * alike["batch_size"].iloc[0]
+        axes.set_title(f"{alike['frames'].iloc[0]:,} frames, updates of {update} steps", fontsize="medium")
         _show_zero(axes)
         axes.set_xlim(left=0)
-        axes.set_xlabel("parameters (millions)")
-        axes.set_ylabel(label)
+        axes.set_xlabel("parameters (millions): 128 or 512 hidden units")
+        axes.set_ylabel("score of the final evaluation (points)")
         axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.1), fontsize="small")
-    chosen = _of(runs, list(chain(*HIDDEN_LAYER_CASES.values())))
+    chosen = _of(runs, hidden_layer_cases())
     figure.suptitle(
-        f"{chosen['game'].iloc[0]}, grey: the hidden layer behind the authors' convolutions, "
-        f"{chosen['frames'].iloc[0]:,} frames, measured{_diverged(chosen)}"
+        f"{chosen['game'].iloc[0]}, grey: the hidden layer behind the authors' convolutions, measured"
+        f"{_diverged(chosen)}"
     )
     return figure
+
+
+def hidden_layer_cases() -> tuple[str, ...]:
+    """All cases of `hidden_layer_figure`."""
+    return tuple(chain(*HIDDEN_LAYER_CASES.values(), *LARGE_HIDDEN_LAYER_CASES.values()))
 
 
 @matplotlib.rc_context(STYLE)

@@ -14,6 +14,7 @@
                             a warm-up and an effective batch of 640 steps, a third of theirs, over four times the
                             frames: 3,100 updates, where theirs would be 1,000
     dba3c_large, ba3c_large the authors' two networks with the settings of `adam_paper`, over twice the frames
+    ba3c_128_large          the full one with 128 hidden units
 
 The warm-up of the step size ends after as many agent steps in each case, but for those with Adam's betas, and its
 fall comes after four fifths of the frames; those have no fall.
@@ -25,7 +26,7 @@ there are not made again, one that diverged neither: its row says so and has no 
 drawn into docs/figures/dba3c_*.png; the speeds of the authors' networks in them are those of `dba3c_scaling` and, with
 as many workers as the authors had, of `dba3c_simulation`.
 
-17 cases x 3 seeds take nine hours on two cores. Less with --frames, --seeds or --cases.
+18 cases x 3 seeds take ten hours on two cores. Less with --frames, --seeds or --cases.
 Not here: how fast a system is without what it learns (`benchmarks.dba3c_scaling`).
 """
 
@@ -43,7 +44,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.dba3c_figures import (
     ADAM_CASES,
-    HIDDEN_LAYER_CASES,
+    LARGE_HIDDEN_LAYER_CASES,
     LARGE_MODEL_CASES,
     MANY_WORKERS_SUFFIX,
     MODEL_CASES,
@@ -51,6 +52,7 @@ from benchmarks.dba3c_figures import (
     SYNC_CASES,
     WORKER_CASES,
     adam_figure,
+    hidden_layer_cases,
     hidden_layer_figure,
     models_figure,
     settings_figure,
@@ -107,13 +109,14 @@ CASES: dict[str, tuple[str, ...]] = {
     "ba3c_128": ("network=ba3c", "network.hidden_units=128"),
     "dba3c_large": (*_LARGE_BATCH, "network=dba3c"),
     "ba3c_large": (*_LARGE_BATCH, "network=ba3c"),
+    "ba3c_128_large": (*_LARGE_BATCH, "network=ba3c", "network.hidden_units=128"),
 }
 """Settings beside `experiment=dba3c_quick`; the quick ones come first."""
 _TIMES_FRAMES = {
     "workers_4": 2,
     "workers_8": 4,
     **dict.fromkeys(ADAM_CASES, 4),
-    **dict.fromkeys(LARGE_MODEL_CASES, 2),
+    **dict.fromkeys(chain(*LARGE_HIDDEN_LAYER_CASES.values()), 2),
 }
 """Large batches make few updates."""
 _AUTHORS_WORKERS = 64
@@ -216,7 +219,7 @@ def draw(runs: pd.DataFrame, curves: pd.DataFrame, speeds: Speeds, folder: Path)
         "dba3c_workers": (WORKER_CASES, lambda: workers_figure(curves, runs)),
         "dba3c_sync": (SYNC_CASES, lambda: sync_figure(curves)),
         "dba3c_adam": (ADAM_CASES, lambda: adam_figure(curves)),
-        "dba3c_hidden_layer": (tuple(chain(*HIDDEN_LAYER_CASES.values())), lambda: hidden_layer_figure(runs)),
+        "dba3c_hidden_layer": (hidden_layer_cases(), lambda: hidden_layer_figure(runs)),
     }
     if speeds.complete:
         models = partial(models_figure, speeds.rounds, speeds.many_workers, runs)

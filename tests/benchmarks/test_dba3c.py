@@ -5,7 +5,6 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -373,7 +372,7 @@ def test_figures_say_how_many_runs_diverged(tmp_path: Path) -> None:
 
 def test_cases_of_the_hidden_layer_differ_in_its_width_or_its_activation_alone() -> None:
     networks = {}
-    for case in chain(*dba3c_figures.HIDDEN_LAYER_CASES.values()):
+    for case in dba3c_figures.hidden_layer_cases():
         network = compose(["experiment=dba3c_quick", "game=Breakout", *dba3c_learning.CASES[case]]).network
         assert isinstance(network, ActorCriticNetworkConfig)
         networks[case] = network
@@ -382,6 +381,9 @@ def test_cases_of_the_hidden_layer_differ_in_its_width_or_its_activation_alone()
         assert (networks[small].hidden_units, networks[large].hidden_units) == (128, 512)
         assert replace(networks[small], hidden_units=512) == networks[large]
     assert replace(networks["dba3c"], activation="prelu") == networks["ba3c_128"]
+    for activation, cases in dba3c_figures.LARGE_HIDDEN_LAYER_CASES.items():
+        for case, small_update in zip(cases, dba3c_figures.HIDDEN_LAYER_CASES[activation], strict=False):
+            assert networks[case] == networks[small_update]
 
 
 def test_a_curve_is_the_mean_of_the_last_hundred_games() -> None:
@@ -502,7 +504,7 @@ def test_time_to_a_score_is_drawn_from_measured_updates_and_simulated_seconds(tm
 def test_every_case_is_a_run_that_can_be_made(case: str) -> None:
     config = compose(["experiment=dba3c_quick", "game=Breakout", *dba3c_learning.CASES[case]])
     assert config.mistakes() == []
-    is_large = case in (*dba3c_figures.ADAM_CASES, *dba3c_figures.LARGE_MODEL_CASES)
+    is_large = case in dba3c_figures.ADAM_CASES or case.endswith("_large")
     assert isinstance(config.optimizer, AdamConfig) and config.optimizer.learning_rate == 1e-5
     assert config.optimizer.epsilon == (1e-8 if is_large else 1e-5)
 
