@@ -29,12 +29,14 @@ LARGE_HIDDEN_LAYER_CASES: dict[str, tuple[str, ...]] = {
     "no activation": ("dba3c_large",),
     "PReLU": ("ba3c_128_large", "ba3c_large"),
 }
-"""Of each activation behind the hidden layer the cases with 128 and with 512 units."""
+"""Of each activation behind the hidden layer the cases with 128 and with 512 units, of small updates and of large ones,
+of which none has 512 without one."""
 MANY_WORKERS_SUFFIX = "_32"
 """Of a network of MODEL_CASES, as `benchmarks.dba3c_simulation` has it with the authors' 32 steps a gradient."""
 SYNC_CASES = ("base", "steps_10", "async")
 ADAM_CASES = ("adam_paper", "adam_usual")
-"""Cases of `benchmarks.dba3c_learning` that belong in one figure each, those of the two MODEL_CASES in one together."""
+"""Cases of `benchmarks.dba3c_learning` that belong in one figure each, but for MODEL_CASES and LARGE_MODEL_CASES, which
+are in one together, as both of HIDDEN_LAYER_CASES are."""
 GOAL_SCORE = 8.0
 """Points of Breakout, several times those of random play (1.5): where the time to a score ends."""
 
@@ -149,8 +151,9 @@ def hidden_layer_figure(runs: pd.DataFrame) -> Figure:
     figure, panels = _panels(2)
     for axes, cases_of in zip(panels, (HIDDEN_LAYER_CASES, LARGE_HIDDEN_LAYER_CASES), strict=True):
         for index, (activation, cases) in enumerate(cases_of.items()):
-            alike = _in_millions(_of(runs, cases))
-            _medians(axes, alike, "millions", "evaluation_mean", COLOURS[index], LINES[index], activation)
+            rows = _in_millions(_of(runs, cases))
+            _medians(axes, rows, "millions", "evaluation_mean", COLOURS[index], LINES[index], activation)
+        alike = _of(runs, list(chain(*cases_of.values())))
         update = alike["num_workers"].iloc[0] * alike["batch_size"].iloc[0]
         axes.set_title(f"{alike['frames'].iloc[0]:,} frames, updates of {update} steps", fontsize="medium")
         _show_zero(axes)

@@ -26,7 +26,7 @@ there are not made again, one that diverged neither: its row says so and has no 
 drawn into docs/figures/dba3c_*.png; the speeds of the authors' networks in them are those of `dba3c_scaling` and, with
 as many workers as the authors had, of `dba3c_simulation`.
 
-18 cases x 3 seeds take ten hours on two cores. Less with --frames, --seeds or --cases.
+18 cases x 3 seeds take eleven hours on two cores. Less with --frames, --seeds or --cases.
 Not here: how fast a system is without what it learns (`benchmarks.dba3c_scaling`).
 """
 

@@ -89,8 +89,7 @@ def _measure(
 ) -> StragglersRow:
     own = [f"topology.num_workers={num_workers}", f"topology.num_backup_workers={num_backup}"]
     if distribution != NONE:
-        last = num_workers + num_backup - 1
-        own += [f"topology.stragglers=[[{last},{distribution},{delay:.6f}]]"]
+        own += [f"topology.stragglers=[[{num_workers + num_backup - 1},{distribution},{delay:.6f}]]"]
     config = compose([*settings, *own])
     measured = speed(config, run(config))
     return StragglersRow(

@@ -15,7 +15,20 @@ import pytest
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"errors", "games", "interfaces", "rows", "schedules", "seeding", "settings", "types", "whole_file"}),
+    frozenset(
+        {
+            "errors",
+            "games",
+            "interfaces",
+            "older_settings",
+            "rows",
+            "schedules",
+            "seeding",
+            "settings",
+            "types",
+            "whole_file",
+        }
+    ),
     frozenset({"algorithms", "envs", "networks", "optimizers"}),
     frozenset({"evaluation", "param_server", "rendering", "replay"}),
     frozenset({"roles"}),

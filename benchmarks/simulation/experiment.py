@@ -95,7 +95,7 @@ def simulate(cluster: Cluster, costs: Costs, *, num_updates: int, num_warmup_upd
             leader,
             index,
             _draw(costs.step_seconds, seeding.stream(seed, "step", index)),
-            _sleep(cluster.stragglers, index, seeding.stream(seed, "straggler", index)),
+            _draw_delay(cluster.stragglers, index, seeding.stream(seed, "straggler", index)),
             wait_seconds(num_started),
         )
         for index in range(num_started)
@@ -138,6 +138,6 @@ def _draw(samples: tuple[float, ...], rng: np.random.Generator) -> Callable[[], 
     return draw
 
 
-def _sleep(stragglers: Stragglers, index: int, rng: np.random.Generator) -> Callable[[], float]:
+def _draw_delay(stragglers: Stragglers, index: int, rng: np.random.Generator) -> Callable[[], float]:
     delay = delay_of(stragglers, index)
     return (lambda: 0.0) if delay is None else partial(delay.draw, rng)

@@ -5,7 +5,7 @@ Not here: what a simulation needs besides (`benchmarks.dba3c_simulation`).
 
 from dataclasses import dataclass
 
-from pipeline.roles.straggler import CONSTANT, EXPONENTIAL, Delay, Stragglers, last_workers
+from pipeline.roles.straggler import CONSTANT, EXPONENTIAL, Stragglers
 
 CHECK, WORKERS, SERVERS, STRAGGLERS = "check", "workers", "servers", "stragglers"
 NONE = "none"
@@ -31,8 +31,11 @@ class Case:
 
     def stragglers(self, mean_step_seconds: float) -> Stragglers:
         """Who is slow on purpose, and how: the last workers."""
-        delay = Delay(self.distribution, self.delay_steps * mean_step_seconds)
-        return last_workers(self.num_stragglers, self.num_workers + self.num_backup_workers, delay)
+        num_started = self.num_workers + self.num_backup_workers
+        mean_seconds = self.delay_steps * mean_step_seconds
+        return tuple(
+            (index, self.distribution, mean_seconds) for index in range(num_started - self.num_stragglers, num_started)
+        )
 
 
 def _stragglers(num_started: int, num_servers: int, delay_steps: float) -> tuple[Case, ...]:

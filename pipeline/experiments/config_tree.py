@@ -32,8 +32,9 @@ from pipeline.networks.config import (
     NetworkConfig,
     QNetworkConfig,
 )
+from pipeline.older_settings import in_settings_of_today
 from pipeline.optimizers import AdaGradConfig, AdamConfig, OptimizerConfig, RMSPropConfig
-from pipeline.roles.straggler import Delay, Stragglers, last_workers
+from pipeline.roles.straggler import Stragglers
 from pipeline.schedules import Changes
 from pipeline.topologies.config import (
     BUNDLED,
@@ -56,9 +57,6 @@ VARIANTS: Mapping[type, Mapping[str, type]] = {
     TopologyConfig: {SINGLE: BundledConfig, BUNDLED: BundledConfig, GLOBAL: GlobalConfig, WORKERS: WorkersConfig},
 }
 """Groups whose class depends on their `kind`."""
-
-TRUE_BEFORE: Mapping[str, Any] = {"logging": None, "network.centred_pixels": False}
-"""Settings that were added since the first run folders -> what every run folder of before would have held."""
 
 
 def build(tree: Tree) -> RunConfig:
@@ -104,7 +102,7 @@ def tree_from_yaml(text: str) -> Tree:
         raise ConfigError([f"the file cannot be read: {' '.join(str(error).split())}"]) from error
     if not isinstance(tree, dict):
         raise ConfigError(["the file holds no settings"])
-    return _in_settings_of_today(typing.cast(Tree, tree))
+    return in_settings_of_today(typing.cast(Tree, tree))
 
 
 def setting_names(tree: Tree) -> list[str]:
@@ -122,6 +120,8 @@ def unknown_setting(name: str, given: str, tree: Tree) -> str | None:
     if name in names:
         return None
     group, _, word = name.rpartition(".")
+    if group in names:
+        return f"{given}: no such setting; {group} is a single one, {_wanted(_declared(group, tree))} is expected"
     variants = VARIANTS.get(_hints(RunConfig).get(group, RunConfig), {})
     if has_it := [f"{group}={kind}" for kind, cls in variants.items() if word in _hints(cls)]:
         return f"{given}: no such setting with {group}={tree[group]['kind']}; it belongs to {' and '.join(has_it)}"
@@ -137,14 +137,19 @@ def unknown_setting(name: str, given: str, tree: Tree) -> str | None:
 
 def wrong_type(name: str, value: Any, tree: Tree) -> str | None:
     """The mistake of giving the known setting `name` a value of another type; None if the type is right."""
+    found: list[str] = []
+    _convert(_declared(name, tree), value, name, found)
+    return found[0] if found else None
+
+
+def _declared(name: str, tree: Tree) -> Any:
+    """The type of the known setting `name`."""
     declared: Any = RunConfig
     node: Any = tree
     for part in name.split("."):
         declared = _hints(_class_of(_group_class(declared) or declared, node))[part]
         node = node.get(part, {})
-    found: list[str] = []
-    _convert(declared, value, name, found)
-    return found[0] if found else None
+    return declared
 
 
 def _no_such_setting(given: str, meant: str | None, group: str, beside: Mapping[str, str]) -> str:
@@ -199,7 +204,7 @@ def _convert(declared: Any, value: Any, name: str, found: list[str]) -> Any:
     if value is _ABSENT:
         found.append(f"{name} is missing: a run needs it")
         return None
-    allowed = typing.get_args(declared) if isinstance(declared, types.UnionType) else (declared,)
+    allowed = _alternatives(declared)
     if value is None and types.NoneType in allowed:
         return None
     if (group := _group_class(declared)) is not None:
@@ -207,9 +212,16 @@ def _convert(declared: Any, value: Any, name: str, found: list[str]) -> Any:
     for kind in allowed:
         if (converted := _as_type(kind, value)) is not None:
             return converted
-    wanted = " or ".join(_TYPE_WORDS[kind] for kind in allowed)
-    found.append(f"{name}={_shown(value)}: {wanted} is expected")
+    found.append(f"{name}={_shown(value)}: {_wanted(declared)} is expected")
     return None
+
+
+def _wanted(declared: Any) -> str:
+    return " or ".join(_TYPE_WORDS[kind] for kind in _alternatives(declared))
+
+
+def _alternatives(declared: Any) -> tuple[Any, ...]:
+    return typing.get_args(declared) if isinstance(declared, types.UnionType) else (declared,)
 
 
 def _as_type(kind: type, value: Any) -> Any:
@@ -240,32 +252,6 @@ def _as_row(kinds: tuple[type, ...], value: Any) -> Any:
         return None
     row = tuple(_as_type(kind, item) for kind, item in zip(kinds, value, strict=True))
     return None if None in row else row
-
-
-def _in_settings_of_today(tree: Tree) -> Tree:
-    """`tree`, with what was TRUE_BEFORE where that is missing, and stragglers as they are told today."""
-    for name, value in TRUE_BEFORE.items():
-        group, _, word = name.rpartition(".")
-        beside = tree.get(group) if group else tree
-        if isinstance(beside, Mapping) and word not in beside:
-            completed = {**beside, word: value}
-            tree = {**tree, group: completed} if group else completed
-    return _with_listed_stragglers(tree)
-
-
-def _with_listed_stragglers(tree: Tree) -> Tree:
-    """`tree`; one of before has a list of stragglers in place of how many of the last workers are alike."""
-    match tree.get("topology"):
-        case {
-            "num_workers": int(num_workers),
-            "num_backup_workers": int(num_backup_workers),
-            "stragglers": {"num_workers": int(count), "distribution": str(distribution), "mean_seconds": float(mean)},
-            **others,
-        }:
-            stragglers = last_workers(count, num_workers + num_backup_workers, Delay(distribution, mean))
-            counts = {"num_workers": num_workers, "num_backup_workers": num_backup_workers}
-            return {**tree, "topology": {**others, **counts, "stragglers": stragglers}}
-    return tree
 
 
 _ELSEWHERE = {
@@ -307,8 +293,9 @@ _TYPE_WORDS = {
 
 def _group_class(hint: Any) -> type | None:
     """The dataclass of a group of settings, one that may be null included; None for a single setting."""
-    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    return next((kind for kind in kinds if isinstance(kind, type) and dataclasses.is_dataclass(kind)), None)
+    return next(
+        (kind for kind in _alternatives(hint) if isinstance(kind, type) and dataclasses.is_dataclass(kind)), None
+    )
 
 
 def _class_of(declared: type, tree: Any) -> type:

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from pipeline.older_settings import in_settings_of_today
 from pipeline.settings import OF_THE_COURSE, flat
 
 MAY_DIFFER = OF_THE_COURSE | {"game", "seed"}
@@ -22,7 +23,8 @@ _MOST_RUNS = 3
 def unlike_settings(runs: pd.DataFrame) -> list[str]:
     """A line per experiment of `LoadedRuns.runs` whose runs were given different settings, with the settings.
 
-    A setting that some of the runs do not have is of another version of pipeline: their commits say so already.
+    Settings of an earlier version are compared as this one would have written them. One that some of the runs do not
+    have all the same is of another version of pipeline: their commits say so already.
     """
     found = []
     for experiment, of_experiment in runs.groupby("experiment", sort=True):
@@ -62,4 +64,4 @@ def _read(folder: Path) -> dict[str, Any]:
         read = yaml.load((folder / "config.yaml").read_text(), yaml.CSafeLoader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return {}
-    return dict(flat(read)) if isinstance(read, dict) else {}
+    return dict(flat(in_settings_of_today(read))) if isinstance(read, dict) else {}

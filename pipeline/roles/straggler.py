@@ -3,6 +3,7 @@
 Not here: who waits for whom (`pipeline.param_server.quorum`).
 """
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -30,20 +31,16 @@ def delay_of(stragglers: Stragglers, index: int) -> Delay | None:
     return next((Delay(kind, seconds) for worker, kind, seconds in stragglers if worker == index), None)
 
 
-def last_workers(count: int, num_workers: int, delay: Delay) -> Stragglers:
-    """The last `count` of `num_workers` workers as stragglers that are alike."""
-    return tuple((index, *delay) for index in range(num_workers - count, num_workers))
-
-
 def stragglers_mistakes(stragglers: Stragglers, num_workers: int) -> list[str]:
     """What is wrong with them where there are `num_workers` workers, one line each, beginning with "stragglers"."""
     found = []
-    workers = [worker for worker, _, _ in stragglers]
-    if len(set(workers)) < len(workers):
-        found.append(f"stragglers: workers {workers} must each be named once")
+    for worker, count in Counter(worker for worker, _, _ in stragglers).items():
+        if count > 1:
+            found.append(f"stragglers: worker {worker} is named {count} times, and has one delay")
+        # A run without any worker has a line of its own.
+        if num_workers > 0 and not 0 <= worker < num_workers:
+            found.append(f"stragglers: worker {worker} is none of 0 to {num_workers - 1}, backup workers included")
     for worker, distribution, mean_seconds in stragglers:
-        if not 0 <= worker < num_workers:
-            found.append(f"stragglers: worker {worker} is none of 0 to {num_workers - 1}")
         if distribution not in DISTRIBUTIONS:
             found.append(f"stragglers: {distribution} of worker {worker} must be one of {', '.join(DISTRIBUTIONS)}")
         if mean_seconds < 0:

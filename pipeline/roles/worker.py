@@ -74,7 +74,7 @@ class Worker:
             seeding.emulator_seeds(spec.seed, *self._stream_name("emulator"), count=spec.num_lanes),
         )
         self._delay = delay_of(spec.stragglers, spec.place.index)
-        self._sleeps = self._stream("straggler")
+        self._delay_rng = self._stream("straggler")
         self._wait_seconds = wait_seconds(spec.place.num_actors)
         self._divergence = DivergenceGuard()
         self._blindness = BlindnessGuard(_MAX_BLIND)
@@ -170,7 +170,7 @@ class Worker:
         return logits.cpu().numpy(), values.cpu().numpy()
 
     def _delay_seconds(self) -> float:
-        return 0.0 if self._delay is None else self._delay.draw(self._sleeps)
+        return 0.0 if self._delay is None else self._delay.draw(self._delay_rng)
 
     def _slept(self) -> bool:
         left = self._send_at - time.monotonic()

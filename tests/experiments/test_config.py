@@ -176,7 +176,7 @@ def test_each_mistake_is_one_line_that_names_the_setting(
         ),
         (
             [group("topology", stragglers=((2, "constant", 1.0),))],
-            "topology.stragglers: worker 2 is none of 0 to 1",
+            "topology.stragglers: worker 2 is none of 0 to 1, backup workers included",
         ),
         (
             [group("topology", stragglers=((1, "uniform", 1.0),))],

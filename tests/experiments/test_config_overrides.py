@@ -131,7 +131,13 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
          "topology.stragglers=[[1, 0.5]]: a list of [worker, distribution, mean seconds], like [[1,constant,0.5]], is "
          "expected"),
         ("experiment=dba3c topology.stragglers=[[2,constant,0.5]]",
-         "topology.stragglers: worker 2 is none of 0 to 1"),
+         "topology.stragglers: worker 2 is none of 0 to 1, backup workers included"),
+        ("experiment=dba3c topology.stragglers.num_workers=1",
+         "topology.stragglers.num_workers=1: no such setting; topology.stragglers is a single one, a list of [worker, "
+         "distribution, mean seconds], like [[1,constant,0.5]], is expected"),
+        ("optimizer.learning_rate_changes.first=1",
+         "optimizer.learning_rate_changes.first=1: no such setting; optimizer.learning_rate_changes is a single one, a "
+         "list of pairs, like [[1000,0.5],[2000,0.1]], is expected"),
         ("experiment=dba3c algorithm.entropy_weight_changes=[[1.5,0.1]]",
          "algorithm.entropy_weight_changes=[[1.5, 0.1]]: a list of pairs, like [[1000,0.5],[2000,0.1]], is expected"),
         ("experiment=dba3c algorithm.entropy_weight_changes=[[20,0.1],[10,0.2]]",

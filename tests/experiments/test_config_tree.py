@@ -114,17 +114,6 @@ def test_stragglers_are_kept_and_read_back_equal() -> None:
     assert from_yaml(to_yaml(run)) == run
 
 
-@pytest.mark.parametrize("num_stragglers", [0, 2])
-def test_a_file_that_says_how_many_of_the_last_workers_straggle_is_read_as_a_list_of_them(num_stragglers: int) -> None:
-    words = ["experiment=dba3c", "game=Pong", "topology.num_workers=3", "topology.num_backup_workers=1"]
-    text = to_yaml(compose(words))
-    alike = f"num_workers: {num_stragglers}, distribution: exponential, mean_seconds: 0.5"
-    of_before = text.replace("stragglers: []", f"stragglers: {{{alike}}}")
-    assert of_before != text
-    listed = {0: "[]", 2: "[[2,exponential,0.5],[3,exponential,0.5]]"}[num_stragglers]
-    assert from_yaml(of_before) == compose([*words, f"topology.stragglers={listed}"])
-
-
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
@@ -220,11 +209,3 @@ def test_a_single_value_is_checked_against_the_type_of_its_setting(tree: Tree) -
     assert wrong_type("cluster.directives", [["--exclusive"]], tree) == (
         "cluster.directives=[[--exclusive]]: a list of texts, like [a,b], is expected"
     )
-
-
-def test_a_setting_that_was_added_later_is_what_was_true_before_and_no_other_may_be_missing(run: RunConfig) -> None:
-    lines = to_yaml(run).splitlines(keepends=True)
-    assert {"logging: null\n", "  centred_pixels: false\n", "seed: 0\n"} <= set(lines)
-    assert from_yaml("".join(line for line in lines if not line.strip().startswith(("logging:", "centred_")))) == run
-    with pytest.raises(ConfigError, match="seed is missing"):
-        from_yaml("".join(line for line in lines if not line.startswith("seed:")))

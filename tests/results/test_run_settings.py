@@ -43,12 +43,22 @@ def test_many_runs_are_counted_and_many_settings_cut_short(tmp_path: Path) -> No
         ({"game": "Pong", "budget": {"frames": 1}}, {"game": "Hero", "budget": {"frames": 2}}),
         # Of another version of pipeline.
         ({"algorithm": {"n_step": 1}}, {"algorithm": {"n_step": 1, "double": True}}),
+        ({"network": {"torso": "nature"}}, {"network": {"torso": "nature", "centred_pixels": False}}),
     ],
 )
 def test_what_makes_no_other_agent_is_not_named(
     tmp_path: Path, one: dict[str, object], other: dict[str, object]
 ) -> None:
     assert lines(tmp_path, one, other) == []
+
+
+def test_what_was_true_before_a_setting_was_added_differs_from_what_is_not(tmp_path: Path) -> None:
+    (line,) = lines(
+        tmp_path,
+        {"seed": 0, "network": {"torso": "nature"}},
+        {"seed": 1, "network": {"torso": "nature", "centred_pixels": True}},
+    )
+    assert line.endswith("under one name: network.centred_pixels False (Pong/0), True (Pong/1)")
 
 
 def test_a_config_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:

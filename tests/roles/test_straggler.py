@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pipeline.roles.straggler import Delay, delay_of, last_workers, stragglers_mistakes
+from pipeline.roles.straggler import Delay, delay_of, stragglers_mistakes
 
 
 def test_each_straggler_has_a_delay_of_its_own_and_the_others_have_none() -> None:
@@ -27,18 +27,16 @@ def test_exponential_sleeps_have_the_mean_that_was_asked_for_and_differ() -> Non
     assert min(sleeps) >= 0
 
 
-def test_the_last_workers_can_straggle_alike() -> None:
-    assert last_workers(2, 5, Delay("constant", 0.5)) == ((3, "constant", 0.5), (4, "constant", 0.5))
-    assert last_workers(0, 5, Delay("constant", 0.5)) == ()
-
-
 def test_each_mistake_is_one_line_that_names_the_worker() -> None:
     assert stragglers_mistakes(((0, "constant", 0.5), (2, "uniform", -0.5), (2, "constant", 0.1)), num_workers=2) == [
-        "stragglers: workers [0, 2, 2] must each be named once",
-        "stragglers: worker 2 is none of 0 to 1",
+        "stragglers: worker 2 is named 2 times, and has one delay",
+        "stragglers: worker 2 is none of 0 to 1, backup workers included",
         "stragglers: uniform of worker 2 must be one of constant, exponential",
         "stragglers: -0.5 seconds of worker 2 must be at least 0",
-        "stragglers: worker 2 is none of 0 to 1",
     ]
+    assert stragglers_mistakes(((-1, "constant", 0.5),), num_workers=2) == [
+        "stragglers: worker -1 is none of 0 to 1, backup workers included"
+    ]
+    assert stragglers_mistakes(((0, "constant", 0.5),), num_workers=0) == [], "that there is none is said elsewhere"
     assert stragglers_mistakes(((1, "exponential", 0.0),), num_workers=2) == []
     assert stragglers_mistakes((), num_workers=1) == []

@@ -47,16 +47,17 @@ class Run:
         progress = self.coordinator.progress().get(role)
         return 0 if progress is None else progress.version
 
-    def supervise_until_said(self, beginning: str) -> str:
-        """The first sentence of the fleet that begins so; others may come before it on a busy machine."""
+    def only_sentence(self) -> str:
+        """The one thing that the fleet has to say, but for what it only says where a machine is slow."""
         said: list[str] = []
 
         def found() -> bool:
-            said.extend(line for line in self.fleet.supervise() if line.startswith(beginning))
+            said.extend(line for line in self.fleet.supervise() if not _tells_of_slowness(line))
             return bool(said)
 
-        wait_until(found, f"the fleet said: {beginning}")
-        return said[0]
+        wait_until(found, "the fleet said a sentence")
+        (sentence,) = said
+        return sentence
 
     def supervise_until(self, num_sentences: int) -> list[str]:
         """The first sentences that the fleet has to say."""
@@ -68,6 +69,10 @@ class Run:
 
         wait_until(enough, f"the fleet said {num_sentences} sentences")
         return said
+
+
+def _tells_of_slowness(sentence: str) -> bool:
+    return sentence.startswith("nothing was heard of ") or "; waiting up to " in sentence
 
 
 @contextmanager

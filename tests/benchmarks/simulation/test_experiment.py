@@ -7,7 +7,8 @@ import pytest
 
 from benchmarks.simulation.costs import ApplyCost, CallCost, Costs, Linear, Wire
 from benchmarks.simulation.experiment import Cluster, Machine, Outcome, simulate
-from pipeline.roles.straggler import Delay, Stragglers, last_workers
+from benchmarks.simulation.grid import STRAGGLERS, WORKERS, Case
+from pipeline.roles.straggler import Stragglers
 from tests.param_server.synchronous_server import SynchronousServer
 
 NOTHING = CallCost(Linear(0.0), Linear(0.0))
@@ -170,7 +171,7 @@ def test_the_real_leader_judges_the_simulated_order_of_commits_alike() -> None:
         push=CallCost(Linear(0.01), Linear(0.05)),
         wire=Wire(0.05, 1e6),
     )
-    result = outcome(Cluster(4, 3, 3, last_workers(2, 7, Delay("exponential", 0.3))), costs, num_updates=40)
+    result = outcome(Cluster(4, 3, 3, ((5, "exponential", 0.3), (6, "exponential", 0.3))), costs, num_updates=40)
     real = SynchronousServer(np.zeros(6), quorum=4)
     for commit, answer in result.commits:
         if answer.reason == "":
@@ -181,3 +182,9 @@ def test_the_real_leader_judges_the_simulated_order_of_commits_alike() -> None:
     assert {answer.reason for _, answer in result.commits} == {"", "late"}
     assert real.handles[0].told == list(result.updates)
     assert real.versions == [len(result.updates)] * 2
+
+
+def test_the_last_workers_of_a_case_straggle_alike_for_so_many_of_their_steps() -> None:
+    case = Case(STRAGGLERS, 3, 2, 1, num_stragglers=2, distribution="exponential", delay_steps=4.0)
+    assert case.stragglers(0.25) == ((3, "exponential", 1.0), (4, "exponential", 1.0))
+    assert Case(WORKERS, 3, 2, 1).stragglers(0.25) == ()

@@ -1,0 +1,40 @@
+"""Settings of run folders that an earlier version wrote, as this version would have written them.
+
+Not here: what settings are (`pipeline.settings`), the error for what does not fit (`pipeline.experiments.run_folder`).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+TRUE_BEFORE: Mapping[str, Any] = {"logging": None, "network.centred_pixels": False, "evaluation.policy": "greedy"}
+"""Dotted names of settings that were added later -> what every run of before was, whatever else it was."""
+
+
+def in_settings_of_today(tree: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`tree`, as it was read from a `config.yaml`; one that fits already is returned equal."""
+    for name, value in TRUE_BEFORE.items():
+        group, _, word = name.rpartition(".")
+        beside = tree.get(group) if group else tree
+        if isinstance(beside, Mapping) and word not in beside:
+            completed = {**beside, word: value}
+            tree = {**tree, group: completed} if group else completed
+    return _with_listed_stragglers(tree)
+
+
+def _with_listed_stragglers(tree: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`tree`, with a list in place of how many of the last workers straggle, all alike."""
+    match tree.get("topology"):
+        case {
+            "num_workers": int(num_workers),
+            "num_backup_workers": int(num_backup_workers),
+            "stragglers": {
+                "num_workers": int(count),
+                "distribution": str(distribution),
+                "mean_seconds": int(mean) | float(mean),
+                **more,
+            },
+        } if not more:
+            num_started = num_workers + num_backup_workers
+            stragglers = [[index, distribution, mean] for index in range(num_started - count, num_started)]
+            return {**tree, "topology": {**tree["topology"], "stragglers": stragglers}}
+    return tree
