@@ -9,7 +9,7 @@ import functools
 import math
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from omegaconf import OmegaConf
@@ -227,12 +227,8 @@ def _alternatives(declared: Any) -> tuple[Any, ...]:
 def _as_type(kind: type, value: Any) -> Any:
     """`value` as `kind` where nothing is lost by it, else None."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind == _TEXTS:
-        return _as_tuple(value, lambda item: _as_type(str, item))
-    if kind == _CHANGES:
-        return _as_tuple(value, lambda item: _as_row((int, float), item))
-    if kind == _STRAGGLERS:
-        return _as_tuple(value, lambda item: _as_row((int, str, float), item))
+    if typing.get_origin(kind) is tuple:
+        return _as_tuple(typing.get_args(kind), value)
     if kind is float:
         return float(value) if is_number and math.isfinite(value) else None
     if kind is int and isinstance(value, float) and value.is_integer():
@@ -242,16 +238,16 @@ def _as_type(kind: type, value: Any) -> Any:
     return value if type(value) is kind else None
 
 
-def _as_tuple(value: Any, convert: Callable[[Any], Any]) -> Any:
-    items = [convert(item) for item in value] if isinstance(value, list | tuple) else [None]
-    return None if None in items else tuple(items)
-
-
-def _as_row(kinds: tuple[type, ...], value: Any) -> Any:
-    if not isinstance(value, list | tuple) or len(value) != len(kinds):
+def _as_tuple(kinds: tuple[Any, ...], value: Any) -> Any:
+    """`value` as a tuple with items of `kinds`; (kind, ...) is any number of one kind."""
+    if not isinstance(value, list | tuple):
         return None
-    row = tuple(_as_type(kind, item) for kind, item in zip(kinds, value, strict=True))
-    return None if None in row else row
+    if kinds[-1] is ...:
+        kinds = kinds[:1] * len(value)
+    if len(kinds) != len(value):
+        return None
+    items = tuple(map(_as_type, kinds, value))
+    return None if None in items else items
 
 
 _ELSEWHERE = {
@@ -273,20 +269,14 @@ _ELSEWHERE = {
 
 _ABSENT = object()
 
-_TEXTS: Any = tuple[str, ...]
-
-_CHANGES: Any = Changes
-
-_STRAGGLERS: Any = Stragglers
-
-_TYPE_WORDS = {
+_TYPE_WORDS: Mapping[Any, str] = {
     bool: "true or false",
     int: "an integer",
     float: "a finite number",
     str: "text",
-    _TEXTS: "a list of texts, like [a,b],",
-    _CHANGES: "a list of pairs, like [[1000,0.5],[2000,0.1]],",
-    _STRAGGLERS: "a list of [worker, distribution, mean seconds], like [[1,constant,0.5]],",
+    tuple[str, ...]: "a list of texts, like [a,b],",
+    Changes: "a list of pairs, like [[1000,0.5],[2000,0.1]],",
+    Stragglers: "a list of [worker, distribution, mean seconds], like [[1,constant,0.5]],",
     types.NoneType: "null",
 }
 
