@@ -9,6 +9,7 @@ from torch import nn
 
 from pipeline.networks.linear import NO_NOISE, LayerNoise, Linear
 from pipeline.networks.parameters import Constant, Tensors, Uniform
+from tests.rounding import assert_equal_but_for_rounding
 
 PLAIN = Linear("layer", num_inputs=3, num_outputs=2, noise_scale=None)
 NOISY = Linear("layer", num_inputs=3, num_outputs=2, noise_scale=0.5)
@@ -58,13 +59,13 @@ def test_values_and_gradients_equal_those_of_a_noisy_weight() -> None:
     x = torch.randn(5, 20, generator=torch.Generator().manual_seed(2))
     parameters = {name: value.requires_grad_() for name, value in at_random(layer).items()}
     ours, theirs = layer(parameters, x, {"layer": noise}), noisy_weight_output(parameters, x, noise)
-    torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
+    assert_equal_but_for_rounding(ours, theirs, num_terms=20)
     for mine, other in zip(
         torch.autograd.grad(ours.square().sum(), list(parameters.values())),
         torch.autograd.grad(theirs.square().sum(), list(parameters.values())),
         strict=True,
     ):
-        torch.testing.assert_close(mine, other, rtol=1e-4, atol=1e-4)
+        assert_equal_but_for_rounding(mine, other, num_terms=20 + 5 * 7)
 
 
 def test_noise_is_a_signed_root_of_normal_numbers() -> None:

@@ -9,6 +9,7 @@ from pipeline.networks.network import make_network
 from pipeline.networks.replica import QReplica
 from pipeline.types import Float32Array, UInt8Array
 from tests.networks.configs import network_config
+from tests.rounding import assert_equal_but_for_rounding
 
 CPU = torch.device("cpu")
 NATURE = network_config(hidden_units=512)
@@ -51,6 +52,11 @@ class PlainNature(nn.Module):
         return result
 
 
+def num_terms(num_channels: int, hidden_units: int) -> int:
+    """Terms of the sums on the way from a pixel to a value: the fan-ins of three convolutions and two layers."""
+    return 8 * 8 * num_channels + 4 * 4 * 32 + 3 * 3 * 64 + 7 * 7 * 64 + hidden_units
+
+
 def test_it_has_as_many_parameters_as_the_paper_s_layers() -> None:
     by_hand = (4 * 64 * 32 + 32) + (32 * 16 * 64 + 64) + (64 * 9 * 64 + 64) + (3136 * 512 + 512) + (512 * 6 + 6)
     assert make_network(NATURE, 4, (84, 84), 6).num_parameters == by_hand == 1_687_206
@@ -65,7 +71,7 @@ def test_its_values_and_gradients_equal_those_of_a_plain_module() -> None:
 
     expected = plain(torch.from_numpy(frames))
     values = replica.outputs(frames)
-    torch.testing.assert_close(values, expected, rtol=1e-5, atol=1e-6)
+    assert_equal_but_for_rounding(values, expected, num_terms(num_channels=4, hidden_units=512))
 
     expected.square().mean().backward()
     gradient = replica.gradient(values.square().mean())
@@ -75,7 +81,10 @@ def test_its_values_and_gradients_equal_those_of_a_plain_module() -> None:
         weight = layer.weight.grad.permute(0, 2, 3, 1) if isinstance(layer, nn.Conv2d) else layer.weight.grad
         assert layer.bias.grad is not None
         pieces += [weight.flatten(), layer.bias.grad]
-    torch.testing.assert_close(gradient, torch.cat(pieces), rtol=1e-4, atol=1e-7)
+    # Forward, back, and over the 20 x 20 places of five frames.
+    back_and_forth = 2 * num_terms(num_channels=4, hidden_units=512) + 5 * 20 * 20
+    for mine, other in zip(gradient.split([piece.numel() for piece in pieces]), pieces, strict=True):
+        assert_equal_but_for_rounding(mine, other, back_and_forth)
 
 
 def test_rgb_stacks_are_channels_frame_by_frame() -> None:
@@ -86,7 +95,7 @@ def test_rgb_stacks_are_channels_frame_by_frame() -> None:
     frames = observations((2, 4, 84, 84, 3))
     channels = np.moveaxis(frames, -1, 2).reshape(2, 12, 84, 84)
     expected = PlainNature(flat, 12, 16, 3)(torch.from_numpy(channels))
-    torch.testing.assert_close(replica.values(frames), expected, rtol=1e-5, atol=1e-6)
+    assert_equal_but_for_rounding(replica.values(frames), expected, num_terms(num_channels=12, hidden_units=16))
 
 
 def test_a_frame_that_is_too_small_is_refused_with_its_size() -> None:

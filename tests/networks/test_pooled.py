@@ -9,6 +9,7 @@ from pipeline.networks.network import make_network
 from pipeline.networks.pooled import CONVOLUTIONS, PooledTorso
 from pipeline.types import UInt8Array
 from tests.networks.configs import actor_critic_config, network_config
+from tests.rounding import assert_equal_but_for_rounding
 
 
 def observations(shape: tuple[int, ...]) -> UInt8Array:
@@ -37,6 +38,15 @@ def plain_modules(parameters: dict[str, torch.Tensor]) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
+def num_terms(num_channels: int) -> int:
+    """Terms of the sums on the way from a pixel to a feature: the fan-ins of all four convolutions."""
+    fan_in, total = num_channels, 0
+    for out, kernel, _ in CONVOLUTIONS:
+        total += fan_in * kernel * kernel
+        fan_in = out
+    return total
+
+
 def test_features_and_gradients_equal_those_of_plain_modules() -> None:
     torso = PooledTorso(4, (84, 84), centred=False)
     parameters, frames = at_random(torso), observations((3, 4, 84, 84))
@@ -45,13 +55,14 @@ def test_features_and_gradients_equal_those_of_plain_modules() -> None:
     # Features are numbered by place first and channel last.
     theirs = modules(torch.from_numpy(frames).float() / 255).permute(0, 2, 3, 1).flatten(1)
     assert ours.shape == (3, torso.num_features) == (3, 5 * 5 * 64)
-    torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
+    assert_equal_but_for_rounding(ours, theirs, num_terms(num_channels=4))
     for mine, other in zip(
         torch.autograd.grad(ours.square().mean(), list(parameters.values())),
         torch.autograd.grad(theirs.square().mean(), list(modules.parameters())),
         strict=True,
     ):
-        torch.testing.assert_close(mine, other, rtol=1e-3, atol=1e-7)
+        # Forward, back, and over all places of three frames, of which the first layer has most.
+        assert_equal_but_for_rounding(mine, other, 2 * num_terms(num_channels=4) + 3 * 84 * 84)
 
 
 def test_rgb_stacks_are_channels_frame_by_frame() -> None:
@@ -59,7 +70,8 @@ def test_rgb_stacks_are_channels_frame_by_frame() -> None:
     parameters, frames = at_random(torso), observations((2, 4, 84, 84, 3))
     channels = np.moveaxis(frames, -1, 2).reshape(2, 12, 84, 84)
     theirs = plain_modules(parameters)(torch.from_numpy(channels).float() / 255).permute(0, 2, 3, 1).flatten(1)
-    torch.testing.assert_close(torso(parameters, torch.from_numpy(frames)), theirs, rtol=1e-4, atol=1e-6)
+    ours = torso(parameters, torch.from_numpy(frames))
+    assert_equal_but_for_rounding(ours, theirs, num_terms(num_channels=12))
 
 
 def test_dba3cs_network_has_as_many_parameters_as_the_authors_say_but_for_the_channels_of_zeros() -> None:
