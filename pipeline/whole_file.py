@@ -1,5 +1,9 @@
 """Files that are there as a whole or not at all, whatever ends the process or fills the disk while they are written.
 
+    whole_file(path)       the block writes bytes
+    whole_text(path, text) the same for a text, UTF-8
+    whole_path(path)       somebody else writes, a program for example, to the path that the block is given
+
 Not here: what is in them.
 """
 
@@ -16,11 +20,23 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
     Raises OSError if the disk refuses it; what was at `path` stays.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with whole_path(path) as temporary, temporary.open("wb") as file:
+        yield file
+
+
+def whole_text(path: Path, text: str) -> None:
+    """Write a text in UTF-8, its line ends as they are. Raises OSError; what was at `path` stays then."""
+    with whole_file(path) as file:
+        file.write(text.encode())
+
+
+@contextlib.contextmanager
+def whole_path(path: Path) -> Iterator[Path]:
+    """Where to write a file that is at `path` when the block ends, with the same suffix; as `whole_file` else."""
+    temporary = path.with_name(f".{os.getpid()}.{path.name}")
     try:
-        with temporary.open("wb") as file:
-            yield file
-            file.flush()
+        yield temporary
+        with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.whole_file import whole_file
+from pipeline.whole_file import whole_file, whole_path, whole_text
 
 
 def test_it_takes_the_place_of_an_older_one_when_it_is_whole(tmp_path: Path) -> None:
@@ -22,4 +22,27 @@ def test_an_error_leaves_the_older_one_and_nothing_else(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), whole_file(path) as file:
         file.write(b"new")
         raise KeyboardInterrupt
+    assert path.read_text() == "older" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_text_keeps_its_line_ends_and_is_utf_8_in_every_locale(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    whole_text(path, "π\r\n")
+    assert path.read_bytes() == b"\xcf\x80\r\n"
+
+
+def test_somebody_else_may_write_it_under_the_same_suffix(tmp_path: Path) -> None:
+    path = tmp_path / "film.mp4"
+    with whole_path(path) as temporary:
+        assert temporary.suffix == ".mp4"
+        temporary.write_bytes(b"film")
+        assert not path.exists()
+    assert path.read_bytes() == b"film" and list(tmp_path.iterdir()) == [path]
+
+
+def test_nothing_written_is_an_error_and_leaves_the_older_one(tmp_path: Path) -> None:
+    path = tmp_path / "film.mp4"
+    path.write_text("older")
+    with pytest.raises(FileNotFoundError), whole_path(path):
+        pass
     assert path.read_text() == "older" and list(tmp_path.iterdir()) == [path]

@@ -15,7 +15,6 @@ Not here: recording games (`pipeline.evaluation.recordings`), playing on from a 
 import dataclasses
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import ale_version, rom_md5
 from pipeline.errors import ConfigError
 from pipeline.evaluation.protocol import EvaluationConfig
+from pipeline.whole_file import whole_text
 
 FORMAT = 1
 LABEL = "not the paper's human starts"
@@ -114,9 +114,7 @@ def save(path: Path, starts: StartStates) -> None:
     content = {"format": FORMAT, "label": LABEL} | dataclasses.asdict(starts)
     content["states"] = [dataclasses.asdict(state) | {"actions": state.actions.hex()} for state in starts.states]
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(content, indent=1) + "\n")
-    temporary.replace(path)
+    whole_text(path, json.dumps(content, indent=1) + "\n")
 
 
 def load(path: Path) -> StartStates:

@@ -8,7 +8,6 @@ Not here: rows that a running training writes (`pipeline.experiments.run_folder`
 import csv
 import dataclasses
 import io
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from pipeline.networks.config import NetworkConfig
 from pipeline.results.protocols import PROTOCOL_FIELDS
 from pipeline.roles.evaluator import EvaluatorSpec, draws_actions
 from pipeline.rows import ROW_FILES, EvaluationRow
+from pipeline.whole_file import whole_text
 
 GameKey = tuple[str, ...]
 """What tells a game from others, as text."""
@@ -93,11 +93,8 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
 
 def _write(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
     path.parent.mkdir(exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("w", newline="") as file:
-        writer = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    table = io.StringIO(newline="")
+    writer = csv.DictWriter(table, _COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    whole_text(path, table.getvalue())

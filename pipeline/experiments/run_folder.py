@@ -29,7 +29,7 @@ from pipeline.experiments import checkpoint, run_lock
 from pipeline.experiments.config import RunConfig, differences
 from pipeline.experiments.config_tree import Tree, build, to_yaml, tree_from_yaml
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
-from pipeline.whole_file import whole_file
+from pipeline.whole_file import whole_text
 
 CHECKPOINTS = "checkpoints"
 """Name of the folder of checkpoints inside a run folder."""
@@ -93,8 +93,7 @@ class RunFolder:
 
     def write_run(self, values: dict[str, Any]) -> None:
         """Replace `run.json`, whole or not at all."""
-        with whole_file(self.path / _RUN) as file:
-            file.write((json.dumps(values, indent=2) + "\n").encode())
+        whole_text(self.path / _RUN, (json.dumps(values, indent=2) + "\n"))
 
     def discard_rows_after(self, wall_seconds: float, of_roles: Mapping[str, float] | None = None) -> int:
         """Move rows that are newer than a checkpoint to `discarded/`; returns how many.
@@ -120,9 +119,7 @@ class RunFolder:
                 (self.path / DISCARDED).mkdir(exist_ok=True)
                 with (self.path / DISCARDED / name).open("a") as file:
                     file.writelines(discarded)
-                temporary = path.with_name(f".{name}")
-                temporary.write_text(header + "".join(kept))
-                temporary.replace(path)
+                whole_text(path, header + "".join(kept))
             num_discarded += len(discarded)
         return num_discarded
 
@@ -227,8 +224,7 @@ def open_folder(config: RunConfig) -> RunFolder:
         # Killed before its first checkpoint: nothing to go on from, so it begins again, and its rows are set aside.
         folder.discard_rows_after(-1.0)
     # Without it, checkpoints are of no use.
-    with whole_file(path / CONFIG) as file:
-        file.write(to_yaml(config).encode())
+    whole_text(path / CONFIG, to_yaml(config))
     folder.write_headers(config)
     return folder
 

@@ -3,7 +3,6 @@
 Not here: which pictures (`pipeline.rendering.film`, `pipeline.rendering.overlay`).
 """
 
-import os
 import subprocess
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -13,6 +12,7 @@ import imageio_ffmpeg
 
 from pipeline.errors import PipelineError
 from pipeline.types import UInt8Array
+from pipeline.whole_file import whole_path
 
 # MP4: quality 18 is near lossless for flat colours; 4:2:0 is what every browser plays. GIF: a palette for each picture,
 # since the game's colours and the overlay's are fewer than 256 in one picture, not in a whole film.
@@ -31,13 +31,8 @@ def write_film(path: Path, pictures: Iterable[UInt8Array], fps: float) -> int:
     The file is written whole or not at all: if `pictures` raises, or the disk is full, an older file stays as it was.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{os.getpid()}.{path.name}")
-    try:
-        count = _encode(temporary, iter(pictures), fps)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return count
+    with whole_path(path) as temporary:
+        return _encode(temporary, iter(pictures), fps)
 
 
 def _encode(path: Path, pictures: Iterator[UInt8Array], fps: float) -> int:
