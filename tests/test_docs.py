@@ -30,6 +30,8 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```(\w*)\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
 PATH = re.compile(r"(?<![\w/.<-])(?:pipeline|conf|tests|docs|benchmarks)/[\w./*-]*")
 DEFINITION = re.compile(r"(pipeline/[\w/]+\.py):([A-Za-z_][\w.]*)")
+HOST_COMMAND = re.compile(r"^(?!error: ).*\bdask (?:worker|scheduler) .*$", re.MULTILINE)
+BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PLACEHOLDER = "…"
 ARGUMENTS: dict[str, type] = {
     "pipeline.evaluate": EvaluateArguments,
@@ -55,6 +57,11 @@ def broken_links(text: str, folder: Path) -> list[str]:
         if not file.exists() or (heading and name and heading not in headings(file.read_text())):
             found.append(link)
     return found
+
+
+def open_to_everybody(text: str) -> list[str]:
+    """Commands in blocks to copy that start a scheduler or a worker without saying where it listens: everywhere."""
+    return [line for block in BLOCK.findall(text) for line in HOST_COMMAND.findall(block) if " --host " not in line]
 
 
 def headings(text: str) -> set[str]:
@@ -191,6 +198,11 @@ def test_commands_would_start_or_fail_with_the_error_that_is_shown(document: Pat
 
 
 @every_document
+def test_schedulers_and_workers_to_copy_do_not_listen_on_every_interface(document: Path) -> None:
+    assert open_to_everybody(document.read_text()) == []
+
+
+@every_document
 def test_python_examples_use_what_is_there(document: Path) -> None:
     examples = [block for language, block, _ in CODE.findall(document.read_text()) if language == "python"]
     assert [missing_names(example) for example in examples if missing_names(example)] == []
@@ -234,6 +246,12 @@ def test_what_is_not_there_is_found() -> None:
     ]
     assert missing_names("from pipeline import api\napi.train(1)\napi.trian(1)\n") == ["pipeline.api.trian"]
     assert missing_names("from pipeline.api import compose, load\n") == ["pipeline.api.load"]
+
+
+def test_a_worker_that_would_listen_everywhere_is_found() -> None:
+    worker = "CUDA_VISIBLE_DEVICES=0 dask worker tcp://10.0.0.1:8786 --nthreads 1"
+    text = f"Each `dask worker` is a host.\n```\n{worker}\n{worker} --host 10.0.0.1\n```\n"
+    assert open_to_everybody(text) == [worker]
 
 
 def test_commands_are_found_in_blocks_and_in_spans() -> None:
