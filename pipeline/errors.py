@@ -12,6 +12,7 @@
     ├── RemoteLostError      the host of a remote is gone, and its state with it
     │   ├── UnreachableError     a connection to it broke, or none could be made; it may be there for others
     │   └── BrokenQuorumError    the shards of a synchronous server no longer agree, which loses their state too
+    ├── StarvedError         a replay held a role back for longer than it may
     ├── DivergedError        the loss is no number any more
     └── RoleFailedError      a role ended with an error, or its host died
 

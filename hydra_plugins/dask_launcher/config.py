@@ -12,6 +12,8 @@ from typing import Any
 
 from hydra.core.config_store import ConfigStore
 
+from hydra_plugins.dask_launcher.addresses import address_mistakes
+
 PROGRESS_STYLES = ("auto", "live", "lines", "none")
 
 _TLS = "tls://"
@@ -111,6 +113,7 @@ class DaskLauncherConf:
     def _cluster_mistakes(self) -> list[str]:
         found = []
         if self.address is not None:
+            found += [f"address={line}" for line in address_mistakes(self.address)]
             for name in ("threads_per_host", "memory_per_host_bytes", "gpus_per_host"):
                 if getattr(self, name):
                     found.append(

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hydra_plugins.dask_launcher.addresses import address_mistakes
+
 THREADS, PROCESSES, ADDRESS, SSH, SLURM, KUBERNETES = KINDS = (
     "threads",
     "processes",
@@ -87,6 +89,8 @@ class AddressConfig(ClusterConfig):
         found = super().mistakes()
         if self.address is None:
             found.append("address is missing: kind=address needs cluster.address=tcp://host:port")
+        else:
+            found += [f"address={line}" for line in address_mistakes(self.address)]
         if self.tls_files and len(self.tls_files) < len(_TLS_FILES):
             missing = ", ".join(name for name in _TLS_FILES if name not in self.tls_files)
             found.append(f"{missing} is missing: TLS needs all of {', '.join(_TLS_FILES)}")

@@ -48,6 +48,13 @@ def test_half_of_tls_is_refused_with_what_is_missing_and_what_is_not_there(tmp_p
     ]
 
 
+@pytest.mark.parametrize("address", ["nonsense", "tcp://host", "tcp://host:x", "foo://host:1"])
+def test_what_is_no_address_is_a_mistake_beside_others(address: str) -> None:
+    address_line, hosts_line = cluster_config("address", address=address, num_hosts=-1).mistakes()[::-1]
+    assert address_line.startswith(f"address={address}") and "tcp://host:port" in address_line
+    assert hosts_line.startswith("num_hosts=-1")
+
+
 def test_an_address_that_is_not_given_is_asked_for() -> None:
     assert cluster_config("address").mistakes() == [
         "address is missing: kind=address needs cluster.address=tcp://host:port"
