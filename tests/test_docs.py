@@ -148,8 +148,12 @@ def unknown_words(known: type, arguments: list[str]) -> list[str]:
 
 
 def filled_in(arguments: list[str]) -> list[str]:
-    """A command line without placeholders: "…" alone stands for any further settings, of which a game is needed."""
-    filled = [word.replace(PLACEHOLDER, "10.0.0.1:8786") for word in arguments if word != PLACEHOLDER]
+    """A command line without placeholders: "…" alone stands for any further settings, of which a game is needed.
+
+    A shell's `$address` is a scheduler's.
+    """
+    addressed = [word.replace("$address", "tcp://10.0.0.1:8786") for word in arguments if word != PLACEHOLDER]
+    filled = [word.replace(PLACEHOLDER, "10.0.0.1:8786") for word in addressed]
     return filled if any(word.startswith("game=") for word in filled) else [*filled, "game=Pong"]
 
 
