@@ -7,7 +7,14 @@ from hydra_plugins.dask_launcher.addresses import address_mistakes
 
 @pytest.mark.parametrize(
     "address",
-    ["tcp://10.0.0.1:8786", "tls://node-0.cluster:8786", "10.0.0.1:8786", "tcp://[::1]:8786", "ws://a:1", "tcp://a:1/"],
+    [
+        "tcp://10.0.0.1:8786",
+        "tls://node-0.cluster:8786",
+        "10.0.0.1:8786",
+        "tcp://[::1]:8786",
+        "ws://a:1",
+        "inproc://192.0.2.2/9700/262",
+    ],
 )
 def test_an_address_is_taken(address: str) -> None:
     assert address_mistakes(address) == []
