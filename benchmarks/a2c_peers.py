@@ -30,7 +30,7 @@ from pathlib import Path
 
 from benchmarks import Figure, alternate, median_ratio, ratio_quartiles, report
 from benchmarks.dba3c_runs import budget, loop_speed, run, speed
-from pipeline.experiments.config_overrides import compose
+from pipeline.config.overrides import compose
 from pipeline.topologies.workers import worker_name
 
 SCRIPT = Path(__file__).parent / "peers" / "sb3_a2c.py"

@@ -20,10 +20,10 @@ from gymnasium.vector import AutoresetMode
 from benchmarks import alternate, median_ratio, report
 from pipeline import seeding
 from pipeline.algorithms.config import ExplorationConfig
+from pipeline.config.overrides import compose
+from pipeline.config.run_config import RunConfig
 from pipeline.envs.atari import AtariLanes
 from pipeline.envs.protocol import EnvironmentConfig
-from pipeline.experiments.config import RunConfig
-from pipeline.experiments.config_overrides import compose
 from pipeline.experiments.plan import network_of
 from pipeline.games import rom_name
 from pipeline.interfaces import RowSink

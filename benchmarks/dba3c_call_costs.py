@@ -20,7 +20,7 @@ import numpy as np
 from distributed import Actor
 
 from benchmarks.simulation.costs import ApplyCost, CallCost, Linear
-from pipeline.cluster.quorum import HostedSynchronousShard, RemoteLeader, RemoteSynchronousShard
+from pipeline.cluster.remotes.quorum import HostedSynchronousShard, RemoteLeader, RemoteSynchronousShard
 from pipeline.interfaces import Call, ClosedUpdate, Commit, CommitAnswer, Immediate, Push, SliceLoader
 from pipeline.networks.compute import set_compute_threads
 from pipeline.optimizers import OptimizerConfig

@@ -27,9 +27,9 @@ from benchmarks.dba3c_call_costs import (
 from benchmarks.dba3c_runs import batch_size, num_parameters
 from benchmarks.simulation.costs import Costs, Wire
 from pipeline import seeding
-from pipeline.cluster.quorum import HostedLeader, LeaderAddress, SynchronousShardAddress
+from pipeline.cluster.remotes.quorum import HostedLeader, LeaderAddress, SynchronousShardAddress
 from pipeline.cluster.session import Session
-from pipeline.experiments.config import RunConfig
+from pipeline.config.run_config import RunConfig
 from pipeline.experiments.plan import make_plan, network_of
 from pipeline.experiments.specs import fleet_spec
 from pipeline.interfaces import RowSink, Servers

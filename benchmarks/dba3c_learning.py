@@ -67,7 +67,6 @@ from benchmarks.simulation.grid import WORKERS
 from benchmarks.trained_runs import CurveRow, TrainedRow, curve_rows, diverged_row, train_or_load, trained_row
 from pipeline import api
 from pipeline.errors import DivergedError, PipelineError
-from pipeline.experiments.run_folder import folder_path
 from pipeline.optimizers import AdamConfig
 from pipeline.results.style import save_figure
 from pipeline.topologies.config import WorkersConfig
@@ -250,7 +249,7 @@ def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRo
         # Settings with which a network diverges are a finding; made again, a run would be rolled until it survives.
         if not isinstance(error.__cause__, DivergedError):
             raise
-        loaded = api.load_run(folder_path(config))
+        loaded = api.load_run(config.folder)
         trained, end_reason = diverged_row(loaded, case, config), "diverged"
     topology, optimizer, network = config.topology, config.optimizer, config.network
     assert isinstance(topology, WorkersConfig) and isinstance(optimizer, AdamConfig)

@@ -28,9 +28,8 @@ import psutil
 from benchmarks import report
 from benchmarks.dba3c_runs import NETWORKS, OUTPUT, QUICK, run
 from benchmarks.row_file import RowFile
-from pipeline.experiments.config import RunConfig
-from pipeline.experiments.config_overrides import compose
-from pipeline.experiments.run_folder import folder_path
+from pipeline.config.overrides import compose
+from pipeline.config.run_config import RunConfig
 from pipeline.topologies.systems import num_actors
 from pipeline.topologies.workers import worker_name
 
@@ -135,7 +134,7 @@ class _Killer(threading.Thread):
 
     def run(self) -> None:
         """Wait, then kill."""
-        folder, last = folder_path(self._config), worker_name(num_actors(self._config.topology) - 1)
+        folder, last = self._config.folder, worker_name(num_actors(self._config.topology) - 1)
         while self.num_rows_seen < self._rows_before:
             if self._run_is_over.wait(_POLL_SECONDS):
                 return

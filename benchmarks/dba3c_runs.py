@@ -12,7 +12,7 @@ import pandas as pd
 from rich.console import Console
 
 from pipeline.algorithms.config import ActorCriticConfig
-from pipeline.experiments.config import RunConfig
+from pipeline.config.run_config import RunConfig
 from pipeline.experiments.plan import network_of
 from pipeline.experiments.run import train
 from pipeline.results.load import load_run

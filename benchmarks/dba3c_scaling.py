@@ -29,9 +29,9 @@ from benchmarks import alternate, median_ratio, ratio_quartiles, report
 from benchmarks.dba3c_runs import NETWORKS, OUTPUT, QUICK, budget, loop_speed, num_parameters, run, speed
 from benchmarks.row_file import RowFile
 from pipeline import seeding
-from pipeline.cluster.batch_thread import batch_thread
-from pipeline.experiments.config import RunConfig
-from pipeline.experiments.config_overrides import compose
+from pipeline.cluster.coordination.batch_thread import batch_thread
+from pipeline.config.overrides import compose
+from pipeline.config.run_config import RunConfig
 from pipeline.experiments.plan import make_plan, network_of
 from pipeline.experiments.specs import fleet_spec
 from pipeline.interfaces import RowSink, Servers

@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.dba3c_figures import shards_figure
 from benchmarks.dba3c_runs import FIGURES, NETWORKS, OUTPUT, QUICK, budget, num_parameters, run, speed
 from benchmarks.row_file import RowFile
-from pipeline.experiments.config_overrides import compose
+from pipeline.config.overrides import compose
 from pipeline.results.style import save_figure
 from pipeline.topologies.config import PLACES
 

@@ -48,8 +48,8 @@ from benchmarks.simulation.figures import (
 )
 from benchmarks.simulation.grid import CHECK, GRID, SERVERS, STRAGGLERS, WORKERS, Case
 from pipeline.cluster.session import open_session
-from pipeline.experiments.config import RunConfig
-from pipeline.experiments.config_overrides import compose
+from pipeline.config.overrides import compose
+from pipeline.config.run_config import RunConfig
 from pipeline.results.style import save_figure
 
 MEASURED, SIMULATED = "measured", "simulated"

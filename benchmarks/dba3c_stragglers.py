@@ -24,7 +24,7 @@ from pathlib import Path
 from benchmarks.dba3c_figures import stragglers_figure
 from benchmarks.dba3c_runs import FIGURES, NETWORKS, OUTPUT, QUICK, run, speed
 from benchmarks.row_file import RowFile
-from pipeline.experiments.config_overrides import compose
+from pipeline.config.overrides import compose
 from pipeline.results.style import save_figure
 from pipeline.roles.straggler import DISTRIBUTIONS
 

@@ -24,9 +24,9 @@ from rich.console import Console
 
 from benchmarks import alternate, median_ratio, ratio_quartiles, report
 from pipeline import seeding
-from pipeline.cluster.batch_thread import batch_thread
-from pipeline.experiments.config import RunConfig
-from pipeline.experiments.config_overrides import compose
+from pipeline.cluster.coordination.batch_thread import batch_thread
+from pipeline.config.overrides import compose
+from pipeline.config.run_config import RunConfig
 from pipeline.experiments.plan import network_of
 from pipeline.experiments.run import train
 from pipeline.experiments.specs import q_role_spec

@@ -26,8 +26,8 @@ from torch import Tensor
 from pipeline import seeding
 from pipeline.algorithms.config import QLearningConfig
 from pipeline.algorithms.outliers import LossOutlierRule
-from pipeline.experiments.config import RunConfig
-from pipeline.experiments.config_overrides import compose
+from pipeline.config.overrides import compose
+from pipeline.config.run_config import RunConfig
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard

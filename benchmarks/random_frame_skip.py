@@ -17,8 +17,8 @@ import numpy as np
 
 from benchmarks import alternate, median_ratio, report
 from pipeline import seeding
+from pipeline.config.overrides import compose
 from pipeline.envs.due_lanes import DueLanes, make_due_lanes
-from pipeline.experiments.config_overrides import compose
 
 
 def main(num_rounds: int = 50, steps_per_round: int = 500, num_lanes: int = 16, num_threads: int = 1) -> None:

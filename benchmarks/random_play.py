@@ -22,9 +22,9 @@ import pandas as pd
 
 from benchmarks import provenance, report
 from benchmarks.row_file import RowFile
+from pipeline.config.overrides import compose
 from pipeline.evaluation.play import evaluate_random_agent
 from pipeline.evaluation.protocol import EvaluationConfig
-from pipeline.experiments.config_overrides import compose
 from pipeline.games import ATARI49
 from pipeline.results.formats import write_table
 from pipeline.results.load import LoadedRuns, join_runs

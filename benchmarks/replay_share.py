@@ -15,7 +15,7 @@ from benchmarks import report, seconds
 from benchmarks.replay_sampling import full_replay
 from pipeline import seeding
 from pipeline.algorithms.config import QLearningConfig
-from pipeline.experiments.config_overrides import compose
+from pipeline.config.overrides import compose
 from pipeline.experiments.plan import network_of
 from pipeline.interfaces import TransitionSource
 from pipeline.networks import compute

@@ -21,9 +21,9 @@ import numpy as np
 import psutil
 
 from benchmarks import alternate, median_ratio, report, seconds
-from pipeline.cluster.replays import HostedReplay, ReplayAddress
+from pipeline.cluster.remotes.replays import HostedReplay, ReplayAddress
 from pipeline.cluster.session import Session, open_session
-from pipeline.experiments.config_overrides import compose
+from pipeline.config.overrides import compose
 from pipeline.experiments.specs import q_role_spec
 from pipeline.interfaces import ReplayHandle, StepChunk
 from pipeline.roles.replay_server import ReplayServerSpec

@@ -19,9 +19,9 @@ import numpy as np
 
 from benchmarks import Copy, alternate, median_ratio, report, seconds
 from benchmarks.optimizer_step import NUM_PARAMS, server_config
-from pipeline.cluster.remotes import HostedShard, ShardAddress
+from pipeline.cluster.remotes.shards import HostedShard, ShardAddress
 from pipeline.cluster.session import Session, open_session
-from pipeline.experiments.config_overrides import compose
+from pipeline.config.overrides import compose
 from pipeline.interfaces import ShardHandle
 from pipeline.networks.compute import set_compute_threads
 from pipeline.optimizers import AdaGradConfig

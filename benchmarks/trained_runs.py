@@ -12,7 +12,7 @@ import pandas as pd
 from rich.console import Console
 
 from pipeline import api
-from pipeline.experiments.config import RunConfig
+from pipeline.config.run_config import RunConfig
 from pipeline.results.load import LoadedRuns
 from pipeline.results.run_frames import run_frames
 from pipeline.results.run_scores import LAST, run_scores

@@ -13,11 +13,11 @@
 The same functions stand behind the command line; what can be foreseen raises a `pipeline.errors.PipelineError`.
 """
 
-from pipeline.experiments.config import RunConfig
-from pipeline.experiments.config_overrides import compose
-from pipeline.experiments.later_evaluation import EvaluationRequest, evaluate_runs, find_runs
-from pipeline.experiments.loggers import log_run
+from pipeline.config.overrides import compose
+from pipeline.config.run_config import RunConfig
+from pipeline.experiments.curves.loggers import log_run
 from pipeline.experiments.run import RunResult, train
+from pipeline.experiments.scoring.afterwards import EvaluationRequest, evaluate_runs, find_runs
 from pipeline.results.curves import learning_curves
 from pipeline.results.load import LoadedRuns, load_run, load_runs
 from pipeline.results.table import game_table

@@ -3,7 +3,7 @@
 `run`, `evaluation` and `checkpoint` may each name several, with commas between them: all are played at once, on the
 hosts of `cluster`. `run` may also be a pattern, or a folder above runs. Settings of the protocol and of the cluster may
 follow, such as `evaluation.num_episodes=10`; all else is as the run was trained.
-Not here: what is done with these words (`pipeline.experiments.later_evaluation`).
+Not here: what is done with these words (`pipeline.experiments.scoring.afterwards`).
 """
 
 import logging
@@ -11,9 +11,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError, PipelineError
-from pipeline.experiments.arguments import parse_words
-from pipeline.experiments.later_evaluation import NEWEST, EvaluationRequest, evaluate_runs, find_runs
+from pipeline.experiments.scoring.afterwards import NEWEST, EvaluationRequest, evaluate_runs, find_runs
 
 
 @dataclass(frozen=True)

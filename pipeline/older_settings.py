@@ -1,6 +1,7 @@
 """Settings of run folders that an earlier version wrote, as this version would have written them.
 
-Not here: what settings are (`pipeline.settings`), the error for what does not fit (`pipeline.experiments.run_folder`).
+Not here: what settings are (`pipeline.settings`), the error for what does not fit
+(`pipeline.experiments.files.run_folder`).
 """
 
 from collections.abc import Mapping

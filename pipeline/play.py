@@ -2,7 +2,7 @@
 
 The game is played again from its seed and actions, in colour; a game that then scores otherwise is an error, no film.
 `keyboard=true game=Breakout` lets a person play and records it, for start states (`pipeline.start_states`).
-Not here: choosing the game (`pipeline.experiments.recorded_games`), pictures (`pipeline.rendering`).
+Not here: choosing the game (`pipeline.experiments.scoring.recorded_games`), pictures (`pipeline.rendering`).
 """
 
 import math
@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.config.arguments import parse_words
 from pipeline.envs.rom import action_names
 from pipeline.errors import PipelineError
 from pipeline.evaluation.protocol import POLICIES
-from pipeline.experiments.arguments import parse_words
-from pipeline.experiments.keyboard import let_person_play
-from pipeline.experiments.recorded_games import ChosenGame, choose_game, opinions_of_player
+from pipeline.experiments.scoring.keyboard import let_person_play
+from pipeline.experiments.scoring.recorded_games import ChosenGame, choose_game, opinions_of_player
 from pipeline.rendering.film import Moment, pictures, real_time_fps
 from pipeline.rendering.film_file import SUFFIXES, write_film
 from pipeline.rendering.overlay import enlarge, with_panel

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError, PipelineError
-from pipeline.experiments.arguments import parse_words
 from pipeline.results.imports import Import, load_imports, parse_import
 from pipeline.results.load import load_runs
 from pipeline.results.report_files import write_report

@@ -1,6 +1,6 @@
 """What settings of a run are, whoever reads them: dotted names, and which of them make no other agent.
 
-Not here: what each one means, and what it may be (`pipeline.experiments.config`).
+Not here: what each one means, and what it may be (`pipeline.config.run_config`).
 """
 
 from collections.abc import Iterator, Mapping

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline import seeding
+from pipeline.config.arguments import parse_words
 from pipeline.envs.episodes import Episode
 from pipeline.errors import ConfigError, PipelineError
 from pipeline.evaluation import recordings, start_states
-from pipeline.experiments.arguments import parse_words
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 Counts, speed and time left; the runs under way; the games x experiments with their scores; what failed and why. Works
 wherever the files are seen, while the sweep runs and afterwards.
-Not here: what is read (`pipeline.experiments.sweep_status`).
+Not here: what is read (`pipeline.experiments.sweeps.status`).
 """
 
 import datetime
@@ -19,9 +19,9 @@ from rich.table import Table
 from rich.text import Text
 
 from hydra_plugins.dask_launcher.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING
+from pipeline.config.arguments import parse_words
 from pipeline.errors import PipelineError
-from pipeline.experiments.arguments import parse_words
-from pipeline.experiments.sweep_status import JobStatus, SweepStatus, newest_sweep, read_sweep
+from pipeline.experiments.sweeps.status import JobStatus, SweepStatus, newest_sweep, read_sweep
 
 _SWEEPS = Path("results/sweeps")
 _WATCH_SECONDS = 2.0

@@ -2,7 +2,7 @@
 
 All mistakes of a command line are reported together before Hydra or anything else starts. With `hydra/launcher=dask`
 the runs of a sweep share a cluster, and each is in a process of its own, which comes here too.
-Not here: what a job of such a sweep does (`pipeline.experiments.sweep_job`).
+Not here: what a job of such a sweep does (`pipeline.experiments.sweeps.job`).
 """
 
 import logging
@@ -14,11 +14,11 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from hydra_plugins.dask_launcher.needs import current_grant
+from pipeline.config.composition import config_directory
+from pipeline.config.overrides import check_command_line, from_hydra
 from pipeline.errors import ConfigError, PipelineError
-from pipeline.experiments.config_composition import config_directory
-from pipeline.experiments.config_overrides import check_command_line, from_hydra
 from pipeline.experiments.run import INTERRUPTED, train
-from pipeline.experiments.sweep_job import final_score, run_granted
+from pipeline.experiments.sweeps.job import final_score, run_granted
 
 _INTERRUPTED_STATUS = 130
 """What shells give to a program that SIGINT ended."""

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import pytest
 
+from pipeline.config.arguments import parse_words
+from pipeline.config.overrides import check_command_line
 from pipeline.errors import ConfigError
 from pipeline.evaluate import EvaluateArguments
-from pipeline.experiments.arguments import parse_words
-from pipeline.experiments.config_overrides import check_command_line
 from pipeline.play import PlayArguments
 from pipeline.start_states import StartStateArguments
 from pipeline.status import StatusArguments

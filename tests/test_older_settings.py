@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.config.overrides import compose
+from pipeline.config.tree import from_yaml, to_yaml
 from pipeline.errors import ConfigError
-from pipeline.experiments.config_overrides import compose
-from pipeline.experiments.config_tree import from_yaml, to_yaml
 from pipeline.older_settings import in_settings_of_today
 
 CHECKOUT = Path(__file__).resolve().parents[1]

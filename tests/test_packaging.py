@@ -104,7 +104,7 @@ def test_the_wheel_leaves_the_namespace_of_hydra_s_plugins_to_others_as_well(whe
 
 def test_the_installed_wheel_finds_its_own_configuration_and_scores(installed: Path) -> None:
     program = (
-        "from pipeline.experiments.config_composition import config_directory\n"
+        "from pipeline.config.composition import config_directory\n"
         "from pipeline.results.published import load_published, published_directory\n"
         "assert len(load_published()) == 49\n"
         "print(config_directory())\n"
@@ -124,7 +124,7 @@ def test_the_installed_wheel_has_the_launcher_and_the_sweeps(installed: Path, tm
     train = [sys.executable, "-m", "pipeline.train"]
     shown = _run([*train, "hydra/launcher=dask", "--cfg", "hydra"], tmp_path, PYTHONPATH=str(installed))
     assert "hydra_plugins.dask_launcher.launcher.DaskLauncher" in shown
-    assert "pipeline.experiments.sweep_job.job_needs" in shown
+    assert "pipeline.experiments.sweeps.job.job_needs" in shown
     words = [*train, "-m", "+sweep=dba3c_games", "experiment=dqn", "seed=-1"]
     outcome = subprocess.run(
         words, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(installed)}, capture_output=True, text=True

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from pipeline import seeding
+from pipeline.config.tree import to_yaml
 from pipeline.evaluation import recordings
 from pipeline.evaluation.play import PlayedGame, evaluate_random_agent
-from pipeline.experiments import checkpoint
-from pipeline.experiments.checkpoint import Checkpoint
-from pipeline.experiments.config_tree import to_yaml
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.plan import network_of
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.play import main

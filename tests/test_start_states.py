@@ -10,11 +10,11 @@ from rich.console import Console
 from pipeline import seeding
 from pipeline.evaluate import parse_request
 from pipeline.evaluation import recordings, start_states
-from pipeline.experiments import checkpoint
-from pipeline.experiments.checkpoint import Checkpoint
-from pipeline.experiments.later_evaluation import evaluate_runs
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.files.run_folder import open_folder
 from pipeline.experiments.plan import network_of
-from pipeline.experiments.run_folder import open_folder
+from pipeline.experiments.scoring.afterwards import evaluate_runs
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run
 from pipeline.results.table import game_table, notes

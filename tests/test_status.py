@@ -11,8 +11,8 @@ from rich.console import Console
 from hydra_plugins.dask_launcher.ledger import Ledger, LedgerRow
 from pipeline import status
 from pipeline.errors import SweepError
-from pipeline.experiments.run_folder import RunFolder, folder_path
-from pipeline.experiments.sweep_status import newest_sweep, read_sweep
+from pipeline.experiments.files.run_folder import RunFolder
+from pipeline.experiments.sweeps.status import newest_sweep, read_sweep
 from pipeline.rows import EpisodeRow, UpdateRow
 from pipeline.status import main
 from tests.experiments.smoke_runs import smoke_config
@@ -46,7 +46,7 @@ def sweep(tmp_path: Path) -> Path:
 def write_rows(results_dir: Path, *words: str) -> None:
     """Of the run under way, by hand: half of its budget, two roles."""
     config = smoke_config(results_dir, "budget.frames=6_000", *words)
-    path = folder_path(config)
+    path = config.folder
     path.mkdir(parents=True)
     folder = RunFolder(path)
     for role, steps_per_second in (("bundle-0", 100.0), ("bundle-1", 150.0)):
@@ -96,8 +96,8 @@ def test_what_a_second_attempt_took_is_no_measure_of_a_whole_job(sweep: Path) ->
 
 def test_a_run_that_was_finished_before_is_no_measure_of_a_whole_job(sweep: Path) -> None:
     config = smoke_config(sweep.parents[1] / "runs", "game=Alien")
-    folder_path(config).mkdir(parents=True)
-    RunFolder(folder_path(config)).write_run({"started_at": "2026-05-04T12:00:00+00:00"})
+    config.folder.mkdir(parents=True)
+    RunFolder(config.folder).write_run({"started_at": "2026-05-04T12:00:00+00:00"})
     ledger = Ledger.open(sweep)
     for started, eta in (("2026-05-04T11:59:59+00:00", "ETA 0:01:01"), ("2026-05-04T14:00:00+00:00", "ETA 0:01:30")):
         ledger.write(ledger.rows[0]._replace(started=started, seconds=2.0))
@@ -134,7 +134,7 @@ def test_every_game_has_a_row_with_a_cell_for_each_experiment(sweep: Path) -> No
 
 def test_a_run_that_has_no_rows_yet_is_starting(sweep: Path) -> None:
     config = smoke_config(sweep.parents[1] / "runs")
-    for file in folder_path(config).iterdir():
+    for file in config.folder.iterdir():
         file.unlink()
     assert "starting" in line_of(shown(f"sweep_dir={sweep}"), "2 ")
     assert line_of(shown(f"sweep_dir={sweep}"), "Breakout")[1] == "0%"

@@ -1,6 +1,6 @@
 """Settings of the Dask cluster that a run uses: what all kinds have, and one class per kind with what it has besides.
 
-Not here: starting one (`pipeline.cluster.start`).
+Not here: starting one (`pipeline.cluster.kinds.start`).
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """What a run shows while it goes, in one small message: for the page in the dashboard and for the tables of a sweep.
 
 A glance is lossy on purpose: it may be dropped, doubled or late, and the next one replaces it. What may not be lost are
-rows (`pipeline.cluster.channel`).
+rows (`pipeline.cluster.coordination.channel`).
 Not here: how it is measured (`pipeline.experiments.meter`), who draws it (`pipeline.cluster.dashboard`).
 """
 

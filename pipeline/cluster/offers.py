@@ -1,7 +1,7 @@
 """What hosts offer to a placement: of hosts that are there, from their reports; of hosts to come, from the settings.
 
 A host in a batch job or a pod has what was asked for it, whatever its machine has.
-Not here: choosing among offers (`pipeline.cluster.placement`), starting hosts (`pipeline.cluster.start`).
+Not here: choosing among offers (`pipeline.cluster.placement`), starting hosts (`pipeline.cluster.kinds.start`).
 """
 
 from collections.abc import Mapping

@@ -5,7 +5,7 @@
         session.submit(...)            one role on one host
         session.present_hosts()        hosts that are there now
 
-Not here: how each kind of cluster is started (`pipeline.cluster.start`), which role goes where
+Not here: how each kind of cluster is started (`pipeline.cluster.kinds.start`), which role goes where
 (`pipeline.cluster.placement`), what roles are (`pipeline.topologies`).
 """
 
@@ -24,10 +24,10 @@ from distributed.utils import format_dashboard_link
 
 from pipeline.cluster.config import AddressConfig, ClusterConfig, LocalConfig, SlurmConfig, SshConfig
 from pipeline.cluster.hosts import GPU, KEPT_MEMORY, HostReport, check_versions, report_host, version_differences
+from pipeline.cluster.kinds.start import open_client
 from pipeline.cluster.offers import present_offers
 from pipeline.cluster.placement import Demand, Offer, Placement
 from pipeline.cluster.sharing import SCHEDULER_GONE, Sharing
-from pipeline.cluster.start import open_client
 from pipeline.errors import HostMismatchError, PlacementError, RemoteLostError, UnreachableError
 
 Task = Future[Any]

@@ -3,7 +3,7 @@
 A job of a sweep has a launcher that kills it when it takes too long, and several who may tell it to stop: a batch
 system, its host that is going, the launcher. There the second means nothing new.
 
-Not here: what is done about it (`pipeline.experiments.run`, `pipeline.experiments.later_evaluation`).
+Not here: what is done about it (`pipeline.experiments.run`, `pipeline.experiments.scoring.afterwards`).
 """
 
 import signal

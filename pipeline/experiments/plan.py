@@ -16,9 +16,9 @@ from pipeline.cluster.config import THREADS
 from pipeline.cluster.offers import future_offers
 from pipeline.cluster.placement import Demand, Offer, Placement, place
 from pipeline.cluster.session import GrantedHosts
+from pipeline.config.run_config import EVALUATOR, RunConfig, unlike_training
 from pipeline.envs.rom import num_actions
 from pipeline.errors import PlacementError
-from pipeline.experiments.config import EVALUATOR, RunConfig, unlike_training
 from pipeline.networks.network import Network, make_network
 from pipeline.replay.memory import memory_bytes
 from pipeline.topologies.config import WorkersConfig

@@ -1,7 +1,7 @@
 """What a run shows while it goes: a live bar on a terminal, or a line every ten seconds elsewhere.
 
 Not here: what is measured (`pipeline.experiments.meter`), the dashboard (`pipeline.cluster.dashboard`), rows
-(`pipeline.experiments.run_folder`).
+(`pipeline.experiments.files.run_folder`).
 """
 
 import datetime

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from pipeline.cluster.session import Session
+from pipeline.config.run_config import RunConfig
 from pipeline.errors import PlacementError
-from pipeline.experiments.config import RunConfig
 from pipeline.experiments.plan import Plan, make_plan
 
 _LOOK_SECONDS = 1.0

@@ -21,10 +21,11 @@ from rich.markup import escape
 from pipeline import seeding
 from pipeline.cluster import glance
 from pipeline.cluster.config import ASKED
-from pipeline.cluster.coordinator import Coordinator
+from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.dashboard.plugin import PAGE, register
+from pipeline.cluster.kinds.start import submission
 from pipeline.cluster.session import GrantedHosts, Session, open_session
-from pipeline.cluster.start import submission
+from pipeline.config.run_config import EVALUATOR, RunConfig
 from pipeline.errors import (
     DivergedError,
     PipelineError,
@@ -34,22 +35,22 @@ from pipeline.errors import (
     RunFolderError,
 )
 from pipeline.evaluation import start_states
-from pipeline.experiments import checkpoint, final_evaluation, provenance
-from pipeline.experiments.checkpoint import Checkpoint
-from pipeline.experiments.config import EVALUATOR, RunConfig
-from pipeline.experiments.evaluation_rows import keys_in, keys_of
-from pipeline.experiments.evaluations import CHECKPOINT, evaluator_spec
+from pipeline.experiments.curves.logger import LoggedRun
+from pipeline.experiments.curves.loggers import Loggers, check_installed, seconds_since_1970
+from pipeline.experiments.files import checkpoint, provenance
+from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
+from pipeline.experiments.files.run_folder import CHECKPOINTS, RunFolder, check_folder, open_folder
 from pipeline.experiments.interrupts import interruptible
-from pipeline.experiments.logger import LoggedRun
-from pipeline.experiments.loggers import Loggers, check_installed, seconds_since_1970
 from pipeline.experiments.meter import RunMeter, fraction_spent
 from pipeline.experiments.plan import Plan, dispensable, make_plan, network_of
 from pipeline.experiments.progress import RunProgress
 from pipeline.experiments.room import plan_beside_others, plan_now
-from pipeline.experiments.run_folder import CHECKPOINTS, RunFolder, check_folder, folder_path, open_folder
 from pipeline.experiments.saving import Saver
+from pipeline.experiments.scoring import at_the_end
+from pipeline.experiments.scoring.beside_training import NO_HOST, TrainingEvaluation
+from pipeline.experiments.scoring.tasks import CHECKPOINT, evaluator_spec
 from pipeline.experiments.specs import fleet_spec
-from pipeline.experiments.training_evaluation import NO_HOST, TrainingEvaluation
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run
 from pipeline.results.table import as_rich, game_table
@@ -123,7 +124,7 @@ def _remarks_on_folder(config: RunConfig) -> list[str]:
         check_folder(config)
     except RunFolderError as error:
         return [f"[yellow]warning:[/yellow] without plan=true this is refused: {escape(str(error))}"]
-    path = folder_path(config)
+    path = config.folder
     does = f"go on with {path}" if config.resume and checkpoint.any_in(path / CHECKPOINTS) else f"begin anew in {path}"
     return [f"it would {escape(does)}"]
 
@@ -358,7 +359,7 @@ class _Run:
             highlight=False,
         )
         folder, say = self._folder.path, self._progress.say
-        return final_evaluation.evaluate(self._session, self._config, end, self._interrupt, folder, say)
+        return at_the_end.evaluate(self._session, self._config, end, self._interrupt, folder, say)
 
     def _write(self, rows: list[Row]) -> None:
         self._folder.write(rows)

@@ -1,6 +1,6 @@
 """When a run takes a checkpoint: every so often while it goes on, and at its end.
 
-Not here: what a checkpoint is and its file (`pipeline.experiments.checkpoint`).
+Not here: what a checkpoint is and its file (`pipeline.experiments.files.checkpoint`).
 """
 
 import contextlib
@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from pipeline.config.run_config import CheckpointConfig
 from pipeline.errors import CallTimeoutError, CheckpointError, UnreachableError
-from pipeline.experiments import checkpoint
-from pipeline.experiments.checkpoint import Checkpoint
-from pipeline.experiments.config import CheckpointConfig
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.roles.progress import RoleProgress
 from pipeline.topologies.fleet import Fleet
 

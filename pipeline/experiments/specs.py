@@ -8,8 +8,8 @@ from typing import TypedDict
 
 from pipeline.algorithms.config import ActorCriticConfig, QLearningConfig
 from pipeline.cluster.placement import Demand
+from pipeline.config.run_config import RunConfig
 from pipeline.envs.protocol import EnvironmentConfig
-from pipeline.experiments.config import RunConfig
 from pipeline.networks.config import ActorCriticNetworkConfig, QNetworkConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig

@@ -11,7 +11,8 @@ What becomes of a push, decided in this order (Adamski et al. 2018, DBA3C):
 shards have acknowledged. What is kept belongs to the version that the shard is at, so that one gradient of each worker
 is the most that there is. Not used: `max_staleness`, since a gradient of another version is never applied.
 
-Not here: whose gradients (`pipeline.param_server.quorum`); waiting on an event loop (`pipeline.cluster.quorum`).
+Not here: whose gradients (`pipeline.param_server.quorum`); waiting on an event loop
+(`pipeline.cluster.remotes.quorum`).
 """
 
 import contextlib

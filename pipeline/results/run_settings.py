@@ -1,6 +1,6 @@
 """Settings in which runs of one experiment differ: its name does not change with them, so that a reader has to be told.
 
-Not here: what settings mean (`pipeline.experiments.config`), budgets and commits (`pipeline.results.cautions`).
+Not here: what settings mean (`pipeline.config.run_config`), budgets and commits (`pipeline.results.cautions`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -6,7 +6,7 @@
 Departure: both papers play one game and learn once per step, or per four steps. Here E lanes step together, and the
 E / steps_per_update gradients that are due come in a row behind it, with fresh parameters for each.
 The same class is the single-machine baseline: there the parameters lie in the same process.
-Not here: who starts it (`pipeline.topologies`), how its shards are reached (`pipeline.cluster.remotes`).
+Not here: who starts it (`pipeline.topologies`), how its shards are reached (`pipeline.cluster.remotes.shards`).
 """
 
 from collections.abc import Sequence

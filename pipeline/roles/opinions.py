@@ -1,6 +1,6 @@
 """What a network thinks of what its player is shown, as the overlay of a film draws it.
 
-Not here: drawing (`pipeline.rendering.overlay`), which checkpoint (`pipeline.experiments.recorded_games`).
+Not here: drawing (`pipeline.rendering.overlay`), which checkpoint (`pipeline.experiments.scoring.recorded_games`).
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Builds a shard of the global replay on its host, from the same settings as the roles around it.
 
-Not here: what a shard does (`pipeline.replay.shard`), how it is reached (`pipeline.cluster.replays`).
+Not here: what a shard does (`pipeline.replay.shard`), how it is reached (`pipeline.cluster.remotes.replays`).
 """
 
 from dataclasses import dataclass

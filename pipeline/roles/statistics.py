@@ -1,7 +1,7 @@
 """What a learner did, gathered over a group of updates into one row of `updates.csv`.
 
 See also: the same of a worker (`pipeline.roles.worker_statistics`).
-Not here: how rows travel to the run folder (`pipeline.cluster.channel`).
+Not here: how rows travel to the run folder (`pipeline.cluster.coordination.channel`).
 """
 
 import time

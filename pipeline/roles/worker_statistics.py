@@ -1,7 +1,7 @@
 """What a worker did, gathered over a group of gradients into one row of `updates.csv`.
 
 See also: the same of a learner (`pipeline.roles.statistics`).
-Not here: how rows travel to the run folder (`pipeline.cluster.channel`).
+Not here: how rows travel to the run folder (`pipeline.cluster.coordination.channel`).
 """
 
 import time

@@ -16,11 +16,11 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 
-from pipeline.cluster.channel import LEASE_LAPSED
-from pipeline.cluster.coordinator import Coordinator
+from pipeline.cluster.coordination.channel import LEASE_LAPSED
+from pipeline.cluster.coordination.coordinator import Coordinator
+from pipeline.cluster.coordination.tasks import RoleAddress, RoleBuilder, RoleResult, run_role
 from pipeline.cluster.placement import Demand, Offer, Placement, place
 from pipeline.cluster.session import Session, Task
-from pipeline.cluster.tasks import RoleAddress, RoleBuilder, RoleResult, run_role
 from pipeline.errors import (
     CallTimeoutError,
     PipelineError,

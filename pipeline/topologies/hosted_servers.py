@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
-from pipeline.cluster.quorum import HostedLeader, HostedSynchronousShard, LeaderAddress, SynchronousShardAddress
-from pipeline.cluster.remotes import HostedShard, ShardAddress
-from pipeline.cluster.replays import HostedReplay, ReplayAddress
+from pipeline.cluster.coordination.tasks import ServerAddresses
+from pipeline.cluster.remotes.quorum import HostedLeader, HostedSynchronousShard, LeaderAddress, SynchronousShardAddress
+from pipeline.cluster.remotes.replays import HostedReplay, ReplayAddress
+from pipeline.cluster.remotes.shards import HostedShard, ShardAddress
 from pipeline.cluster.session import Session, Task
-from pipeline.cluster.tasks import ServerAddresses
 from pipeline.errors import RemoteLostError
 from pipeline.optimizers import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig

@@ -1,8 +1,8 @@
 """How long roles have not been heard of. Logic without I/O, on a clock that is passed in.
 
-A role tells of its progress about twice a second, also while it waits for others (`pipeline.cluster.channel`). One that
-does not stands still: in its own thread, which nobody sees from outside, or with its whole process, which Dask misses
-after minutes.
+A role tells of its progress about twice a second, also while it waits for others
+(`pipeline.cluster.coordination.channel`). One that does not stands still: in its own thread, which nobody sees from
+outside, or with its whole process, which Dask misses after minutes.
 
     heard since the last look              its silence is over
     not heard                              its silence grows by the time between the two looks, a second at most

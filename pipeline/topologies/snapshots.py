@@ -3,12 +3,12 @@
     asynchronous    each shard at the version that it is at
     synchronous     one cut: the leader closes no update until all shards were asked at one version
 
-Not here: what a snapshot holds (`pipeline.param_server.snapshot`), its file (`pipeline.experiments.checkpoint`).
+Not here: what a snapshot holds (`pipeline.param_server.snapshot`), its file (`pipeline.experiments.files.checkpoint`).
 """
 
-from pipeline.cluster.quorum import RemoteLeader, RemoteSynchronousShard
-from pipeline.cluster.remotes import RemoteShard
-from pipeline.cluster.tasks import ServerAddresses
+from pipeline.cluster.coordination.tasks import ServerAddresses
+from pipeline.cluster.remotes.quorum import RemoteLeader, RemoteSynchronousShard
+from pipeline.cluster.remotes.shards import RemoteShard
 from pipeline.errors import BrokenQuorumError
 from pipeline.param_server.snapshot import ServerSnapshot, merge_snapshots
 from pipeline.param_server.synchronous_client import reaches

@@ -26,7 +26,7 @@ from benchmarks import (
     server_wire,
     sweep_overhead,
 )
-from pipeline.experiments.config_overrides import compose
+from pipeline.config.overrides import compose
 from pipeline.results.load import load_run
 from pipeline.results.run_scores import run_scores
 

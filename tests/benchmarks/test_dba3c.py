@@ -31,8 +31,8 @@ from benchmarks.dba3c_runs import NETWORKS, QUICK, speed
 from benchmarks.simulation.costs import Linear
 from benchmarks.simulation.grid import CHECK, GRID, SERVERS, STRAGGLERS, WORKERS, Case
 from pipeline.algorithms.config import ActorCriticConfig
+from pipeline.config.overrides import compose
 from pipeline.errors import DivergedError, PipelineError
-from pipeline.experiments.config_overrides import compose
 from pipeline.interfaces import Immediate
 from pipeline.networks.config import ActorCriticNetworkConfig
 from pipeline.optimizers import AdamConfig

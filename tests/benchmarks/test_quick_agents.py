@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import quick_agents
 from benchmarks.quick_agents import CASES, improvements, share_within, time_to_score
-from pipeline.experiments.config_overrides import compose
+from pipeline.config.overrides import compose
 
 TINY = (
     "network.hidden_units=16",

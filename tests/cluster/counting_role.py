@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterable
 
-from pipeline.cluster.tasks import ServerAddresses
+from pipeline.cluster.coordination.tasks import ServerAddresses
 from pipeline.interfaces import RowSink, Servers
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import EpisodeRow, Row

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from pipeline.experiments.config import RunConfig
-from pipeline.experiments.config_overrides import compose
+from pipeline.config.overrides import compose
+from pipeline.config.run_config import RunConfig
 
 SMALL_WORKERS = [
     "network=nature_actor_critic", "network.hidden_units=16", "environment.max_frames=300",

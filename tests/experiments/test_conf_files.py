@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from pipeline.algorithms.config import ActorCriticConfig, QLearningConfig
-from pipeline.experiments.config import RunConfig
-from pipeline.experiments.config_composition import config_directory
-from pipeline.experiments.config_overrides import compose
+from pipeline.config.composition import config_directory
+from pipeline.config.overrides import compose
+from pipeline.config.run_config import RunConfig
 from pipeline.networks.config import QNetworkConfig
 from pipeline.replay.config import ReplayConfig
 from pipeline.topologies.config import WorkersConfig
@@ -250,8 +250,8 @@ def test_a_run_under_hydra_leaves_no_file_of_hydra_behind(tmp_path: Path) -> Non
     program = tmp_path / "job.py"
     program.write_text(
         "import hydra, os\n"
-        "from pipeline.experiments.config_composition import config_directory\n"
-        "from pipeline.experiments.config_overrides import from_hydra\n"
+        "from pipeline.config.composition import config_directory\n"
+        "from pipeline.config.overrides import from_hydra\n"
         "@hydra.main(version_base='1.3', config_path=str(config_directory()), config_name='config')\n"
         "def job(config):\n"
         "    print(from_hydra(config).game, os.getcwd())\n"

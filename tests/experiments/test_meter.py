@@ -10,8 +10,9 @@ from rich.console import Console
 
 from pipeline.cluster.dashboard.plugin import PagePlugin
 from pipeline.cluster.glance import RunGlance
-from pipeline.experiments import checkpoint, meter
-from pipeline.experiments.config import BudgetConfig
+from pipeline.config.run_config import BudgetConfig
+from pipeline.experiments import meter
+from pipeline.experiments.files import checkpoint
 from pipeline.experiments.meter import RunMeter, fraction_spent
 from pipeline.experiments.run import train
 from pipeline.results.load import load_run

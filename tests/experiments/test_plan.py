@@ -9,9 +9,9 @@ from rich.console import Console
 
 from pipeline.cluster.placement import Offer
 from pipeline.cluster.session import GrantedHosts
+from pipeline.config.overrides import compose
+from pipeline.config.run_config import RunConfig
 from pipeline.errors import PlacementError
-from pipeline.experiments.config import RunConfig
-from pipeline.experiments.config_overrides import compose
 from pipeline.experiments.plan import dispensable, host_demands, make_plan, network_of
 from pipeline.replay.memory import ReplayMemory
 from tests.experiments.smoke_runs import smoke_config

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from pipeline.cluster.placement import Demand, place
 from pipeline.cluster.session import Session, open_session
+from pipeline.config.run_config import RunConfig
 from pipeline.errors import PlacementError
-from pipeline.experiments.config import RunConfig
 from pipeline.experiments.room import plan_beside_others, plan_now
 from tests.clusters import LIMIT_SECONDS, cluster_config, running_cluster
 from tests.experiments.commands import Start

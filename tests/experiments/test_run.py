@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from pipeline.config.run_config import RunConfig
 from pipeline.errors import RoleFailedError, RunFolderError
-from pipeline.experiments import checkpoint, run
-from pipeline.experiments.checkpoint import Checkpoint
-from pipeline.experiments.config import RunConfig
+from pipeline.experiments import run
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.run import RunResult, train
 from pipeline.experiments.specs import q_role_spec
 from pipeline.results.load import load_run

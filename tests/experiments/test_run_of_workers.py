@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from pipeline import seeding
-from pipeline.experiments import checkpoint
-from pipeline.experiments.checkpoint import Checkpoint
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.plan import network_of
 from pipeline.experiments.run import RunResult, train
 from pipeline.results.load import LoadedRuns, load_run

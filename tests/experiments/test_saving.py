@@ -6,9 +6,10 @@ from typing import cast
 import numpy as np
 import pytest
 
+from pipeline.config.run_config import CheckpointConfig
 from pipeline.errors import CallTimeoutError, UnreachableError
-from pipeline.experiments import checkpoint, saving
-from pipeline.experiments.config import CheckpointConfig
+from pipeline.experiments import saving
+from pipeline.experiments.files import checkpoint
 from pipeline.experiments.saving import Saver
 from pipeline.param_server.snapshot import ServerSnapshot, first_snapshot
 from pipeline.topologies.fleet import Fleet

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from hydra_plugins.dask_launcher.ledger import LedgerRow, read_ledger
-from pipeline.experiments import checkpoint
-from pipeline.experiments.config_tree import to_yaml
+from pipeline.config.tree import to_yaml
+from pipeline.experiments.files import checkpoint
 from pipeline.results.load import load_run
 from tests.clusters import wait_until
 from tests.experiments.commands import Start, processes_in

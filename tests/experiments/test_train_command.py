@@ -11,7 +11,7 @@ import psutil
 import pytest
 from distributed import Client
 
-from pipeline.experiments import checkpoint
+from pipeline.experiments.files import checkpoint
 from pipeline.results.load import load_run
 from tests.clusters import wait_until
 from tests.experiments.commands import Command, Start

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.experiments.config_overrides import compose
+from pipeline.config.overrides import compose
 from pipeline.results.protocols import (
     BA3C,
     BA3C_PLAYED,

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pipeline.experiments.config import RunConfig
+from pipeline.config.run_config import RunConfig
 from pipeline.results.load import load_runs
 from pipeline.results.run_settings import MAY_DIFFER, unlike_settings
 from tests.results.run_folders import evaluation, write_run

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from pipeline import seeding
+from pipeline.config.overrides import compose
 from pipeline.errors import DivergedError
-from pipeline.experiments.config_overrides import compose
 from pipeline.experiments.plan import network_of
 from pipeline.networks.network import QNetwork
 from pipeline.networks.replica import QReplica

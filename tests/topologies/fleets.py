@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pipeline.cluster.coordinator import Coordinator
+from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.placement import Placement, place
 from pipeline.cluster.session import Session
 from pipeline.optimizers import OptimizerConfig

@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from pipeline.cluster.coordinator import Coordinator
+from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.placement import Demand, place
 from pipeline.cluster.session import Session, open_session
 from pipeline.interfaces import RowSink, Servers, SynchronousShardHandle

@@ -1,0 +1,138 @@
+"""A role as a long-running Dask task: built on its host, stepped until it is done or has to leave. Other long work too.
+
+Not here: what the role does (`pipeline.roles`), which tasks a run has (`pipeline.topologies`).
+"""
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from distributed import Variable, get_client, get_worker
+
+from pipeline.cluster.coordination.batch_thread import batch_thread
+from pipeline.cluster.coordination.channel import Outbox
+from pipeline.cluster.coordination.coordinator import topic
+from pipeline.cluster.coordination.host_logs import leave_out_told_failures
+from pipeline.cluster.remotes.quorum import LeaderAddress
+from pipeline.cluster.remotes.replays import ReplayAddress
+from pipeline.cluster.remotes.shards import ShardAddress
+from pipeline.interfaces import RowSink, Servers
+from pipeline.roles.progress import RoleProgress
+
+T = TypeVar("T")
+
+
+class Role(Protocol):
+    """What a task steps."""
+
+    @property
+    def done(self) -> bool:
+        """True once the role has nothing left to do."""
+        ...
+
+    def step(self) -> None:
+        """One unit of work, seconds at most."""
+        ...
+
+    def progress(self) -> RoleProgress:
+        """What it has done so far."""
+        ...
+
+    def close(self) -> None:
+        """Emit what is left and free what it holds."""
+        ...
+
+
+RoleBuilder = Callable[[Any, Servers, RowSink], Role]
+"""(spec, servers, rows) -> role; called on the host."""
+
+
+@dataclass(frozen=True)
+class ServerAddresses:
+    """Where the shards are that a role talks to."""
+
+    shards: tuple[ShardAddress, ...]
+    replays: tuple[ReplayAddress, ...]
+    leader: LeaderAddress | None = None
+    """Of a synchronous parameter server."""
+
+    def connect(self) -> Servers:
+        """Their handles, on the host that asks."""
+        return Servers(
+            [shard.connect() for shard in self.shards],
+            [replay.connect() for replay in self.replays],
+            None if self.leader is None else self.leader.connect(),
+        )
+
+
+@dataclass(frozen=True)
+class RoleAddress:
+    """How a role reaches its coordinator."""
+
+    run_id: str
+    role: str
+    attempt: int
+    lease_seconds: float
+
+
+class RoleResult(NamedTuple):
+    """What a role's task returns."""
+
+    role: str
+    reason: str
+    """"done", or why it had to leave (`pipeline.cluster.coordination.channel`)."""
+    undelivered: list[dict[str, object]]
+    """Batches that were not acknowledged."""
+    progress: RoleProgress
+
+
+def run_until_stopped(work: Callable[..., T], *args: Any, address: RoleAddress) -> T:
+    """`work(*args, stop=...)` on this host, where `stop()` is True once the run is over or its coordinator is gone."""
+    with batch_thread():
+        return work(*args, stop=_connect(address).should_stop)
+
+
+def run_role(build: RoleBuilder, spec: Any, servers: ServerAddresses, address: RoleAddress) -> RoleResult:
+    """Build the role on this host and step it until it is done, stopped, or its coordinator is gone."""
+    leave_out_told_failures()
+    with batch_thread():
+        return _run_role(build, spec, servers, _connect(address), address.role)
+
+
+def _run_role(build: RoleBuilder, spec: Any, servers: ServerAddresses, outbox: Outbox, name: str) -> RoleResult:
+    role = build(spec, servers.connect(), outbox)
+    try:
+        while not role.done and not outbox.should_stop():
+            role.step()
+            outbox.report(role.progress())
+    except BaseException:
+        # The error counts, not what may come of it at the close; and without a result the last rows go as events.
+        with contextlib.suppress(Exception):
+            role.close()
+        outbox.send_all()
+        raise
+    role.close()
+    progress = role.progress()
+    outbox.report(progress)
+    return RoleResult(name, outbox.stop_reason or "done", outbox.drain(), progress)
+
+
+def _connect(address: RoleAddress) -> Outbox:
+    worker, name = get_worker(), topic(address.run_id)
+    variable = Variable(name, client=get_client())
+
+    def read_control() -> dict[str, object] | None:
+        with contextlib.suppress(OSError, TimeoutError):
+            # The first is the scheduler's own limit; one that stands still keeps it not.
+            message: dict[str, object] = variable.get(timeout="2s", callback_timeout="4s")
+            return message
+        return None
+
+    return Outbox(
+        address.role,
+        address.attempt,
+        address.lease_seconds,
+        publish=lambda message: worker.log_event(name, message),
+        read_control=read_control,
+    )

@@ -1,0 +1,95 @@
+"""Hydra over `conf/`: where that folder is, what files it has, and what Hydra makes of them and of right overrides.
+
+Not here: wrong overrides (`overrides`, `sweep_words`), what a run may contain (`run_config`).
+"""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import hydra
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+import pipeline
+from pipeline.config.tree import Tree
+from pipeline.errors import ConfigError
+
+CONFIG_NAME = "config"
+HYDRA_VERSION_BASE = "1.3"
+
+
+def config_directory() -> Path:
+    """Absolute path of `conf/`: inside the package if it was installed from a wheel, else beside it in the checkout."""
+    package = Path(pipeline.__file__).resolve().parent
+    candidates = (package / "conf", package.parent / "conf")
+    for directory in candidates:
+        if (directory / f"{CONFIG_NAME}.yaml").is_file():
+            return directory
+    raise ConfigError(
+        [f"no conf/ with a {CONFIG_NAME}.yaml at {' or '.join(map(str, candidates))}: install the project again"]
+    )
+
+
+def options(group: str) -> list[str]:
+    """Names of the files in `conf/<group>/`; empty if `group` is no group."""
+    return sorted(file.stem for file in (config_directory() / group).glob("*.yaml")) if group else []
+
+
+def launchers() -> list[str]:
+    """The options of `hydra/launcher` that Hydra finds, plugins' and our own."""
+    with _hydra_over_conf():
+        return GlobalHydra.instance().config_loader().get_group_options("hydra/launcher")
+
+
+def compose_tree(overrides: Sequence[str]) -> Tree:
+    """All but Hydra's own settings, interpolations as they are. Raises ConfigError with the first mistake."""
+    return as_tree(_composed(overrides))
+
+
+def sweep_params(override: str) -> Mapping[str, str]:
+    """What the sweep that `override` chooses goes over: setting -> its values. Raises ConfigError as `compose_tree`."""
+    params = _composed([override], return_hydra_config=True).hydra.sweeper.params
+    return cast(Mapping[str, str], OmegaConf.to_container(params))
+
+
+def as_tree(config: DictConfig) -> Tree:
+    """What Hydra composed, without Hydra's own settings, interpolations as they are."""
+    tree = cast(dict[str, Any], OmegaConf.to_container(config))
+    return {name: value for name, value in tree.items() if name != "hydra"}
+
+
+def resolved(tree: Tree) -> Tree:
+    """`tree` with every interpolation followed. Raises ConfigError for one that leads nowhere."""
+    try:
+        return cast(Tree, OmegaConf.to_container(OmegaConf.create(dict(tree)), resolve=True))
+    except OmegaConfBaseException as error:
+        raise ConfigError([one_line(error)]) from error
+
+
+def one_line(error: Exception) -> str:
+    """Its message without its line breaks."""
+    return " ".join(str(error).split())
+
+
+def _composed(overrides: Sequence[str], *, return_hydra_config: bool = False) -> DictConfig:
+    try:
+        with _hydra_over_conf():
+            return hydra.compose(CONFIG_NAME, overrides=list(overrides), return_hydra_config=return_hydra_config)
+    except HydraException as error:
+        raise ConfigError([f"Hydra cannot compose this: {one_line(error)}"]) from error
+
+
+@contextlib.contextmanager
+def _hydra_over_conf() -> Iterator[None]:
+    """A Hydra of our own; one that is running already, since a job or a notebook composes, is put back afterwards."""
+    running = GlobalHydra.instance().hydra
+    GlobalHydra.instance().clear()
+    try:
+        with hydra.initialize_config_dir(str(config_directory()), version_base=HYDRA_VERSION_BASE):
+            yield
+    finally:
+        GlobalHydra.instance().hydra = running

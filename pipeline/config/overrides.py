@@ -1,0 +1,305 @@
+"""From a command line to a `RunConfig`: Hydra composes `conf/`, and every mistake is found before it starts.
+
+Hydra itself stops at the first wrong word. So the overrides are parsed first, with Hydra's own parser; each one is
+held against the files of `conf/` and the schema of `tree`; those that are wrong are put aside, and the rest is
+composed and checked for ranges and combinations. All lines are reported together.
+
+Not here: what a run may contain (`run_config`), Hydra itself (`composition`), words about a sweep (`sweep_words`),
+starting it (`pipeline.train`).
+"""
+
+import copy
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from hydra._internal.utils import get_args_parser  # the words that Hydra itself takes from the command line
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, ValueType
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+
+from pipeline.cluster.config import ClusterConfig
+from pipeline.config import tree as config_tree
+from pipeline.config.composition import (
+    as_tree,
+    compose_tree,
+    launchers,
+    one_line,
+    options,
+    resolved,
+    sweep_params,
+)
+from pipeline.config.run_config import RunConfig
+from pipeline.config.sweep_words import SWEEP, shared_folder, wrong_launcher_words, wrong_sweep
+from pipeline.config.tree import Tree
+from pipeline.config.words import no_such
+from pipeline.errors import ConfigError
+
+T = TypeVar("T")
+
+
+def compose(overrides: Sequence[str] = ()) -> RunConfig:
+    """The run that `overrides` describe, e.g. `["experiment=dqn", "game=Pong"]`; for notebooks, scripts and tests.
+
+    Raises ConfigError with all mistakes of all overrides.
+    """
+    if found := check_overrides(overrides):
+        raise ConfigError(found)
+    return config_tree.build(resolved(compose_tree(overrides)))
+
+
+def compose_onto(saved: Tree, overrides: Sequence[str], groups: Sequence[str]) -> RunConfig:
+    """A run's saved settings with options and settings of some of its `groups` as in `overrides`, e.g.
+    `["evaluation=sticky", "evaluation.num_episodes=10"]`.
+
+    Raises ConfigError with all mistakes of all overrides, those of groups that may not be changed included.
+    """
+    tree, found = _changed(saved, overrides, groups)
+    return _without(found, lambda: config_tree.build(resolved(tree)))
+
+
+def compose_cluster(overrides: Sequence[str]) -> ClusterConfig:
+    """A cluster by itself, e.g. `["cluster=processes", "cluster.num_hosts=4"]`, whatever a run would ask of it.
+
+    Raises ConfigError with all mistakes of all overrides.
+    """
+    tree, found = _changed(compose_tree(("~experiment",)), overrides, ("cluster",))
+    return _without(found, lambda: config_tree.build_cluster(resolved(tree)["cluster"]))
+
+
+def from_hydra(config: DictConfig) -> RunConfig:
+    """The run that a job function of `@hydra.main` was given. Raises ConfigError with all mistakes."""
+    return config_tree.build(resolved(as_tree(config)))
+
+
+def compose_job(overrides: Sequence[str]) -> RunConfig:
+    """The run of a job whose overrides are known to be right, as those in a sweep's ledger are.
+
+    Raises ConfigError if they are not, with the first mistake alone where Hydra finds it.
+    """
+    return config_tree.build(resolved(compose_tree(overrides)))
+
+
+def check_command_line(arguments: Sequence[str]) -> list[str]:
+    """All mistakes in the arguments of a program with `@hydra.main`, flags included; empty: let Hydra start.
+
+    Nothing is checked where Hydra only shows something (`--help`, `--info`, `--cfg`, ...), nor where files outside of
+    `conf/` are named (`-cd`, `-cp`, `-cn`, `hydra.searchpath`): there `from_hydra` has the last word.
+    """
+    words = get_args_parser().parse_args(list(arguments))
+    only_shows = (words.help, words.hydra_help, words.cfg, words.info, words.shell_completion, words.experimental_rerun)
+    elsewhere = (words.config_dir, words.config_path, words.config_name)
+    if any(only_shows) or any(elsewhere) or any("hydra.searchpath" in word for word in words.overrides):
+        return []
+    return check_overrides(words.overrides, multirun=words.multirun)
+
+
+def check_overrides(overrides: Sequence[str], *, multirun: bool = False) -> list[str]:
+    """All mistakes in `overrides`, one line each, in the order of the command line; ranges and combinations last.
+
+    With `multirun` a value may be a sweep: each of its choices is checked, together with the first choice of the other
+    sweeps. Other combinations are checked by `from_hydra` in the job that runs them.
+    """
+    parsed, found = _parse(overrides, multirun=multirun)
+    found += wrong_launcher_words(overrides, launchers())
+    of_file, unusable = _of_sweep_file(parsed)
+    if unusable:
+        return [*found, *unusable]
+    parsed += of_file
+    compose_once = functools.cache(compose_tree)
+    folders: dict[Path, RunConfig] = {}
+    for swept, case in _cases(parsed):
+        mistakes, run = _check_case(case, compose_once)
+        found += mistakes
+        # A word that is wrong was left out of its run, whose folder is not the one that was meant.
+        is_wrong = any(line.lstrip("+").startswith(f"{swept}=") for line in found)
+        if is_wrong or run is None or run.plan:
+            continue
+        first = folders.setdefault(run.folder, run)
+        if first is not run and swept:
+            found.append(shared_folder(swept, first, run))
+    right = {_text(choices[0]) for choices in parsed}
+    if any(text.lstrip("+").startswith(f"{SWEEP}=") and text not in right for text in overrides):
+        # One that is misspelt would have named the games.
+        found = [line for line in found if not line.startswith("game is missing")]
+    return list(dict.fromkeys(found))
+
+
+def _changed(saved: Tree, overrides: Sequence[str], groups: Sequence[str]) -> tuple[Tree, list[str]]:
+    """`saved` with those of `overrides` that are right by themselves, and the mistakes of the others."""
+    parsed, found = _parse(overrides, multirun=False)
+    words = []
+    for (word,) in parsed:
+        if word.key_or_group.partition(".")[0] in groups:
+            words.append(word)
+        else:
+            found.append(f"{_text(word)}: only settings of {' and '.join(groups)} can be changed here")
+    choices = [word for word in words if options(word.key_or_group)]
+    found += [mistake for word in choices if (mistake := _wrong_choice(word)) is not None]
+    sound = [word for word in choices if _wrong_choice(word) is None]
+    # Without an experiment: what it says of these groups is in the saved settings, if it is of this run at all.
+    composed = compose_tree(("~experiment", *(_text(word) for word in sound)))
+    tree = {**saved, **{word.key_or_group: composed[word.key_or_group] for word in sound}}
+    settings = [word for word in words if word not in choices]
+    mistakes = {_text(word): _wrong_setting(word, tree) for word in settings}
+    found += [mistake for mistake in mistakes.values() if mistake is not None]
+    return _with(tree, [word for word in settings if mistakes[_text(word)] is None]), found
+
+
+def _without(mistakes: Sequence[str], build: Callable[[], T]) -> T:
+    """What is built, if there are no mistakes before or in it. Raises ConfigError with all of them."""
+    try:
+        built = build()
+    except ConfigError as error:
+        raise ConfigError([*mistakes, *error.mistakes]) from error
+    if mistakes:
+        raise ConfigError(mistakes)
+    return built
+
+
+def _parse(overrides: Sequence[str], *, multirun: bool) -> tuple[list[list[Override]], list[str]]:
+    """Each override as the list of its choices (one, if it is no sweep), and the mistakes of those that are none."""
+    parser = OverridesParser.create()
+    parsed: list[list[Override]] = []
+    found: list[str] = []
+    for text in overrides:
+        try:
+            override = parser.parse_override(text)
+            if override.is_hydra_override():
+                continue
+            if override.key_or_group == SWEEP:
+                mistake = wrong_sweep(override, multirun, options(SWEEP))
+                if mistake is not None:
+                    found.append(mistake)
+                    continue
+            choices = [parser.parse_override(choice) for choice in _choices(override)]
+        except HydraException as error:
+            found.append(f"{text}: Hydra cannot read this: {one_line(error)}")
+            continue
+        if override.is_sweep_override() and not multirun:
+            found.append(f"{text}: several values need --multirun (-m), or quotes if it is one text")
+        if choices:
+            parsed.append(choices)
+        else:
+            found.append(f"{text}: a sweep without values")
+    return parsed, found
+
+
+def _of_sweep_file(parsed: Sequence[Sequence[Override]]) -> tuple[list[list[Override]], list[str]]:
+    """What the file of a sweep, if there is one, says besides the command line, which wins; and why it cannot be used.
+
+    What a sweeper chooses by itself, such as the numbers of an interval, is left to the jobs.
+    """
+    given = {choices[0].key_or_group for choices in parsed}
+    for word, *_ in parsed:
+        if word.key_or_group == SWEEP:
+            try:
+                params = sweep_params(_text(word))
+            except ConfigError as error:
+                missing = "hydra/sweeper/optuna" in error.mistakes[0]
+                why = "it needs pip install -e '.[optuna]'" if missing else error.mistakes[0]
+                return [], [f"{_text(word)}: {why}"]
+            words = [f"{name}={values}" for name, values in params.items() if name not in given]
+            return _parse(words, multirun=True)[0], []
+    return [], []
+
+
+def _choices(override: Override) -> list[str]:
+    """The override once for each of its values, as text."""
+    if not override.is_sweep_override():
+        return [cast(str, override.input_line)]
+    key = override.get_key_element()
+    if override.value_type == ValueType.GLOB_CHOICE_SWEEP:
+        return [f"{key}={name}" for name in override.value().filter(options(override.key_or_group))]  # type: ignore[union-attr]
+    return [f"{key}={value}" for value in override.sweep_string_iterator()]
+
+
+def _cases(parsed: Sequence[Sequence[Override]]) -> Iterator[tuple[str, list[Override]]]:
+    """All first choices together, then each further choice in the place of its first, with the name of what it sets."""
+    first = [choices[0] for choices in parsed]
+    yield "", first
+    for place, choices in enumerate(parsed):
+        for choice in choices[1:]:
+            yield choice.key_or_group, [*first[:place], choice, *first[place + 1 :]]
+
+
+def _check_case(
+    case: Sequence[Override], compose_once: Callable[[tuple[str, ...]], Tree]
+) -> tuple[list[str], RunConfig | None]:
+    """The mistakes of one run's overrides, and the run if they make one: what is wrong by itself is left out of it."""
+    groups = [override for override in case if options(override.key_or_group)]
+    settings = [override for override in case if override not in groups]
+    found = {_text(override): _wrong_choice(override) for override in groups}
+    run: RunConfig | None = None
+    try:
+        chosen = compose_once(tuple(_text(override) for override in groups if found[_text(override)] is None))
+        found |= {_text(override): _wrong_setting(override, chosen) for override in settings}
+        run = config_tree.build(resolved(_with(chosen, [word for word in settings if found[_text(word)] is None])))
+        others: tuple[str, ...] = ()
+    except ConfigError as error:
+        others = error.mistakes
+    in_order = [found.get(_text(override)) for override in case]
+    return [*(line for line in in_order if line is not None), *others], run
+
+
+def _wrong_choice(override: Override) -> str | None:
+    """What is wrong with choosing an option of a group, or None."""
+    group, text = override.key_or_group, _text(override)
+    if override.is_delete():
+        return f"{text}: a run needs {group}"
+    if (override.is_add() and group in _ALWAYS_CHOSEN) or override.is_force_add():
+        return f"{text}: {group} is chosen already; write {text.lstrip('+')}"
+    option = override.value()
+    if option not in options(group):
+        return no_such(group, text, str(option), options(group))
+    return None
+
+
+def _wrong_setting(override: Override, tree: Tree) -> str | None:
+    """What is wrong with one setting's name or the type of its value, or None."""
+    name, text = override.key_or_group, _text(override)
+    for leaf, value in _leaves(name, override.value()):
+        if (mistake := config_tree.unknown_setting(leaf, text, tree)) is not None:
+            return mistake
+        if override.is_delete():
+            return f"{text}: a run needs {name}"
+        if override.is_add():
+            return f"{text}: {name} is there already; write {text.lstrip('+')}"
+        if leaf in _VARIANT_KINDS:
+            return f"{text}: each kind has settings of its own; write {leaf.removesuffix('.kind')}={value}"
+        is_interpolation = isinstance(value, str) and "${" in value
+        if not is_interpolation and (mistake := config_tree.wrong_type(leaf, value, tree)) is not None:
+            return mistake
+    return None
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """`budget={frames: 4}` sets budget.frames."""
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _leaves(f"{name}.{key}", inner)
+    else:
+        yield name, value
+
+
+def _with(tree: Tree, settings: Sequence[Override]) -> Tree:
+    """A copy of `tree` in which each of `settings`, all known to it, has its value: as Hydra does it, but quickly."""
+    changed = copy.deepcopy(dict(tree))
+    for override in settings:
+        for leaf, value in _leaves(override.key_or_group, override.value()):
+            *groups, word = leaf.split(".")
+            functools.reduce(dict.__getitem__, groups, changed)[word] = value
+    return changed
+
+
+def _text(override: Override) -> str:
+    return cast(str, override.input_line)
+
+
+_ALWAYS_CHOSEN = frozenset(RunConfig.__dataclass_fields__)
+
+_VARIANT_KINDS = frozenset(
+    f"{name}.kind" for name, field in RunConfig.__dataclass_fields__.items() if field.type in config_tree.VARIANTS
+)

@@ -1,0 +1,324 @@
+"""What one run is asked to do: `RunConfig`, its checks across groups, and what a resume may not change.
+
+The groups' dataclasses live where they are used (`pipeline.*.config`, `pipeline.envs.protocol`, ...); here they meet.
+Not here: YAML and nested dictionaries (`tree`), Hydra and the command line (`overrides`).
+"""
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from pipeline.algorithms.config import (
+    ACTOR_CRITIC,
+    Q_LEARNING,
+    ActorCriticConfig,
+    AlgorithmConfig,
+    QLearningConfig,
+)
+from pipeline.cluster.config import ClusterConfig
+from pipeline.config.words import listed, no_such
+from pipeline.envs.protocol import EnvironmentConfig
+from pipeline.evaluation.protocol import EvaluationConfig
+from pipeline.games import ATARI49
+from pipeline.networks.config import ACTOR_CRITIC_NETWORK, Q_NETWORK, NetworkConfig
+from pipeline.optimizers import OptimizerConfig
+from pipeline.param_server.config import ParamServerConfig
+from pipeline.replay.config import ReplayConfig
+from pipeline.replay.memory import fit_mistakes
+from pipeline.settings import OF_THE_COURSE, flat
+from pipeline.topologies import systems
+from pipeline.topologies.config import TopologyConfig, WorkersConfig
+from pipeline.topologies.needs import RoleNeeds
+
+DEVICES = ("auto", "cpu", "cuda")
+PRECISIONS = ("auto", "float32", "bfloat16")
+PROGRESS_KINDS = ("auto", "bar", "lines", "none")
+TENSORBOARD, MLFLOW = "tensorboard", "mlflow"
+LOGGING_TOOLS = (TENSORBOARD, MLFLOW)
+
+EVALUATOR = "evaluator"
+"""Name of the host that evaluations during training are played on."""
+
+MISSING = "???"
+"""What Hydra leaves where a value must be given."""
+
+
+@runtime_checkable
+class _Group(Protocol):
+    def mistakes(self) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class BudgetConfig:
+    """When a run ends: at whichever limit comes first."""
+
+    frames: int | None
+    """Emulator frames of all actors together; None: no such limit."""
+    minutes: float | None
+    """Wall-clock minutes, pauses between resumes not counted; None: no such limit."""
+    score: float | None
+    """Mean score of one evaluation during training; None: no such limit."""
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = []
+        if self.frames is None and self.minutes is None:
+            found.append("frames and budget.minutes are both null: a run needs at least one of them")
+        if self.frames is not None and self.frames < 1:
+            found.append(f"frames={self.frames} must be at least 1, or null")
+        if self.minutes is not None and self.minutes <= 0:
+            found.append(f"minutes={self.minutes} must be positive, or null")
+        return found
+
+
+@dataclass(frozen=True)
+class TrainingEvaluationConfig:
+    """Evaluations beside the training, under the run's protocol, on a host of their own."""
+
+    every_frames: int | None
+    """Emulator frames of all actors from the start of one to the start of the next; None: there are none."""
+    num_episodes: int
+    """Games of each."""
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = []
+        if self.every_frames is not None and self.every_frames < 1:
+            found.append(f"every_frames={self.every_frames} must be at least 1, or null for none")
+        if self.num_episodes < 1:
+            found.append(f"num_episodes={self.num_episodes} must be at least 1")
+        return found
+
+
+@dataclass(frozen=True)
+class CheckpointConfig:
+    """How often a run saves itself."""
+
+    every_minutes: float
+    """Wall-clock minutes between two checkpoints."""
+    keep: int
+    """Newest checkpoints that are kept."""
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = []
+        if self.every_minutes <= 0:
+            found.append(f"every_minutes={self.every_minutes} must be positive")
+        if self.keep < 1:
+            found.append(f"keep={self.keep} must be at least 1")
+        return found
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """One experiment, one game, one seed. Sources of the values stand in `conf/`."""
+
+    experiment: str
+    """Name of a file in `conf/experiment/`."""
+    game: str
+    """One of `pipeline.games.ATARI49`."""
+    seed: int
+    """Every random stream of the run follows from it; 0 or more."""
+    device: str
+    """"auto" (CUDA if there is any), "cpu" or "cuda"."""
+    precision: str
+    """Of the networks of learners and actors: "auto" (what each host is made for), "float32" or "bfloat16"."""
+    results_dir: str
+    """Run folders are `<results_dir>/<experiment>/<game>/<seed>`."""
+    resume: bool
+    """Go on in a run folder that is there."""
+    overwrite: bool
+    """Delete a run folder that is there and start anew."""
+    plan: bool
+    """Print which host would run what, and stop."""
+    progress: str
+    """"auto" (a bar on a terminal, else lines), "bar", "lines" or "none"."""
+    logging: tuple[str, ...] | str | None
+    """Which of LOGGING_TOOLS get the rows as well: one, several, or none."""
+    budget: BudgetConfig
+    checkpoint: CheckpointConfig
+    training_evaluation: TrainingEvaluationConfig
+    algorithm: AlgorithmConfig
+    network: NetworkConfig
+    optimizer: OptimizerConfig
+    environment: EnvironmentConfig
+    replay: ReplayConfig | None
+    """None: an algorithm that learns from each step once."""
+    param_server: ParamServerConfig
+    topology: TopologyConfig
+    cluster: ClusterConfig
+    evaluation: EvaluationConfig
+
+    @property
+    def logging_tools(self) -> tuple[str, ...]:
+        """The names in `logging`, each once."""
+        names = (self.logging,) if isinstance(self.logging, str) else self.logging or ()
+        return tuple(dict.fromkeys(names))
+
+    def num_frames(self, num_steps: int) -> int:
+        """Emulator frames of so many agent steps; with a random frame skip, the number to be expected."""
+        return round(num_steps * self.environment.mean_frame_skip)
+
+    @property
+    def folder(self) -> Path:
+        """Where the run lives."""
+        return Path(self.results_dir) / self.experiment / self.game / str(self.seed)
+
+    def mistakes(self) -> list[str]:
+        """Everything that is out of range or cannot go together, one line each, beginning with the setting's name.
+
+        Settings of two groups are compared only where both groups are in order by themselves.
+        """
+        found = self._own_mistakes()
+        sound: set[str] = set()
+        for field in dataclasses.fields(self):
+            group = getattr(self, field.name)
+            if isinstance(group, _Group):
+                lines = group.mistakes()
+                found += [f"{field.name}.{line}" for line in lines]
+                if not lines:
+                    sound.add(field.name)
+        return found + self._impossible_combinations(sound)
+
+    def _own_mistakes(self) -> list[str]:
+        found = []
+        if self.game == MISSING:
+            found.append("game is missing: name one of the 49 games, e.g. game=Breakout")
+        elif self.game not in ATARI49:
+            found.append(no_such("game", f"game={self.game}", _bare_name(self.game), ATARI49))
+        if self.seed < 0:
+            found.append(f"seed={self.seed} must be at least 0")
+        for name, allowed in (("device", DEVICES), ("precision", PRECISIONS), ("progress", PROGRESS_KINDS)):
+            value = getattr(self, name)
+            if value not in allowed:
+                found.append(f"{name}={value} must be one of {', '.join(allowed)}")
+        found += [
+            no_such("tool", f"logging={name}", name, LOGGING_TOOLS)
+            for name in self.logging_tools
+            if name not in LOGGING_TOOLS
+        ]
+        if not self.results_dir:
+            found.append("results_dir is empty: name a folder, e.g. results/runs")
+        if self.resume and self.overwrite:
+            found.append("resume=true and overwrite=true exclude each other: go on in the run folder, or replace it")
+        return found
+
+    def _impossible_combinations(self, sound: set[str]) -> list[str]:
+        found = self._unfit_for_algorithm()
+        if self.budget.score is not None and self.training_evaluation.every_frames is None:
+            found.append(
+                f"budget.score={self.budget.score} needs training_evaluation.every_frames: without it nobody plays "
+                "before the end"
+            )
+        can_be_started = not systems.mistakes(self.topology, self.algorithm)
+        if can_be_started and {"topology", "algorithm", "param_server", "cluster"} <= sound:
+            found += self._too_few_hosts()
+        if {"topology", "environment", "algorithm"} <= sound and self.replay is not None:
+            found += self._too_small_replay(self.replay)
+        if {"environment", "evaluation"} <= sound:
+            found += _other_network_in_evaluation(self.environment, self.evaluation.environment)
+        return found
+
+    def _unfit_for_algorithm(self) -> list[str]:
+        found = systems.mistakes(self.topology, self.algorithm)
+        kind = self.algorithm.kind
+        wanted = {Q_LEARNING: Q_NETWORK, ACTOR_CRITIC: ACTOR_CRITIC_NETWORK}[kind]
+        if self.network.kind != wanted:
+            found.append(f"network.kind={self.network.kind} must be {wanted} with algorithm.kind={kind}")
+        if isinstance(self.algorithm, ActorCriticConfig):
+            if self.replay is not None:
+                found.append(
+                    f"replay must be null with algorithm.kind={kind}, which learns from each step once: replay=none"
+                )
+            found += [
+                f"param_server.{name}={getattr(self.param_server, name)} must be 1 with algorithm.kind={kind}"
+                for name in ("actor_pull_every_steps", "learner_pull_every_updates", "push_every_updates")
+                if getattr(self.param_server, name) != 1
+            ]
+        else:
+            if self.replay is None:
+                found.append(f"replay is missing: algorithm.kind={kind} needs one, e.g. replay=uniform")
+            if self.param_server.target_period_updates is None:
+                found.append(
+                    f"param_server.target_period_updates=null must be a number with algorithm.kind={kind}, which "
+                    "learns from a target network"
+                )
+            if self.environment.min_frame_skip != self.environment.frame_skip:
+                found.append(
+                    f"environment.min_frame_skip={self.environment.min_frame_skip} must equal environment.frame_skip="
+                    f"{self.environment.frame_skip} with algorithm.kind={kind}, whose replay takes all lanes together"
+                )
+        if isinstance(self.topology, WorkersConfig) and self.topology.sync and self.param_server.overlap:
+            found.append(
+                "param_server.overlap=true must be false with topology.sync=true: a worker waits for its quorum"
+            )
+        return found
+
+    def _too_few_hosts(self) -> list[str]:
+        wanted = systems.demands(self.topology, self.algorithm, self.param_server.num_shards, RoleNeeds(0, 0, 0, 0, 0))
+        alone = [demand.role for demand in wanted if demand.beside is None]
+        if self.training_evaluation.every_frames is not None:
+            alone.append(EVALUATOR)
+        if self.cluster.num_hosts is not None and self.cluster.num_hosts < len(alone):
+            own = f"{listed(alone)} have hosts of their own"
+            return [f"cluster.num_hosts={self.cluster.num_hosts} must be at least {len(alone)}: {own}"]
+        return []
+
+    def _too_small_replay(self, replay: ReplayConfig) -> list[str]:
+        if replay.mistakes() or not isinstance(self.algorithm, QLearningConfig):
+            return []
+        lanes, environment, n_step = self.topology.num_lanes, self.environment, self.algorithm.n_step
+        writers = systems.num_writers(self.topology)
+        too_small = fit_mistakes(replay, writers, lanes, environment.frame_shape, environment.stack, n_step)
+        return [f"replay.{line}" for line in too_small]
+
+
+def differences(saved: RunConfig, now: RunConfig) -> list[str]:
+    """What a resume would change and may not, one line per setting; empty if the run may go on.
+
+    Budget, checkpoints, cluster, results folder, progress and logging may change: see `settings.OF_THE_COURSE`.
+    """
+    before, after = (dict(flat(dataclasses.asdict(config))) for config in (saved, now))
+    return [
+        f"{name}: {before.get(name, 'not set')} in the run folder, {after.get(name, 'not set')} now"
+        for name in dict.fromkeys([*before, *after])
+        if name.partition(".")[0] not in OF_THE_COURSE and before.get(name, _UNSET) != after.get(name, _UNSET)
+    ]
+
+
+_UNSET = object()
+
+
+def _bare_name(game: str) -> str:
+    """The game of an environment's id: Breakout of ALE/Breakout-v5 and of BreakoutNoFrameskip-v4."""
+    return re.sub(r"^ALE/|(-ram)?(NoFrameskip|Deterministic)?(-v\d+)?$", "", game)
+
+
+def unlike_training(config: RunConfig) -> str | None:
+    """A warning when the final games look or move otherwise than those that the network learns from; None if alike.
+
+    Sticky actions, no-ops and caps are a protocol's own matter and left out.
+    """
+    played, learned = config.evaluation.environment, config.environment
+    different = [
+        f"{name}={getattr(played, name)}, in training {getattr(learned, name)}"
+        for name in ("frame_skip", "min_frame_skip", "max_pool")
+        if getattr(played, name) != getattr(learned, name)
+    ]
+    if not different:
+        return None
+    return (
+        f"evaluation={config.evaluation.protocol} plays other games than the training ({'; '.join(different)}), and "
+        "the best action there may be a bad one: choose an evaluation of the same kind of games"
+    )
+
+
+def _other_network_in_evaluation(training: EnvironmentConfig, evaluation: EnvironmentConfig) -> list[str]:
+    return [
+        f"evaluation.environment.{name}={getattr(evaluation, name)} must equal environment.{name}="
+        f"{getattr(training, name)}: one network plays both"
+        for name in ("full_action_set", "grey", "frame_height", "frame_width", "stack")
+        if getattr(evaluation, name) != getattr(training, name)
+    ]

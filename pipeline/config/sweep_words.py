@@ -1,0 +1,102 @@
+"""The words of a command line that are about a sweep and not about its runs: its file, and the launcher of its jobs.
+
+Not here: the words about runs (`overrides`), what the launcher does (`hydra_plugins.dask_launcher`), the ranges
+of its settings, which it checks itself before it starts anything.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+
+from hydra_plugins.dask_launcher.config import DaskLauncherConf
+from pipeline.cluster.config import ADDRESS, PROCESSES, THREADS
+from pipeline.config.run_config import RunConfig
+from pipeline.config.words import no_such
+
+SWEEP = "sweep"
+"""Group of the files that name the games of a sweep, and what else it goes over."""
+
+_LAUNCHER, _DASK, _SETTING = "hydra/launcher", "dask", "hydra.launcher."
+_SCHEMA = "base_"
+"""Begins the names of options that other options are made of."""
+_CLUSTERS = (THREADS, PROCESSES, ADDRESS)
+"""Kinds of cluster that the launcher starts itself, or finds."""
+
+
+def wrong_sweep(override: Override, multirun: bool, options: Sequence[str]) -> str | None:
+    """What is wrong with the word that names a sweep's file; None if nothing is."""
+    text, name = str(override.input_line), str(override.value())
+    if override.is_sweep_override():
+        return f"{text}: one sweep at a time; its experiments, games and seeds may be many"
+    if name not in options:
+        return no_such(SWEEP, text, name, options)
+    if not override.is_add():
+        return f"{text}: write +{SWEEP}={name}"
+    return None if multirun else f"{text}: a sweep is many runs, which need --multirun (-m)"
+
+
+def wrong_launcher_words(overrides: Sequence[str], launchers: Sequence[str]) -> list[str]:
+    """All mistakes in the names of a launcher and its settings, and in the cluster that it is asked to use.
+
+    `launchers` are the options that Hydra knows. Words that cannot be read are left to others.
+    """
+    words = [word for text in overrides if (word := _read(text)) is not None]
+    chosen = next((str(word.value()) for word in words if word.key_or_group == _LAUNCHER), "basic")
+    found = [mistake for word in words if (mistake := _wrong_word(word, chosen, launchers)) is not None]
+    if chosen == _DASK:
+        found += [
+            f"{word.input_line}: {_LAUNCHER}={_DASK} runs all jobs on one cluster: its own on this machine, or "
+            f"cluster={ADDRESS}; start hosts there as docs/sweeps.md shows"
+            for word in words
+            if word.key_or_group == "cluster" and word.value() not in _CLUSTERS and not word.is_sweep_override()
+        ]
+    return found
+
+
+def _wrong_word(word: Override, chosen: str, launchers: Sequence[str]) -> str | None:
+    text = str(word.input_line)
+    if word.key_or_group == _LAUNCHER:
+        known = [name for name in launchers if not name.startswith(_SCHEMA)]
+        return None if chosen in known else no_such("launcher", text, chosen, known)
+    name = word.key_or_group.removeprefix(_SETTING)
+    if name == word.key_or_group or chosen not in ("basic", _DASK):
+        return None
+    settings = [field.name for field in dataclasses.fields(DaskLauncherConf) if not field.name.startswith("_")]
+    if name not in settings:
+        return no_such("setting", text, word.key_or_group, [f"{_SETTING}{setting}" for setting in settings])
+    return None if chosen == _DASK else f"{text}: no such setting with {_LAUNCHER}={chosen}; it belongs to {_DASK}"
+
+
+def _read(text: str) -> Override | None:
+    try:
+        return OverridesParser.create().parse_override(text)
+    except HydraException:
+        return None
+
+
+def shared_folder(swept: str, first: RunConfig, second: RunConfig) -> str:
+    """What is wrong with sweeping over a setting, or over options of a group, that tells no run folder from another.
+
+    `first` and `second` would share it.
+    """
+    value = _setting(second, swept)
+    told_by = f"{swept}.kind" if hasattr(value, "kind") else swept
+    is_group = told_by == swept and (dataclasses.is_dataclass(value) or value is None)
+    # Options of a group may be of one kind: then nothing short names what parts them.
+    names_both = not is_group and _setting(first, told_by) != _setting(second, told_by)
+    example = f", e.g. 'results_dir=results/runs/${{{told_by}}}'" if names_both else ""
+    return (
+        f"{swept}: runs that differ in it alone would share the folder {second.folder}; give each its own with a "
+        f"results_dir that names what differs{example}"
+    )
+
+
+def _setting(run: RunConfig, name: str) -> object:
+    value: object = run
+    for field in name.split("."):
+        # A part that this run has not is none, and so is all below it.
+        value = getattr(value, field, None)
+    return value

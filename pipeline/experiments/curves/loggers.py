@@ -1,0 +1,146 @@
+"""Other tools that draw a run's curves while it goes, or once it is over: TensorBoard's files and MLflow's database.
+
+    rows, as they are written -> points (`pipeline.experiments.curves.scalars`) -> each tool that `logging` names
+
+The run folder is what counts: a tool that fails is left out with one warning, and the run goes on without it.
+Each tool has a module of its own, imported when it is asked for; its packages are an extra of the project.
+Not here: the rows' own files (`pipeline.experiments.files.run_folder`), what a user sees on the terminal
+(`pipeline.experiments.progress`).
+"""
+
+import contextlib
+import datetime
+import importlib.util
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.config.run_config import LOGGING_TOOLS, MLFLOW, TENSORBOARD
+from pipeline.config.words import no_such
+from pipeline.errors import ConfigError, PipelineError, RunFolderError
+from pipeline.experiments.curves.logger import LoggedRun, Logger
+from pipeline.experiments.curves.scalars import scalars
+from pipeline.experiments.files.run_folder import read_config
+from pipeline.results.load import RUN_KEYS, LoadedRuns, load_run
+from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
+
+_PACKAGES = {TENSORBOARD: ("tensorboard",), MLFLOW: ("mlflow", "sqlalchemy", "alembic")}
+"""Tool, which is also the name of the extra in `pyproject.toml` -> what it imports."""
+
+
+def check_installed(tools: Iterable[str]) -> None:
+    """Raise ConfigError, naming what to install, for all tools that could not be used here."""
+    missing = {
+        tool: [package for package in _PACKAGES[tool] if importlib.util.find_spec(package) is None] for tool in tools
+    }
+    mistakes = [
+        f"logging={tool}: not installed here: {', '.join(packages)}: pip install -e '.[{tool}]'"
+        for tool, packages in missing.items()
+        if packages
+    ]
+    if mistakes:
+        raise ConfigError(mistakes)
+
+
+class Loggers:
+    """All tools of one run; none of them can end it."""
+
+    def __init__(self, tools: Iterable[str], say: Callable[[str], None]) -> None:
+        """`say` gets one sentence, once, about each tool that fails."""
+        self._tools = tuple(tools)
+        self._say = say
+        self._open: dict[str, Logger] = {}
+
+    def open(self, run: LoggedRun) -> None:
+        """Make the tools ready."""
+        for tool in self._tools:
+            try:
+                self._open[tool] = _open(tool, run)
+            except Exception as error:  # whatever it is, it is no reason to lose a training
+                self._give_up(tool, error)
+
+    def see(self, rows: Sequence[Row]) -> None:
+        """Pass on rows that have been written. All games of an evaluation come at once."""
+        points = scalars(rows) if self._open else []
+        if points:
+            self._of_each(lambda logger: logger.log(points))
+
+    def close(self) -> None:
+        """Have the tools write what they hold. They may see more rows afterwards."""
+        self._of_each(lambda logger: logger.close())
+
+    def _of_each(self, call: Callable[[Logger], None]) -> None:
+        for tool, logger in list(self._open.items()):
+            try:
+                call(logger)
+            except Exception as error:  # as above
+                del self._open[tool]
+                self._give_up(tool, error)
+
+    def _give_up(self, tool: str, error: Exception) -> None:
+        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        self._say(
+            f"warning: logging={tool} failed and gets nothing more: {why}. The run goes on, and its own files have "
+            "everything"
+        )
+
+
+def log_run(folder: Path, tools: Sequence[str]) -> None:
+    """Give a run that is over, or its rows so far, to `tools`, from its first row on; what they held of it is replaced.
+
+    Raises ConfigError for a tool that is unknown or not installed, RunFolderError for a folder that is of no run,
+    PipelineError with what a tool failed of.
+    """
+    if unknown := [tool for tool in tools if tool not in LOGGING_TOOLS]:
+        raise ConfigError([no_such("tool", tool, tool, LOGGING_TOOLS) for tool in unknown])
+    check_installed(tools)
+    loaded = load_run(folder)
+    started_at = _started_at(loaded)
+    run = LoggedRun(read_config(folder), folder, started_at, goes_on=False)
+    points = scalars(_rows_of(loaded))
+    for tool in tools:
+        try:
+            with contextlib.closing(_open(tool, run)) as logger:
+                logger.log(points)
+        except Exception as error:
+            raise PipelineError(f"{folder}: {tool} failed: {type(error).__name__}: {error}") from error
+
+
+def seconds_since_1970(started_at: str) -> float:
+    """Of a time as `run.json` has it."""
+    return datetime.datetime.fromisoformat(started_at).timestamp()
+
+
+def _open(tool: str, run: LoggedRun) -> Logger:
+    if tool == TENSORBOARD:
+        from pipeline.experiments.curves.tensorboard import TensorBoardLogger
+
+        return TensorBoardLogger(run)
+    # Before the first import of MLflow, which would report its use to its makers.
+    os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
+    from pipeline.experiments.curves.mlflow import MlflowLogger
+
+    return MlflowLogger(run)
+
+
+def _started_at(loaded: LoadedRuns) -> float:
+    (run,) = loaded.runs.to_dict("records")
+    if not isinstance(run["started_at"], str):
+        raise RunFolderError(f"{run['folder']}: run.json does not say when the run started")
+    return seconds_since_1970(run["started_at"])
+
+
+def _rows_of(loaded: LoadedRuns) -> list[Row]:
+    """Rows again, in order of frames: a file has them as they came, with those of several roles in turn."""
+    frames: Mapping[Any, Any] = {
+        EpisodeRow: loaded.episodes,
+        UpdateRow: loaded.updates,
+        ActorCriticUpdateRow: loaded.actor_critic_updates,
+        EvaluationRow: loaded.evaluations,
+    }
+    return [
+        row_type(**record)
+        for row_type, frame in frames.items()
+        for record in frame.drop(columns=list(RUN_KEYS)).sort_values("total_frames", kind="stable").to_dict("records")
+    ]

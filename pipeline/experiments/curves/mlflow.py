@@ -1,0 +1,99 @@
+"""A run's settings and curves in a local database of MLflow, one for all runs below a results folder.
+
+    <results_dir>/mlflow.db     experiment <experiment>, run <game>/<seed>, metric <tag>/<role>, step = emulator frames
+
+Nothing leaves the machine: there is no tracking server. (MLflow's other local store, a folder of text files, is no
+longer developed, and refused by default.)
+Not here: which points (`pipeline.experiments.curves.scalars`), what happens when this fails
+(`pipeline.experiments.curves.loggers`).
+"""
+
+import contextlib
+import dataclasses
+import sqlite3
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+from mlflow.entities import Metric, Param, RunStatus, RunTag
+from mlflow.tracking import MlflowClient
+
+from pipeline.config.run_config import RunConfig
+from pipeline.experiments.curves.logger import LoggedRun
+from pipeline.experiments.curves.scalars import EVALUATIONS, Scalar
+from pipeline.settings import flat
+
+DATABASE = "mlflow.db"
+"""Name inside the results folder."""
+
+FOLDER_TAG = "run_folder"
+"""Tag of each run of MLflow's: the absolute path of ours."""
+
+_MOST_METRICS, _MOST_PARAMS = 1000, 100
+"""That MLflow takes at once."""
+
+
+class MlflowLogger:
+    """One run in the database."""
+
+    def __init__(self, run: LoggedRun) -> None:
+        """Takes up the newest run of this folder if the run goes on and there is one; else a new one, and older ones of
+        this folder are marked as deleted, since it holds nothing of them any more."""
+        results_dir = run.folder.resolve().parents[2]
+        self._started_at = run.started_at
+        _check_database(results_dir / DATABASE)
+        self._client = MlflowClient(tracking_uri=f"sqlite:///{results_dir / DATABASE}")
+        experiment = self._experiment(run.config.experiment, results_dir)
+        folder = str(run.folder.resolve())
+        quoted = folder.replace("'", "\\'")
+        there = self._client.search_runs(
+            [experiment], f"tags.{FOLDER_TAG} = '{quoted}'", order_by=["attributes.start_time DESC"]
+        )
+        if run.goes_on and there:
+            self._run_id = there[0].info.run_id
+        else:
+            for old in there:
+                self._client.delete_run(old.info.run_id)
+            self._run_id = self._new_run(experiment, run.config, folder)
+        self._client.update_run(self._run_id, RunStatus.to_string(RunStatus.RUNNING))
+
+    def log(self, points: Sequence[Scalar]) -> None:
+        """Add points. Those that a resumed run makes anew are added to those of before: MLflow takes nothing back."""
+        metrics = (
+            Metric(
+                point.tag if point.source == EVALUATIONS else f"{point.tag}/{point.source}",
+                point.value,
+                round(1000 * (self._started_at + point.wall_seconds)),
+                point.frames,
+            )
+            for point in points
+        )
+        while batch := list(islice(metrics, _MOST_METRICS)):
+            self._client.log_batch(self._run_id, metrics=batch)
+
+    def close(self) -> None:
+        """Mark the run as finished."""
+        self._client.set_terminated(self._run_id)
+
+    def _experiment(self, name: str, results_dir: Path) -> str:
+        found = self._client.get_experiment_by_name(name)
+        # Where files of a run would be put; nothing is, they are in the run folder.
+        place = (results_dir / name).as_uri()
+        return found.experiment_id if found else self._client.create_experiment(name, artifact_location=place)
+
+    def _new_run(self, experiment: str, config: RunConfig, folder: str) -> str:
+        tags = {FOLDER_TAG: folder, "game": config.game, "seed": str(config.seed)}
+        made = self._client.create_run(
+            experiment, start_time=round(1000 * self._started_at), run_name=f"{config.game}/{config.seed}"
+        )
+        params = iter([Param(name, str(value)) for name, value in flat(dataclasses.asdict(config))])
+        while batch := list(islice(params, _MOST_PARAMS)):
+            self._client.log_batch(made.info.run_id, params=batch)
+        self._client.log_batch(made.info.run_id, tags=[RunTag(name, value) for name, value in tags.items()])
+        return str(made.info.run_id)
+
+
+def _check_database(path: Path) -> None:
+    """Raise sqlite3.Error where no database can be: MLflow itself would try again and again, for minutes."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA schema_version")

@@ -1,0 +1,100 @@
+"""`evaluations.csv` of a run that is evaluated later: what is there, and more rows, written whole or not at all.
+
+A game is told from others by agent, version, where it began and the whole protocol; played again, it takes the place of
+its older row, which goes to `discarded/`, so that no game counts twice.
+Not here: rows that a running training writes (`pipeline.experiments.files.run_folder`), tables (`pipeline.results`).
+"""
+
+import csv
+import dataclasses
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import RunFolderError
+from pipeline.evaluation.play import NO_START_STATES, first_states
+from pipeline.evaluation.protocol import EvaluationConfig
+from pipeline.experiments.files.run_folder import DISCARDED
+from pipeline.networks.config import NetworkConfig
+from pipeline.results.protocols import PROTOCOL_FIELDS
+from pipeline.roles.evaluator import EvaluatorSpec, draws_actions
+from pipeline.rows import ROW_FILES, EvaluationRow
+from pipeline.whole_file import whole_text
+
+GameKey = tuple[str, ...]
+"""What tells a game from others, as text."""
+
+_KEY = ("protocol", "agent", "version", "episode_seed", "start_step", *PROTOCOL_FIELDS)
+_COLUMNS = [field.name for field in dataclasses.fields(EvaluationRow)]
+
+
+def keys_of(spec: EvaluatorSpec) -> set[GameKey]:
+    """The games that an evaluation would play."""
+    played = played_fields(spec.network, spec.evaluation) | {
+        "protocol": spec.evaluation.protocol,
+        "agent": spec.agent,
+        "version": spec.version,
+        "start_states": NO_START_STATES if spec.starts is None else spec.starts.name,
+    }
+    games = [
+        played | {"episode_seed": state.seed, "start_step": len(state.actions)}
+        for state in first_states(spec.evaluation, spec.seed, spec.starts)
+    ]
+    return {_key({name: str(value) for name, value in game.items()}) for game in games}
+
+
+def played_fields(network: NetworkConfig, config: EvaluationConfig) -> dict[str, Any]:
+    """PROTOCOL_FIELDS of rows of such an evaluation, but for the start states, whose name is in their file."""
+    environment = config.environment
+    return {name: getattr(environment, name) for name in PROTOCOL_FIELDS if hasattr(environment, name)} | {
+        "epsilon": config.epsilon,
+        "sampled": draws_actions(network, config),
+        "max_equal_actions": config.max_equal_actions or 0,
+    }
+
+
+def keys_in(folder: Path) -> set[GameKey]:
+    """The games whose rows a run folder holds.
+
+    Raises RunFolderError if they are of another version of pipeline.
+    """
+    return {_key(row) for row in _rows(folder / ROW_FILES[EvaluationRow])}
+
+
+def add(folder: Path, rows: Sequence[EvaluationRow]) -> None:
+    """Write `rows` behind those that are there, without the older ones of the same games."""
+    path = folder / ROW_FILES[EvaluationRow]
+    added = [{name: str(value) for name, value in dataclasses.asdict(row).items()} for row in rows]
+    new = {_key(row) for row in added}
+    kept: list[Mapping[str, str]] = []
+    replaced: list[Mapping[str, str]] = []
+    for row in _rows(path):
+        (replaced if _key(row) in new else kept).append(row)
+    if replaced:
+        _write(folder / DISCARDED / path.name, [*_rows(folder / DISCARDED / path.name), *replaced])
+    _write(path, [*kept, *added])
+
+
+def _key(row: Mapping[str, str]) -> GameKey:
+    return tuple(row[name] for name in _KEY)
+
+
+def _rows(path: Path) -> Iterator[dict[str, str]]:
+    if not path.is_file():
+        return
+    text = path.read_text()
+    # What a kill cut short is no row.
+    reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
+    if reader.fieldnames is not None and list(reader.fieldnames) != _COLUMNS:
+        raise RunFolderError(f"{path} has the columns of another version of pipeline: evaluate with that version")
+    yield from reader
+
+
+def _write(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    table = io.StringIO(newline="")
+    writer = csv.DictWriter(table, _COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    whole_text(path, table.getvalue())

@@ -1,0 +1,85 @@
+"""What `run.json` says: which code, on which hosts, computed what, when, and why it ended."""
+
+import datetime
+import functools
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.cluster.hosts import HostReport
+from pipeline.cluster.placement import Placement
+from pipeline.config.run_config import RunConfig
+from pipeline.envs.rom import rom_md5
+
+_GIT_SECONDS = 10.0
+"""A run does not wait longer for its commit: a checkout on a network disk may take minutes to compare."""
+
+
+def begin(
+    before: dict[str, Any], config: RunConfig, hosts: Mapping[str, HostReport], placement: Placement
+) -> dict[str, Any]:
+    """The record of a run that starts now; `before` is the record of an earlier start that is resumed, or empty."""
+    roles_of: dict[str, list[str]] = {}
+    for role, offer in placement.items():
+        roles_of.setdefault(offer.address, []).append(role)
+    return {
+        "experiment": config.experiment,
+        "game": config.game,
+        "seed": config.seed,
+        "commit": commit(),
+        "started_at": before.get("started_at", _now()),
+        "resumed_at": [*before.get("resumed_at", []), _now()] if before else [],
+        "rom_md5": rom_md5(config.game),
+        "versions": next(iter(hosts.values())).versions,
+        "device": config.device,
+        "precision": config.precision,
+        "compute_threads": config.topology.compute_threads,
+        "hosts": [
+            {
+                "address": address,
+                "machine": host.machine,
+                "processor": host.processor,
+                "num_cores": host.num_cores,
+                "device": host.device if config.device == "auto" else config.device,
+                "precision": host.precision if config.precision == "auto" else config.precision,
+                "roles": roles_of.get(address, []),
+            }
+            for address, host in hosts.items()
+        ],
+        "end_reason": None,
+    }
+
+
+def end(run: dict[str, Any], reason: str, wall_seconds: float, total_frames: int) -> dict[str, Any]:
+    """The record of a run that has ended."""
+    return run | {
+        "end_reason": reason,
+        "ended_at": _now(),
+        "wall_seconds": round(wall_seconds, 3),
+        "total_frames": total_frames,
+    }
+
+
+@functools.cache
+def commit() -> str | None:
+    """The git commit of the code that runs, "+" behind it if files differ from it; None outside a checkout.
+
+    As it was when first asked: what has been imported does not change any more.
+    """
+    folder = Path(__file__).parent
+    try:
+        head = _git(folder, "rev-parse", "HEAD")
+        return head + ("+" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_GIT_SECONDS)
+    return done.stdout.strip()
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

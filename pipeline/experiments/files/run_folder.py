@@ -1,0 +1,278 @@
+"""The folder of one run: refused when taken, written as rows come, trimmed back to the checkpoint of a resume.
+
+    results/runs/<experiment>/<game>/<seed>/
+        config.yaml  run.json  episodes.csv  updates.csv  evaluations.csv  checkpoints/  recordings/
+        discarded/
+
+Only the coordinator writes here; hosts need no shared disk. `run.json` gets its `end_reason` last: a folder without one
+is of a run that goes on, or that was killed.
+Not here: reading folders back into tables (`pipeline.results.load`).
+"""
+
+import contextlib
+import csv
+import dataclasses
+import io
+import json
+import math
+import os
+import shutil
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from pipeline.algorithms.config import ActorCriticConfig
+from pipeline.config.run_config import RunConfig, differences
+from pipeline.config.tree import Tree, build, to_yaml, tree_from_yaml
+from pipeline.errors import ConfigError, RunFolderError
+from pipeline.experiments.files import checkpoint, run_lock
+from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
+from pipeline.whole_file import whole_text
+
+CHECKPOINTS = "checkpoints"
+"""Name of the folder of checkpoints inside a run folder."""
+
+RECORDINGS = "recordings"
+"""Name of the folder of recorded evaluation games inside a run folder."""
+
+DISCARDED = "discarded"
+"""Name of the folder of rows that were lost or replaced, inside a run folder."""
+
+CONFIG = "config.yaml"
+"""Name of the file of a run's settings inside its folder."""
+
+_RUN = "run.json"
+_MOST_MISTAKES = 3
+"""Of a config that does not fit, as examples."""
+
+
+class RunFolder:
+    """Made by `open_folder`. `write` is for one thread at a time, in a process that holds `run_lock`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._files: dict[type[Any], io.TextIOWrapper] = {}
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where the checkpoints are."""
+        return self.path / CHECKPOINTS
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Refuse every other writer meanwhile. Raises RunFolderError if there is one."""
+        return run_lock.hold(self.path / CONFIG)
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Append rows to their files and hand them to the operating system, so that a killed run still has them.
+
+        Raises RunFolderError if the disk refuses them.
+        """
+        touched = set()
+        try:
+            for row in rows:
+                file = self._file(type(row))
+                csv.writer(file, lineterminator="\n").writerow(dataclasses.astuple(row))
+                touched.add(file)
+            for file in touched:
+                file.flush()
+        except OSError as error:
+            raise RunFolderError(f"{self.path}: rows could not be written: {error}") from error
+
+    def write_headers(self, config: RunConfig) -> None:
+        """Make the files that are not there yet, so that no rows and no file are told apart."""
+        for row_type in _row_types(config):
+            self._file(row_type)
+        self.close()
+
+    def read_run(self) -> dict[str, Any]:
+        """What `run.json` says; empty if there is none."""
+        path = self.path / _RUN
+        return json.loads(path.read_text()) if path.exists() else {}
+
+    def write_run(self, values: dict[str, Any]) -> None:
+        """Replace `run.json`, whole or not at all."""
+        whole_text(self.path / _RUN, (json.dumps(values, indent=2) + "\n"))
+
+    def discard_rows_after(self, wall_seconds: float, of_roles: Mapping[str, float] | None = None) -> int:
+        """Move rows that are newer than a checkpoint to `discarded/`; returns how many.
+
+        Of the roles in `of_roles` those count as newer that were written after its time there.
+
+        The training behind them was lost: the run goes on from the checkpoint and will write that time anew. Lines that
+        a kill cut short go the same way. Evaluations score parameters of the past, and stay.
+        """
+        num_discarded = 0
+        for name in dict.fromkeys(ROW_FILES.values()):
+            path = self.path / name
+            if not path.exists() or not path.stat().st_size:
+                continue
+            header, *lines = path.read_text().splitlines(keepends=True)
+            limits = {} if name == ROW_FILES[EvaluationRow] else dict(of_roles or {})
+            limit = math.inf if name == ROW_FILES[EvaluationRow] else wall_seconds
+            kept: list[str] = []
+            discarded: list[str] = []
+            for line in lines:
+                (kept if _is_before(line, header, limits, limit) else discarded).append(line)
+            if discarded:
+                (self.path / DISCARDED).mkdir(exist_ok=True)
+                with (self.path / DISCARDED / name).open("a") as file:
+                    file.writelines(discarded)
+                whole_text(path, header + "".join(kept))
+            num_discarded += len(discarded)
+        return num_discarded
+
+    def close(self) -> None:
+        """Close the row files. Raises RunFolderError, when all are closed, if the disk has refused rows."""
+        files, self._files = list(self._files.values()), {}
+        try:
+            with contextlib.ExitStack() as stack:
+                for file in files:
+                    stack.callback(file.close)
+                for file in files:
+                    file.flush()
+                    os.fsync(file.fileno())
+        except OSError as error:
+            raise RunFolderError(f"{self.path}: the last rows could not be written: {error}") from error
+
+    def _file(self, row_type: type[Row]) -> io.TextIOWrapper:
+        if row_type not in self._files:
+            path = self.path / ROW_FILES[row_type]
+            is_new = not path.exists() or path.stat().st_size == 0
+            file = self._files[row_type] = path.open("a", newline="")
+            if is_new:
+                csv.writer(file, lineterminator="\n").writerow(field.name for field in dataclasses.fields(row_type))
+        return self._files[row_type]
+
+
+def read_config(path: Path) -> RunConfig:
+    """The config of the run whose folder is `path`.
+
+    Raises RunFolderError if there is none, it is of another version of pipeline, or files that it names are gone.
+    """
+    tree = saved_settings(path)
+    check_version(path, tree)
+    try:
+        return build(tree)
+    except ConfigError as error:
+        raise RunFolderError(f"{path / CONFIG} names what is not here: {'; '.join(error.mistakes)}") from error
+
+
+def saved_settings(path: Path) -> Tree:
+    """What `config.yaml` in the run folder `path` says. Raises RunFolderError if there is none, or it is none."""
+    try:
+        return tree_from_yaml((path / CONFIG).read_text())
+    except (OSError, ConfigError) as error:
+        raise RunFolderError(f"{path / CONFIG} cannot be read: {error}") from error
+
+
+def check_version(path: Path, tree: Tree, aside: tuple[str, ...] = ("cluster",)) -> None:
+    """Raise RunFolderError if the settings of a run folder are of another version of pipeline.
+
+    Those of the groups `aside` do not count: others take their place, or what they name may be gone.
+    """
+    try:
+        build(tree)
+    except ConfigError as error:
+        mistakes = [line for line in error.mistakes if not line.startswith(aside)]
+        if not mistakes:
+            return
+        commit = RunFolder(path).read_run().get("commit")
+        which = f", commit {str(commit)[:7]} of it" if commit else ""
+        more = len(mistakes) - _MOST_MISTAKES
+        raise RunFolderError(
+            f"{path / CONFIG} was written by another version of pipeline{which}: go on with that version, or start "
+            "another run (another seed or results_dir). What does not fit:\n  "
+            + "\n  ".join([*mistakes[:_MOST_MISTAKES], *([f"and {more} more"] if more > 0 else [])])
+        ) from error
+
+
+def check_folder(config: RunConfig) -> None:
+    """Raise RunFolderError when the run's folder is taken, or not fit to be resumed. Changes nothing."""
+    path = config.folder
+    exists = (path / CONFIG).exists()
+    if not exists and path.exists() and not (path.is_dir() and _is_ours_to_begin(path)):
+        raise RunFolderError(f"{path} is there and is no run folder: move it away, or choose another results_dir")
+    _check_writable(path)
+    if exists and (config.resume or config.overwrite):
+        run_lock.check_free(path / CONFIG)
+    if exists and not config.resume and not config.overwrite:
+        raise RunFolderError(
+            f"{path} holds a run already. Go on with it: resume=true. Delete it and start anew: overwrite=true. "
+            "Or choose another seed or results_dir"
+        )
+    if exists and config.resume:
+        _check_same_run(path, config)
+
+
+def open_folder(config: RunConfig) -> RunFolder:
+    """The run's folder, new, emptied or to be resumed, as the config says. Raises what `check_folder` raises."""
+    check_folder(config)
+    path = config.folder
+    exists = (path / CONFIG).exists()
+    if exists and config.overwrite:
+        _delete(path)
+    path.mkdir(parents=True, exist_ok=True)
+    folder = RunFolder(path)
+    if config.resume and exists and not checkpoint.any_in(folder.checkpoints):
+        # Killed before its first checkpoint: nothing to go on from, so it begins again, and its rows are set aside.
+        folder.discard_rows_after(-1.0)
+    # Without it, checkpoints are of no use.
+    whole_text(path / CONFIG, to_yaml(config))
+    folder.write_headers(config)
+    return folder
+
+
+def _is_ours_to_begin(path: Path) -> bool:
+    # A start that was killed before its config was written leaves no more than this.
+    return all(entry.name.startswith(f".{CONFIG}") for entry in path.iterdir())
+
+
+def _check_writable(path: Path) -> None:
+    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise RunFolderError(f"{path} cannot be written: {there} is read-only or no folder; choose another results_dir")
+
+
+def _delete(path: Path) -> None:
+    # Renamed first: half a folder, if this is cut short, would be taken for a run.
+    path.rename(path.with_name(f"{_deleted(path)}{uuid.uuid4().hex}"))
+    for doomed in path.parent.glob(f"{_deleted(path)}*"):
+        shutil.rmtree(doomed)
+
+
+def _deleted(path: Path) -> str:
+    return f".{path.name}.deleted."
+
+
+def _check_same_run(path: Path, config: RunConfig) -> None:
+    changed = differences(read_config(path), config)
+    if changed:
+        raise RunFolderError(
+            f"{path} cannot be resumed with other settings:\n  "
+            + "\n  ".join(changed)
+            + "\nGive the same settings again, or start another run (another seed or results_dir)"
+        )
+    for row_type in _row_types(config):
+        name = ROW_FILES[row_type]
+        header = (path / name).read_text().partition("\n")[0] if (path / name).exists() else ""
+        if header and header.split(",") != [field.name for field in dataclasses.fields(row_type)]:
+            raise RunFolderError(
+                f"{path / name} has the columns of another version of pipeline: go on with that version, or start "
+                "another run (another seed or results_dir)"
+            )
+
+
+def _row_types(config: RunConfig) -> tuple[type[Row], ...]:
+    """What a run writes: one kind of update, its algorithm's."""
+    update = ActorCriticUpdateRow if isinstance(config.algorithm, ActorCriticConfig) else UpdateRow
+    return EpisodeRow, update, EvaluationRow
+
+
+def _is_before(line: str, header: str, of_roles: Mapping[str, float], wall_seconds: float) -> bool:
+    names, values = next(csv.reader([header])), next(csv.reader([line]), [])
+    if len(values) != len(names) or not line.endswith("\n"):
+        return False
+    row = dict(zip(names, values, strict=True))
+    return float(row["wall_seconds"]) <= of_roles.get(row.get("role", ""), wall_seconds)

@@ -1,0 +1,265 @@
+"""Evaluations of runs that are over: many runs, checkpoints and protocols at once, on the hosts of one cluster.
+
+    folders -> settings, checkpoints, start states: all mistakes at once -> locks -> what is not there yet -> tasks
+            -> rows and recordings of each evaluation, as soon as it ends -> the table of each game
+
+Each run keeps its own rows, and nobody else may write beside them meanwhile. An evaluation that was played with the
+same parameters, protocol and seeds is there already: it is passed over, or played again in the place of its rows.
+Not here: the tasks (`pipeline.experiments.scoring.tasks`), the rows (`pipeline.experiments.files.evaluation_rows`), the
+words of the command line (`pipeline.evaluate`).
+"""
+
+import glob
+import statistics
+import threading
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+
+from pipeline.cluster.config import ASKED, ClusterConfig
+from pipeline.cluster.hosts import report_host
+from pipeline.cluster.session import open_session
+from pipeline.config.overrides import compose_cluster, compose_onto
+from pipeline.config.run_config import RunConfig, unlike_training
+from pipeline.config.words import listed
+from pipeline.errors import CheckpointError, ConfigError, PipelineError, RecordingError, RunFolderError
+from pipeline.evaluation import recordings
+from pipeline.experiments.files import checkpoint, evaluation_rows, run_lock
+from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS, check_version, saved_settings
+from pipeline.experiments.interrupts import interruptible
+from pipeline.experiments.scoring.tasks import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all
+from pipeline.results.load import join_runs, load_run
+from pipeline.results.table import as_rich, game_table
+
+NEWEST = "newest"
+
+
+class EvaluationRequest(NamedTuple):
+    """What is to be evaluated, and how."""
+
+    folders: tuple[Path, ...]
+    """Of runs."""
+    checkpoints: tuple[str, ...] = (NEWEST,)
+    """"newest", "best" or versions."""
+    protocols: tuple[str, ...] = ()
+    """Names of files in `conf/evaluation/`; none: each run's own."""
+    settings: tuple[str, ...] = ()
+    """Of `evaluation`, in all of these protocols."""
+    cluster: tuple[str, ...] = ("cluster=threads",)
+    """Name of a file in `conf/cluster/`, and settings of it."""
+    seed: int | None = None
+    """None: those that the end of a training takes."""
+    again: bool = False
+    """Play what is there already, too."""
+
+
+class Result(NamedTuple):
+    """What was done."""
+
+    num_played: int
+    """Evaluations."""
+    num_there: int
+    """Passed over, since their rows were there."""
+    was_interrupted: bool
+
+
+class _Planned(NamedTuple):
+    folder: Path
+    config: RunConfig
+    evaluation: Evaluation
+
+
+def find_runs(words: Sequence[str]) -> list[Path]:
+    """Run folders that `words` name: folders of runs, patterns such as `results/runs/gorila/*/0`, folders above runs.
+
+    Raises ConfigError for each word that names none.
+    """
+    found: dict[Path, None] = {}
+    mistakes = []
+    for word in words:
+        places = [Path(place) for place in sorted(glob.glob(word, recursive=True))]
+        # Hidden ones are being deleted.
+        runs = [
+            file.parent
+            for place in places
+            for file in sorted(place.rglob(CONFIG))
+            if not file.parent.name.startswith(".")
+        ]
+        found |= dict.fromkeys(runs)
+        if not runs:
+            mistakes.append(f"run={word}: no run folder is there, which would hold a {CONFIG}")
+    if mistakes:
+        raise ConfigError(mistakes)
+    return list(found)
+
+
+def evaluate_runs(request: EvaluationRequest, console: Console | None = None) -> Result:
+    """Play all that is asked for and not there yet. Ctrl-C ends it and keeps what is finished.
+
+    Raises ConfigError with all mistakes before anything starts; RoleFailedError when hosts are lost.
+    """
+    console = console or Console()
+    cluster, planned = _plan(request)
+    with ExitStack() as stack:
+        _hold_all(stack, [one.folder for one in planned])
+        wanted = []
+        for one in planned:
+            if request.again or not _is_there(one):
+                wanted.append(one)
+            else:
+                console.print(f"{_name(one)}: there already; again=true plays it again", highlight=False)
+        for warning in dict.fromkeys(filter(None, (unlike_training(one.config) for one in wanted))):
+            console.print(f"[yellow]warning:[/yellow] {warning}", highlight=False, soft_wrap=True)
+        interrupt = threading.Event()
+        num_played = _play(wanted, cluster, interrupt, console) if wanted else 0
+    _print_tables(planned, console)
+    return Result(num_played, len(planned) - len(wanted), interrupt.is_set())
+
+
+def _plan(request: EvaluationRequest) -> tuple[ClusterConfig, list[_Planned]]:
+    planned: list[_Planned] = []
+    mistakes: dict[str, list[Path]] = {}
+    of_cluster: tuple[str, ...] = ()
+    try:
+        cluster = compose_cluster(request.cluster)
+    except ConfigError as error:
+        of_cluster = error.mistakes
+    for folder in request.folders:
+        for protocol in request.protocols or (None,):
+            try:
+                config = _config(folder, protocol, request.settings)
+            except (ConfigError, RunFolderError) as error:
+                _note(mistakes, folder, error)
+                continue
+            for which in request.checkpoints:
+                try:
+                    planned.append(_planned(folder, config, which, request.seed))
+                except (ConfigError, CheckpointError, RunFolderError) as error:
+                    _note(mistakes, folder, error)
+    if mistakes or of_cluster:
+        of_runs = (_where(line, folders, request.folders) for line, folders in mistakes.items())
+        raise ConfigError([*of_cluster, *of_runs])
+    # Asked for twice, as "newest" and by its version, is played once.
+    once = {(one.folder, *sorted(evaluation_rows.keys_of(one.evaluation.spec))): one for one in planned}
+    return cluster, list(once.values())
+
+
+def _config(folder: Path, protocol: str | None, settings: Sequence[str]) -> RunConfig:
+    saved = saved_settings(folder)
+    check_version(folder, saved, aside=("cluster", "evaluation"))
+    # The cluster that it was trained on may be gone, and its certificates with it.
+    options = ["cluster=threads", *([] if protocol is None else [f"evaluation={protocol}"])]
+    return compose_onto(saved, [*options, *settings], ("evaluation", "cluster"))
+
+
+def _planned(folder: Path, config: RunConfig, which: str, seed: int | None) -> _Planned:
+    path, loaded = _checkpoint(folder, which)
+    spec = evaluator_spec(config, loaded, BEST if which == BEST else CHECKPOINT)
+    if seed is not None:
+        spec = replace(spec, seed=seed)
+    evaluation_rows.keys_in(folder)  # raises where rows could not be added
+    return _Planned(folder, config, Evaluation(spec, lambda: checkpoint.load(path).server.params))
+
+
+def _checkpoint(folder: Path, which: str) -> tuple[Path, Checkpoint]:
+    checkpoints = folder / CHECKPOINTS
+    if which == NEWEST:
+        return _newest(checkpoints)
+    if which == BEST:
+        if not checkpoint.any_in(checkpoints / BEST):
+            raise CheckpointError(
+                "checkpoint=best: there is none, since only a training with training_evaluation.every_frames keeps one"
+            )
+        return _newest(checkpoints / BEST)
+    there = {int(path.stem): path for path in sorted(checkpoints.rglob("[0-9]*.npz"))}
+    if not which.isdecimal() or int(which) not in there:
+        versions = f"; there is {listed(map(str, sorted(there)))}" if there else "; there is none"
+        raise CheckpointError(f"checkpoint={which} must be {NEWEST}, {BEST} or a version that is there{versions}")
+    path = there[int(which)]
+    return path, checkpoint.load(path)
+
+
+def _newest(checkpoints: Path) -> tuple[Path, Checkpoint]:
+    loaded = checkpoint.load_newest(checkpoints)
+    return checkpoint.path_of(checkpoints, loaded.server.version), loaded
+
+
+def _note(mistakes: dict[str, list[Path]], folder: Path, error: PipelineError) -> None:
+    for line in error.mistakes if isinstance(error, ConfigError) else (str(error),):
+        folders = mistakes.setdefault(line, [])
+        if folder not in folders:
+            folders.append(folder)
+
+
+def _where(line: str, folders: Sequence[Path], all_folders: Sequence[Path]) -> str:
+    """A mistake with the runs that it is one in, unless it is one in all of them."""
+    return line if len(folders) == len(all_folders) > 1 else f"{listed(map(str, folders))}: {line}"
+
+
+def _hold_all(stack: ExitStack, folders: Iterable[Path]) -> None:
+    mistakes = []
+    for folder in dict.fromkeys(folders):
+        try:
+            stack.enter_context(run_lock.hold(folder / CONFIG))
+        except RunFolderError as error:
+            mistakes.append(str(error))
+    if mistakes:
+        raise ConfigError(mistakes)
+
+
+def _is_there(one: _Planned) -> bool:
+    return evaluation_rows.keys_of(one.evaluation.spec) <= evaluation_rows.keys_in(one.folder)
+
+
+def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threading.Event, console: Console) -> int:
+    threads = max(one.config.topology.compute_threads for one in wanted)
+    num_hosts = cluster.num_hosts or min(len(wanted), max(1, report_host().num_cores // threads))
+    num_played = 0
+    with (
+        open_session(cluster, 1 if cluster.kind in ASKED else num_hosts, threads) as session,
+        interruptible(interrupt),
+    ):
+        session.name = f"{len(wanted)} evaluation(s) of runs that are over"
+        session.offers()  # raises where hosts have other versions
+        console.print(
+            f"{len(wanted)} evaluation(s) on {len(session.present_hosts())} host(s), Ctrl-C keeps what is finished; "
+            f"dashboard {session.dashboard_url}",
+            highlight=False,
+            soft_wrap=True,
+        )
+        for index, games in play_all(session, cluster, [one.evaluation for one in wanted], interrupt):
+            one = wanted[index]
+            # Scores without their games are better than none.
+            evaluation_rows.add(one.folder, [game.row for game in games])
+            num_played += 1
+            try:
+                recordings.save(one.folder / RECORDINGS, games)
+            except RecordingError as error:
+                console.print(f"games are scored and not recorded: {error}", highlight=False, soft_wrap=True)
+            mean = statistics.fmean(game.row.score for game in games)
+            console.print(f"{_name(one)}: mean {mean:,.1f} over {len(games)} games", highlight=False, soft_wrap=True)
+    if interrupt.is_set():
+        console.print(f"interrupted: {len(wanted) - num_played} evaluation(s) are not finished", highlight=False)
+    return num_played
+
+
+def _name(one: _Planned) -> str:
+    spec = one.evaluation.spec
+    return f"{one.folder}, {spec.evaluation.protocol}, agent {spec.agent}, update {spec.version:,}"
+
+
+def _print_tables(planned: Sequence[_Planned], console: Console) -> None:
+    # Apart by results folder: a run of the same experiment, game and seed in another one is another run.
+    tables: dict[tuple[str, Path], list[Path]] = {}
+    for one in planned:
+        folders = tables.setdefault((one.config.game, one.folder.resolve().parents[2]), [])
+        if one.folder not in folders:
+            folders.append(one.folder)
+    for (game, _), folders in tables.items():
+        runs = f"{len(folders)} runs" if len(folders) > 1 else str(folders[0])
+        console.print(as_rich(game_table(join_runs(load_run(folder) for folder in folders), game), f"{game}, {runs}"))

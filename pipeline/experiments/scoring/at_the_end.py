@@ -1,0 +1,65 @@
+"""The evaluation at the end of a run: the last parameters, the best ones, and the random player beside them.
+
+Departure: Mnih et al. 2015 report the best of many evaluations during training. The best of noisy means is too high, so
+the last parameters count here, and the best ones by games that they were not chosen by.
+Not here: the games (`pipeline.evaluation`), the tasks that play them (`pipeline.experiments.scoring.tasks`), the table
+made of the rows (`pipeline.results.table`).
+"""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from pipeline.cluster.session import Session
+from pipeline.config.run_config import RunConfig
+from pipeline.errors import RecordingError, RoleFailedError
+from pipeline.evaluation import recordings
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
+from pipeline.experiments.files.run_folder import CHECKPOINTS, RECORDINGS
+from pipeline.experiments.scoring.tasks import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all
+from pipeline.results.load import load_run
+from pipeline.rows import Row
+
+
+def evaluate(
+    session: Session,
+    config: RunConfig,
+    end: Checkpoint,
+    interrupt: threading.Event,
+    folder: Path,
+    say: Callable[[str], None],
+) -> list[Row] | None:
+    """Rows of all games, which are recorded in the folder; the random player's only if it has none yet.
+
+    None if interrupted. What the folder has rows of is not played again: a run that was resumed and ended before it
+    learned anything has the parameters that it had, and the same games would count twice.
+    If evaluations during training left a best checkpoint, it is played as well, from seeds of its own.
+    Raises RoleFailedError when more hosts are lost meanwhile than `cluster.max_restarts` allows.
+    """
+    last = _of_params(config, end, CHECKPOINT)
+    evaluations = [last]
+    if checkpoint.any_in(folder / CHECKPOINTS / BEST):
+        evaluations.append(_of_params(config, checkpoint.load_newest(folder / CHECKPOINTS / BEST), BEST))
+    played_before = keys_in(folder)
+    evaluations = [one for one in evaluations if not keys_of(one.spec) <= played_before]
+    if "random" not in set(load_run(folder).evaluations["agent"]):
+        evaluations.append(Evaluation(last.spec, load=None))
+    try:
+        played = dict(play_all(session, config.cluster, evaluations, interrupt))
+    except RoleFailedError as error:
+        raise RoleFailedError(f"{error}; training is saved, and resume=true plays the evaluation again") from error
+    if interrupt.is_set():
+        return None
+    for games in played.values():
+        try:
+            recordings.save(folder / RECORDINGS, games)
+        except RecordingError as error:
+            # Scores without their games are better than none.
+            say(f"games are scored and not recorded: {error}")
+    return [game.row for index in sorted(played) for game in played[index]]
+
+
+def _of_params(config: RunConfig, played: Checkpoint, agent: str) -> Evaluation:
+    return Evaluation(evaluator_spec(config, played, agent), lambda: played.server.params)

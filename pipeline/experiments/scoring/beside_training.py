@@ -1,0 +1,172 @@
+"""Evaluations beside the training, one after the other, on a host of their own; the best parameters are kept.
+
+    every `every_frames`:   checkpoint -> Dask task on the evaluator's host -> rows "training" -> mean score
+                            the best mean so far -> checkpoints/best/, recordings/
+
+The maximum of noisy means is too high, so at the end the best parameters are played again, from other seeds
+(`pipeline.experiments.scoring.at_the_end`). Departure: Mnih et al. 2015 report that maximum.
+Not here: the games (`pipeline.evaluation`), when a mean ends the run (`pipeline.experiments.run`).
+"""
+
+import json
+import statistics
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from dataclasses import replace
+from pathlib import Path
+
+from pipeline.cluster.coordination.tasks import RoleAddress, run_until_stopped
+from pipeline.cluster.session import Session, Task
+from pipeline.config.run_config import EVALUATOR, RunConfig
+from pipeline.errors import (
+    CallTimeoutError,
+    CheckpointError,
+    RecordingError,
+    RemoteLostError,
+    RoleFailedError,
+    UnreachableError,
+)
+from pipeline.evaluation import recordings
+from pipeline.evaluation.play import PlayedGame
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.files.run_folder import CHECKPOINTS, RECORDINGS
+from pipeline.experiments.scoring.tasks import BEST, evaluator_spec
+from pipeline.roles.evaluator import evaluate_params
+from pipeline.rows import EvaluationRow
+
+TRAINING = "training"
+"""Agent in the rows of these evaluations."""
+
+NO_HOST = ""
+"""In place of an address: the evaluator waits for a host that is free."""
+
+_SCORE = "score.json"
+_RESULT_SECONDS = 10.0
+"""How long a host may take to hand over games that it has played; nothing else is looked after meanwhile."""
+
+
+class TrainingEvaluation:
+    """Looked after by the coordinator, `check` after `check`; at most one evaluation is under way."""
+
+    def __init__(self, session: Session, config: RunConfig, every_frames: int, host: str, folder: Path) -> None:
+        """`folder` is the run's."""
+        self.host = host
+        """Address of the evaluator's host, or NO_HOST; a new one counts from the next evaluation on."""
+        self._session = session
+        self._config = config
+        self._every_frames = every_frames
+        self._recordings = folder / RECORDINGS
+        self._folder = folder / CHECKPOINTS / BEST
+        self._task: Task | None = None
+        self._playing: Checkpoint | None = None
+        self._num_started = 0
+        self._due_frames = every_frames
+        self._has_no_host = False
+
+    @property
+    def best_mean(self) -> float | None:
+        """The best mean score so far, of a resumed run as well; None before the first."""
+        path = self._folder / _SCORE
+        return float(json.loads(path.read_text())["mean_score"]) if path.exists() else None
+
+    def check(
+        self, num_frames: int, take: Callable[[], Checkpoint], free_hosts: set[str]
+    ) -> tuple[list[EvaluationRow], str]:
+        """Rows of an evaluation that has ended since the last call, and what happened, in a sentence or none.
+
+        Starts one of what `take` gives when it is due. If the evaluator's host is gone, one of `free_hosts` takes over.
+        """
+        if self.host not in self._session.fit_hosts():
+            return [], self._move(free_hosts)
+        if self._task is None:
+            return [], self._start(take) if num_frames >= self._due_frames else ""
+        if not self._task.done():
+            return [], ""
+        task, self._task = self._task, None
+        games = _games_of(task)
+        return [game.row for game in games], self._judge(games)
+
+    def cancel(self) -> None:
+        """Give up what is being played; it is played anew at the next `check`."""
+        if self._task is not None:
+            self._session.client.cancel([self._task])
+            self._task = None
+            self._due_frames = 0
+
+    def _start(self, take: Callable[[], Checkpoint]) -> str:
+        try:
+            taken = take()
+        except (CallTimeoutError, UnreachableError) as error:
+            # Where this is no passing weakness, the run's own checkpoints will find out.
+            self._due_frames += self._every_frames
+            return f"an evaluation is left out: {error}"
+        try:
+            params = self._session.send(taken.server.params, self.host)
+        except RemoteLostError:
+            # The next check knows that the host is gone, and the evaluation is still due.
+            return ""
+        frames = self._config.num_frames(taken.num_steps)
+        self._due_frames = frames - frames % self._every_frames + self._every_frames
+        self._num_started += 1
+        self._playing = taken
+        episodes = self._config.training_evaluation.num_episodes
+        spec = evaluator_spec(self._config, taken, TRAINING)
+        spec = replace(spec, evaluation=replace(spec.evaluation, num_episodes=episodes))
+        address = RoleAddress(self._session.run_id, EVALUATOR, self._num_started, self._config.cluster.lease_seconds)
+        self._task = self._session.submit(
+            run_until_stopped, evaluate_params, spec, params, address=address, host=self.host, name=EVALUATOR
+        )
+        return ""
+
+    def _judge(self, games: list[PlayedGame]) -> str:
+        # None where the roles were told to leave meanwhile, as before a new generation, or where its host was lost.
+        if not games or self._playing is None:
+            self._due_frames = 0
+            return ""
+        first, mean, best = games[0].row, statistics.fmean(game.row.score for game in games), self.best_mean
+        sentence = f"evaluation at {first.total_frames:,} frames: mean {mean:.1f} over {len(games)} games"
+        if best is None or mean > best:
+            try:
+                self._keep(self._playing, {"mean_score": mean, "num_episodes": len(games), "protocol": first.protocol})
+                recordings.save(self._recordings, games)
+            except (CheckpointError, RecordingError, OSError) as error:
+                # The training is worth more than the best of it so far.
+                sentence += f", the best so far, of which not all could be kept: {error}"
+        return sentence
+
+    def _keep(self, played: Checkpoint, score: dict[str, object]) -> None:
+        path = checkpoint.save(self._folder, played, keep=2)
+        temporary = self._folder / f".{_SCORE}"
+        temporary.write_text(json.dumps(score) + "\n")
+        temporary.replace(self._folder / _SCORE)
+        # By hand: the best may be older than the best before, after the run went back to a checkpoint.
+        for other in set(self._folder.glob("*.npz")) - {path}:
+            other.unlink()
+
+    def _move(self, free_hosts: set[str]) -> str:
+        self.cancel()
+        lost = (
+            f"{EVALUATOR} has left its host to a role that the run needs"
+            if self.host == NO_HOST
+            else f"{EVALUATOR} was lost with its host {self.host}"
+        )
+        if not free_hosts:
+            told, self._has_no_host = self._has_no_host, True
+            return "" if told else f"{lost}: nothing is evaluated until another host is free"
+        self.host, self._has_no_host = min(free_hosts), False
+        return f"{lost} and goes on at {self.host}"
+
+
+def _games_of(task: Task) -> list[PlayedGame]:
+    """What was played; nothing if it was lost with its host. Raises RoleFailedError with what it failed of."""
+    # Dask cancels the task of a lost host with the parameters that were sent there, or waits for ever.
+    if task.cancelled():
+        return []
+    if (error := task.exception()) is not None:
+        raise RoleFailedError(f"{EVALUATOR} failed: {error!r}") from error
+    try:
+        games: list[PlayedGame] = task.result(timeout=_RESULT_SECONDS)
+    except (CancelledError, TimeoutError):
+        return []
+    return games

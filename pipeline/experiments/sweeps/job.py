@@ -1,0 +1,134 @@
+"""One run as a job of a sweep: what it needs, how it uses what it was granted, and what the sweep gets back.
+
+    job_needs        before: the launcher asks what to grant (hydra.launcher.needs in conf/hydra/launcher/dask.yaml)
+    run_granted      in the job's process: the run, in that process if one host was granted, else on the granted hosts
+
+A run whose folder is there goes on from its checkpoint, one that is finished returns its score at once, and one that is
+told to stop leaves a checkpoint and no evaluation: the same command goes on with it. `overwrite=true` begins anew.
+Not here: granting, queue and ledger (`hydra_plugins.dask_launcher`), the run itself (`pipeline.experiments.run`).
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+from rich.console import Console
+
+from hydra_plugins.dask_launcher.needs import Grant, JobInterrupted, JobNeeds, Part
+from pipeline.cluster.config import ADDRESS, THREADS, AddressConfig, ClusterConfig, LocalConfig
+from pipeline.cluster.session import GrantedHosts
+from pipeline.config.overrides import from_hydra
+from pipeline.config.run_config import RunConfig
+from pipeline.experiments.files.evaluation_rows import played_fields
+from pipeline.experiments.files.run_folder import CHECKPOINTS, RunFolder, check_folder
+from pipeline.experiments.meter import fraction_spent
+from pipeline.experiments.plan import host_demands
+from pipeline.experiments.run import BUDGET, INTERRUPTED, RunResult, train
+from pipeline.results.load import load_run
+from pipeline.results.run_scores import LAST, run_scores
+
+_ANY_FREE_PORT = "127.0.0.1:0"
+_COORDINATOR_BYTES = 700 * 2**20
+"""Of a job's own process beside its roles. Rough: with next to nothing in it, one was seen at 440 MiB, and one with two
+workers of 32 games each and 100 evaluation games at once at 1,240 MiB."""
+
+
+def job_needs(config: DictConfig) -> JobNeeds:
+    """A part for each host that the plan of this run would have. Raises ConfigError with all mistakes in `config`."""
+    hosts = host_demands(from_hydra(config))
+    parts = [Part(host.num_threads, host.memory_bytes, host.num_gpus) for host in hosts]
+    first = parts[0]._replace(memory_bytes=parts[0].memory_bytes + _COORDINATOR_BYTES)
+    return JobNeeds((first, *parts[1:]))
+
+
+def run_granted(config: RunConfig, grant: Grant, console: Console | None = None) -> float | None:
+    """Carry out the run, or what is left of it, with what was granted; its `final_score`.
+
+    Raises JobInterrupted if it was told to stop, and a PipelineError for everything that can be foreseen.
+    """
+    console = console or Console()
+    run = granted_config(config, grant)
+    if not config.plan and (score := _score_if_finished(run)) is not None:
+        console.print(f"{run.folder} is finished", highlight=False, soft_wrap=True)
+        return score
+    num_threads, num_hosts = sum(grant.hosts.values()), len(grant.hosts)
+    console.print(
+        f"job {grant.job}, attempt {grant.attempt}: granted {num_threads} threads on "
+        + ("one host: all roles in this process" if grant.fits_one_host else f"{num_hosts} hosts"),
+        highlight=False,
+    )
+    result = train(
+        run,
+        console,
+        granted=None if grant.fits_one_host else _granted_hosts(run, grant),
+        evaluates_when_interrupted=False,
+    )
+    if result.end_reason == INTERRUPTED:
+        raise JobInterrupted(f"stopped with a checkpoint in {result.folder}")
+    return final_score(result, run)
+
+
+def granted_config(config: RunConfig, grant: Grant) -> RunConfig:
+    """The run as it is carried out with this grant: in this process, or on hosts of the sweep's cluster."""
+    asked = config.cluster
+    # Hosts come from the launcher, and jobs that run side by side may not fight for a port.
+    common = {name: getattr(asked, name) for name in ClusterConfig.__dataclass_fields__} | {
+        "num_hosts": None,
+        # What was asked for is granted: what is free by now holds the replays of its neighbours, too.
+        "memory_bytes": asked.memory_bytes or sum(demand.memory_bytes for demand in host_demands(config)),
+    }
+    cluster: ClusterConfig
+    if grant.fits_one_host:
+        cluster = LocalConfig(**(common | {"kind": THREADS}), dashboard_address=_ANY_FREE_PORT)
+    elif isinstance(asked, AddressConfig):
+        cluster = replace(asked, **common, address=grant.scheduler)
+    else:
+        no_tls: dict[str, Any] = dict.fromkeys(("tls_ca_file", "tls_cert_file", "tls_key_file"))
+        cluster = AddressConfig(**(common | {"kind": ADDRESS}), address=grant.scheduler, **no_tls)
+    begins_anew = config.overwrite and not _was_begun_since(grant.launched_at, config.folder)
+    return replace(config, cluster=cluster, resume=not begins_anew, overwrite=begins_anew)
+
+
+def _granted_hosts(config: RunConfig, grant: Grant) -> GrantedHosts:
+    # Parts were asked for in this order (`job_needs`).
+    roles = [demand.role for demand in host_demands(config)]
+    return GrantedHosts(grant.hosts, dict(zip(roles, grant.seats, strict=True)))
+
+
+def _was_begun_since(seconds_since_1970: float, folder: Path) -> bool:
+    """Whether the run in `folder` is of an earlier attempt of the same command, which is gone on with."""
+    started_at = RunFolder(folder).read_run().get("started_at")
+    return started_at is not None and datetime.fromisoformat(started_at).timestamp() >= seconds_since_1970
+
+
+def final_score(result: RunResult, config: RunConfig) -> float | None:
+    """Mean score of the last parameters that a run left, under its own protocol; None if nobody has played them."""
+    return None if result.folder is None else _score_in(result.folder, config)
+
+
+def _score_if_finished(config: RunConfig) -> float | None:
+    """The score of a run that has spent its budget, by its own files; None if there is anything left to do."""
+    if config.overwrite:
+        return None
+    check_folder(config)
+    folder = config.folder
+    run = RunFolder(folder).read_run()
+    if run.get("end_reason") != BUDGET:
+        return None
+    if fraction_spent(config.budget, run["total_frames"], run["wall_seconds"]) < 1:
+        return None
+    return _score_in(folder, config)
+
+
+def _score_in(folder: Path, config: RunConfig) -> float | None:
+    wanted: dict[str, Any] = {"agent": LAST, "protocol": config.evaluation.protocol}
+    wanted |= played_fields(config.network, config.evaluation)
+    # Not the newest that were played: Ctrl-C may have skipped the evaluation of the last ones.
+    if versions := [int(path.stem) for path in (folder / CHECKPOINTS).glob("[0-9]*.npz")]:
+        wanted["version"] = max(versions)
+    scores = run_scores(load_run(folder))
+    for field, value in wanted.items():
+        scores = scores[scores[field] == value]
+    return None if scores.empty else float(scores["score"].iloc[0])

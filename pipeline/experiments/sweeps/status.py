@@ -1,0 +1,174 @@
+"""How far a sweep is, by its files alone: the ledger, and the newest rows of the runs under way.
+
+Nothing is asked of the launcher or its cluster, which may be on another machine or gone: a job that the ledger calls
+running, and whose rows are old, is one that nobody runs any more.
+Not here: showing it (`pipeline.status`), the ledger itself (`hydra_plugins.dask_launcher.ledger`).
+"""
+
+import functools
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from hydra_plugins.dask_launcher.ledger import (
+    DONE,
+    LEDGER,
+    RUNNING,
+    WAITING,
+    LedgerError,
+    LedgerRow,
+    is_held,
+    read_ledger,
+)
+from pipeline.config.overrides import compose_job
+from pipeline.config.run_config import RunConfig
+from pipeline.errors import ConfigError, RunFolderError, SweepError
+from pipeline.experiments.files.run_folder import RunFolder
+from pipeline.experiments.meter import fraction_spent
+from pipeline.results.load import load_run
+from pipeline.rows import ROW_FILES
+
+_OF_ONE_RUN = ("game=", "seed=")
+"""Words of which nothing else in the config depends, so that jobs which differ only in them are composed once."""
+_BETWEEN_WORDS = re.compile(r" (?=[+~]*[\w@/.]+=)")
+"""A value may have spaces, too."""
+_RECENT_EPISODES = 100
+_CLOCKS_DIFFER = timedelta(minutes=1)
+"""Those of the machines of a launcher and of a job, at most."""
+
+
+class RunSight(NamedTuple):
+    """A run under way, by its newest rows."""
+
+    fraction: float
+    """Of its budget, 0.0 to 1.0."""
+    steps_per_second: float
+    """Agent steps of all roles."""
+    mean_score: float | None
+    """Of the last hundred training games; None before the first has ended."""
+    silent_seconds: float
+    """Since its newest row was written."""
+
+
+class JobStatus(NamedTuple):
+    """One job of a sweep."""
+
+    row: LedgerRow
+    experiment: str
+    """"" where the overrides describe no run of this version of pipeline; `game` too."""
+    game: str
+    seed: int
+    run: RunSight | None
+    """None unless it is running and has written rows."""
+    is_whole: bool = False
+    """Whether it is done, and by all that is known was begun by the one attempt that its row tells of: what it took is
+    not that of the rest of an older run."""
+
+
+class SweepStatus(NamedTuple):
+    """All jobs of a sweep, in their order."""
+
+    folder: Path
+    jobs: tuple[JobStatus, ...]
+    is_held: bool
+    """Whether a command runs it now."""
+
+    def with_status(self, status: str) -> list[JobStatus]:
+        """Jobs that the ledger has in this state."""
+        return [job for job in self.jobs if job.row.status == status]
+
+    @property
+    def steps_per_second(self) -> float:
+        """Agent steps of all runs under way."""
+        return sum(job.run.steps_per_second for job in self.jobs if job.run is not None)
+
+    @property
+    def eta_seconds(self) -> float | None:
+        """Until all are done, if they take as long as those that are; None before one can tell, or if none runs."""
+        running = self.with_status(RUNNING)
+        seconds = [job.row.seconds for job in self.jobs if job.is_whole and job.row.seconds]
+        if not seconds or not running or not self.is_held:
+            return None
+        left = len(self.with_status(WAITING)) + sum(1 - (job.run.fraction if job.run else 0.0) for job in running)
+        return sum(seconds) / len(seconds) * left / len(running)
+
+
+def newest_sweep(folder: Path) -> Path:
+    """The folder below `folder` whose ledger was written last. Raises SweepError if there is none."""
+    ledgers = sorted(folder.glob(f"*/{LEDGER}"), key=lambda path: path.stat().st_mtime)
+    if not ledgers:
+        raise SweepError(
+            f"there is no sweep below {folder}: name one with sweep_dir=, or start one with -m hydra/launcher=dask"
+        )
+    return ledgers[-1].parent
+
+
+def read_sweep(folder: Path) -> SweepStatus:
+    """The sweep in `folder` as it is now. Raises SweepError where there is no ledger, or none that can be read."""
+    try:
+        rows = read_ledger(folder)
+    except LedgerError as error:
+        raise SweepError(str(error)) from error
+    return SweepStatus(folder, tuple(map(_job, rows)), is_held(folder))
+
+
+def _job(row: LedgerRow) -> JobStatus:
+    words = _BETWEEN_WORDS.split(row.overrides)
+    try:
+        config = _config(words)
+    except (ConfigError, ValueError):
+        return JobStatus(row, "", "", 0, None)
+    run = _sight(config) if row.status == RUNNING else None
+    return JobStatus(row, config.experiment, config.game, config.seed, run, _is_whole(row, config))
+
+
+def _config(words: Sequence[str]) -> RunConfig:
+    if any("${" in word for word in words):
+        # A results_dir that names the seed, say.
+        return _composed(tuple(words))
+    own = dict(word.split("=", 1) for word in words if word.startswith(_OF_ONE_RUN))
+    # Any game: the job's own is put in its place.
+    common = _composed((*(word for word in words if not word.startswith(_OF_ONE_RUN)), "game=Pong"))
+    return replace(common, game=own.get("game", common.game), seed=int(own.get("seed", common.seed)))
+
+
+@functools.cache
+def _composed(words: tuple[str, ...]) -> RunConfig:
+    return compose_job(words)
+
+
+def _is_whole(row: LedgerRow, config: RunConfig) -> bool:
+    if row.status != DONE or row.attempts != 1 or not row.seconds:
+        return False
+    try:
+        began = RunFolder(config.folder).read_run().get("started_at")
+    except (OSError, ValueError):
+        began = None
+    if began is None or not row.started:
+        return True
+    return datetime.fromisoformat(began) > datetime.fromisoformat(row.started) - _CLOCKS_DIFFER
+
+
+def _sight(config: RunConfig) -> RunSight | None:
+    folder = config.folder
+    try:
+        loaded = load_run(folder)
+        files = [folder / name for name in set(ROW_FILES.values())]
+        written_at = max((file.stat().st_mtime for file in files if file.exists()), default=0.0)
+    except (OSError, RunFolderError):
+        return None
+    updates = loaded.actor_critic_updates if loaded.updates.empty else loaded.updates
+    newest = updates.groupby("role").tail(1)
+    if newest.empty:
+        return None
+    scores = loaded.episodes["score"].tail(_RECENT_EPISODES)
+    return RunSight(
+        fraction=fraction_spent(config.budget, int(newest["total_frames"].max()), float(newest["wall_seconds"].max())),
+        steps_per_second=float(newest["steps_per_second"].sum()),
+        mean_score=None if scores.empty else float(scores.mean()),
+        silent_seconds=max(time.time() - written_at, 0.0),
+    )

@@ -1,0 +1,128 @@
+"""Rows, stop and lease between a role and its coordinator, as pushed messages and a clock in hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from pipeline.cluster.coordination.channel import POLL_SECONDS, RESEND_SECONDS, Batch, Control, Inbox, Outbox
+from pipeline.roles.progress import RoleProgress
+from pipeline.rows import EpisodeRow
+
+EPISODE = EpisodeRow("bundle-0", 3, 100, 800, 12.0, 50, False, 0.5, 7, 1.25)
+PROGRESS = RoleProgress(100, 25, 7, 0.5, 90, 1.25)
+
+
+class Wire:
+    """What a role published, what it reads, and what time it is."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.published: list[Batch] = []
+        self.control: dict[str, object] | None = Control(1, False, {}).to_message()
+
+    def outbox(self, lease_seconds: float = 30.0) -> Outbox:
+        return Outbox(
+            "bundle-0",
+            1,
+            lease_seconds,
+            publish=lambda message: self.published.append(Batch.from_message(message)),
+            read_control=lambda: self.control,
+            clock=lambda: self.now,
+        )
+
+    def wait(self, outbox: Outbox, seconds: float = POLL_SECONDS) -> bool:
+        self.now += seconds
+        return outbox.should_stop()
+
+
+def batch(sequence: int, attempt: int = 1, score: float = 0.0) -> dict[str, object]:
+    row = replace(EPISODE, score=score)
+    return Batch("bundle-0", attempt, sequence, (row,), PROGRESS).to_message()
+
+
+def test_a_batch_survives_the_journey_as_plain_values() -> None:
+    sent = Batch("bundle-0", 2, 5, (EPISODE,), PROGRESS)
+    assert Batch.from_message(sent.to_message()) == sent
+
+
+def test_rows_travel_together_at_the_next_poll_and_not_before() -> None:
+    wire = Wire()
+    outbox = wire.outbox()
+    outbox.emit(EPISODE)
+    outbox.emit(replace(EPISODE, lane=4))
+    assert not wire.wait(outbox, POLL_SECONDS / 2) and wire.published == []
+    assert not wire.wait(outbox) and [len(b.rows) for b in wire.published] == [2]
+
+
+def test_a_batch_is_sent_again_until_it_is_acknowledged() -> None:
+    wire = Wire()
+    outbox = wire.outbox()
+    outbox.emit(EPISODE)
+    wire.wait(outbox)
+    wire.wait(outbox, RESEND_SECONDS)
+    assert [b.sequence for b in wire.published] == [1, 1]
+    wire.control = Control(2, False, {"bundle-0/1": 1}).to_message()
+    wire.wait(outbox)
+    wire.wait(outbox, RESEND_SECONDS)
+    assert [b.sequence for b in wire.published] == [1, 1]
+    assert outbox.drain() == []
+
+
+def test_what_was_not_acknowledged_leaves_with_the_result() -> None:
+    wire = Wire()
+    outbox = wire.outbox()
+    outbox.emit(EPISODE)
+    wire.wait(outbox)
+    outbox.report(PROGRESS)
+    assert [Batch.from_message(m).sequence for m in outbox.drain()] == [1, 2]
+
+
+def test_a_stop_is_obeyed_at_the_next_poll() -> None:
+    wire = Wire()
+    outbox = wire.outbox()
+    wire.control = Control(2, True, {}).to_message()
+    assert wire.wait(outbox)
+    assert outbox.stop_reason == "stopped"
+
+
+@pytest.mark.parametrize("silent", [True, False], ids=["scheduler silent", "beat stands still"])
+def test_a_role_leaves_when_its_coordinator_has_been_silent_for_the_lease(silent: bool) -> None:
+    wire = Wire()
+    outbox = wire.outbox(lease_seconds=30.0)
+    wire.wait(outbox)
+    if silent:
+        wire.control = None
+    assert not wire.wait(outbox, 29.0)
+    assert wire.wait(outbox, 2.0)
+    assert outbox.stop_reason == "lease lapsed"
+
+
+def test_a_beating_coordinator_keeps_its_roles_for_ever() -> None:
+    wire = Wire()
+    outbox = wire.outbox(lease_seconds=30.0)
+    for beat in range(2, 40):
+        wire.control = Control(beat, False, {}).to_message()
+        assert not wire.wait(outbox, 20.0)
+
+
+def test_the_inbox_puts_batches_in_order_and_lets_each_through_once() -> None:
+    inbox = Inbox()
+    scores = [[row.score for row in inbox.receive(batch(s, score=float(s)))] for s in (2, 3, 1, 2, 1, 4)]  # type: ignore[union-attr]
+    assert scores == [[], [], [1.0, 2.0, 3.0], [], [], [4.0]]
+    assert inbox.acknowledged() == {"bundle-0/1": 4}
+
+
+def test_a_missing_batch_is_a_gap_until_it_comes() -> None:
+    inbox = Inbox()
+    inbox.receive(batch(1))
+    inbox.receive(batch(3))
+    assert inbox.gaps() == ["bundle-0/1"]
+    inbox.receive(batch(2))
+    assert inbox.gaps() == []
+
+
+def test_a_restarted_role_numbers_its_batches_anew() -> None:
+    inbox = Inbox()
+    inbox.receive(batch(1, attempt=1))
+    assert len(inbox.receive(batch(1, attempt=2))) == 1
+    assert inbox.acknowledged() == {"bundle-0/1": 1, "bundle-0/2": 1}

@@ -1,0 +1,41 @@
+"""Packages that only some kinds of cluster need."""
+
+import importlib.util
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pipeline.cluster.config import KINDS
+from pipeline.cluster.kinds import extras
+from pipeline.cluster.kinds.extras import check_installed
+from pipeline.cluster.kinds.start import submission
+from pipeline.cluster.session import open_session
+from pipeline.errors import ConfigError
+from tests.clusters import cluster_config
+
+NEEDY = ("ssh", "slurm", "kubernetes")
+
+
+@pytest.fixture
+def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+
+
+@pytest.mark.parametrize("kind", NEEDY)
+def test_a_missing_package_is_one_error_that_names_the_extra(nothing_installed: None, kind: str) -> None:
+    with pytest.raises(ConfigError, match=rf"not installed here: pip install -e '\.\[{kind}\]'"):
+        open_session(cluster_config(kind), 1, 1).__enter__()
+    with pytest.raises(ConfigError, match=rf"\.\[{kind}\]"):
+        submission(cluster_config(kind), 1, 1)
+
+
+def test_the_other_kinds_need_nothing_more(nothing_installed: None) -> None:
+    for kind in set(KINDS) - set(NEEDY):
+        check_installed(kind)
+
+
+def test_each_kind_that_needs_a_package_is_an_extra_of_the_project() -> None:
+    file = Path(extras.__file__).parents[3] / "pyproject.toml"
+    optional = tomllib.loads(file.read_text())["project"]["optional-dependencies"]
+    assert set(NEEDY) <= set(optional)

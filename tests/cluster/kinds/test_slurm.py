@@ -1,0 +1,95 @@
+"""Slurm: the job script as a whole, and real hosts in jobs of a stand-in for Slurm that runs them here."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import dask
+import psutil
+import pytest
+
+from pipeline.cluster.kinds.start import submission
+from pipeline.cluster.session import Session, open_session
+from pipeline.errors import PlacementError
+from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until
+
+EXPECTED = Path(__file__).parent / "expected"
+
+SBATCH = """#!/bin/sh
+# Like Slurm, keeps a copy of the script and runs it apart from the caller.
+copy=$(mktemp "$(dirname "$0")/job-XXXXXX") && cp "$1" "$copy"
+setsid bash "$copy" >/dev/null 2>&1 </dev/null &
+echo "Submitted batch job $!"
+"""
+SCANCEL = """#!/bin/sh
+kill -9 -- "-$1" 2>/dev/null || true
+"""
+
+
+@pytest.fixture
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with `sbatch` and `scancel`, and a proof that no job outlives the test."""
+    for name, text in (("sbatch", SBATCH), ("scancel", SCANCEL)):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    yield tmp_path
+    wait_until(lambda: not jobs(tmp_path), "all jobs have ended")
+
+
+def jobs(folder: Path) -> list[psutil.Process]:
+    """Shells that run a job of the stand-in now."""
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if any(word.startswith(f"{folder}/job-") for word in process.info["cmdline"] or [])
+    ]
+
+
+def test_the_job_script_is_the_expected_one() -> None:
+    config = cluster_config(
+        "slurm", partition="gpu", account="atari", hosts_per_job=2, host_cores=3, memory_bytes=8 * 10**9,
+        gpus_per_host=1, walltime_minutes=90, leave_minutes=10, directives=("--gres=gpu:2",),
+        prologue=("module load cuda",), python="/shared/venv/bin/python", interface="ib0",
+    )  # fmt: skip
+    assert submission(config, num_hosts=4, threads_per_host=2) == (EXPECTED / "slurm.sh").read_text()
+
+
+def test_what_is_not_given_is_left_to_the_site() -> None:
+    script = submission(cluster_config("slurm", interface=None), num_hosts=1, threads_per_host=1)
+    assert script is not None
+    assert not any(word in script for word in ("#SBATCH -p", "#SBATCH -A", "--interface", "--resources"))
+
+
+def test_hosts_come_in_jobs_of_their_own_and_a_killed_job_is_submitted_again(slurm: Path) -> None:
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "0.1s"}),
+        open_session(cluster_config("slurm"), num_hosts=2, threads_per_host=1) as session,
+    ):
+        before = session.present_hosts()
+        assert [offer.num_threads for offer in session.offers()] == [1, 1]
+        first, second = jobs(slurm)
+        os.killpg(first.pid, 9)
+        wait_until(lambda: len(session.present_hosts()) == 1, "the killed job's host is known to be lost")
+        wait_until(lambda: _num_hosts_after_a_survey(session) == 2, "another job's host came")
+        assert len(session.present_hosts() & before) == 1
+        assert second.is_running()
+        host = min(session.present_hosts())
+        assert session.submit(sum, [1, 2], host=host, name="sum").result(timeout=LIMIT_SECONDS) == 3
+
+
+def _num_hosts_after_a_survey(session: Session) -> int:
+    session.survey_again()
+    return len(session.hosts)
+
+
+def test_a_machine_without_slurm_is_one_clear_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PlacementError, match=r"the slurm cluster could not be started: there is no sbatch"):
+        open_session(cluster_config("slurm"), 1, 1).__enter__()
+
+
+def test_a_job_that_slurm_refuses_is_one_clear_error_with_its_words(slurm: Path) -> None:
+    (slurm / "sbatch").write_text("#!/bin/sh\necho 'invalid partition specified: gpu' >&2\nexit 1\n")
+    with pytest.raises(PlacementError, match=r"could not be started: (?s:.*)invalid partition specified: gpu"):
+        open_session(cluster_config("slurm"), 1, 1).__enter__()

@@ -1,0 +1,106 @@
+"""Sweeps on a command line: their files, their launcher, and every mistake in naming them."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import hydra
+import pytest
+from omegaconf import OmegaConf
+
+from pipeline.config.composition import CONFIG_NAME, HYDRA_VERSION_BASE, config_directory
+from pipeline.config.overrides import check_command_line
+from pipeline.games import ATARI49
+from pipeline.results.published import published_directory
+
+SWEEPS = sorted(file.stem for file in (config_directory() / "sweep").glob("*.yaml"))
+
+
+def hydra_config(*words: str) -> Any:
+    """What Hydra itself goes by in a command with these words, resolved."""
+    with hydra.initialize_config_dir(str(config_directory()), version_base=HYDRA_VERSION_BASE):
+        config = hydra.compose(CONFIG_NAME, overrides=["game=Pong", *words], return_hydra_config=True)
+        OmegaConf.resolve(config.hydra.launcher)
+        return config.hydra
+
+
+def games_of(sweep: str) -> list[str]:
+    return str(hydra_config(f"+sweep={sweep}").sweeper.params.game).split(",")
+
+
+def test_the_sweeps_over_49_games_have_all_of_them_once() -> None:
+    assert games_of("atari49") == games_of("smoke") == list(ATARI49)
+
+
+def test_the_games_of_dba3c_are_those_with_a_listed_score_or_one_to_stop_at() -> None:
+    with (published_directory() / "dba3c_scores.csv").open(newline="") as file:
+        assert games_of("dba3c_games") == [row["game"] for row in csv.DictReader(file)]
+
+
+@pytest.mark.parametrize("sweep", SWEEPS)
+def test_the_jobs_of_every_sweep_are_runs_without_mistakes(sweep: str) -> None:
+    games = [] if hydra_config(f"+sweep={sweep}").sweeper.params.get("game") else ["game=Pong"]
+    assert check_command_line(["-m", f"+sweep={sweep}", *games, "hydra/launcher=dask"]) == []
+
+
+def test_a_sweep_that_names_no_game_leaves_that_to_the_command_line() -> None:
+    assert check_command_line(["-m", "+sweep=optuna_example"]) == [
+        "game is missing: name one of the 49 games, e.g. game=Breakout"
+    ]
+
+
+def test_the_optuna_example_tunes_two_settings_by_the_score_and_asks_for_the_same_trials_again() -> None:
+    sweeper = hydra_config("+sweep=optuna_example").sweeper
+    assert (len(sweeper.params), sweeper.direction, sweeper.sampler.seed) == (2, "maximize", 0)
+    assert "optuna" in sweeper._target_
+
+
+def test_a_sweep_is_kept_in_a_folder_of_its_name_and_others_together() -> None:
+    assert Path(hydra_config("+sweep=atari49").sweep.dir) == Path("results/sweeps/atari49")
+    assert Path(hydra_config().sweep.dir) == Path("results/sweeps/ad_hoc")
+
+
+def test_the_launcher_asks_the_plan_and_takes_its_cluster_from_the_run_s_settings(tmp_path: Path) -> None:
+    here = hydra_config("hydra/launcher=dask").launcher
+    assert (here.address, here.start_timeout_seconds) == (None, 60.0)
+    assert here.needs == "pipeline.experiments.sweeps.job.job_needs"
+    files = [tmp_path / name for name in ("ca", "cert", "key")]
+    words = [f"cluster.tls_{file.name}_file={file}" for file in files]
+    there = hydra_config(
+        "hydra/launcher=dask", "cluster=address", "cluster.address=tls://10.0.0.1:8786", *words
+    ).launcher
+    assert (there.address, there.start_timeout_seconds) == ("tls://10.0.0.1:8786", 600.0)
+    assert [there[f"tls_{file.name}_file"] for file in files] == [str(file) for file in files]
+
+
+def test_what_is_said_of_the_launcher_on_the_command_line_wins() -> None:
+    words = ["hydra/launcher=dask", "cluster.dashboard_address=127.0.0.1:8787", "hydra.launcher.num_hosts=3"]
+    launcher = hydra_config(*words, "hydra.launcher.address=tcp://10.0.0.2:8786").launcher
+    assert (launcher.num_hosts, launcher.address) == (3, "tcp://10.0.0.2:8786")
+    assert launcher.dashboard_address == "127.0.0.1:8787"
+
+
+@pytest.mark.parametrize(
+    ("line", "mistakes"),
+    [
+        ("-m +sweep=atari94", ["+sweep=atari94: no such sweep; did you mean atari49?"]),
+        ("+sweep=atari49", ["+sweep=atari49: a sweep is many runs, which need --multirun (-m)"]),
+        ("-m sweep=atari49", ["sweep=atari49: write +sweep=atari49"]),
+        ("-m +sweep=atari49,smoke",
+         ["+sweep=atari49,smoke: one sweep at a time; its experiments, games and seeds may be many"]),
+        ("-m +sweep=atari49 game=Pongg seed=-1",
+         ["game=Pongg: no such game; did you mean Pong?", "seed=-1 must be at least 0"]),
+        ("-m +sweep=atari49 experiment=dqn,gorilla",
+         ["experiment=gorilla: no such experiment; did you mean gorila?"]),
+        ("-m +sweep=atari49 hydra/launcher=daks", ["hydra/launcher=daks: no such launcher; did you mean dask?"]),
+        ("-m +sweep=atari49 hydra/launcher=dask hydra.launcher.num_hots=2",
+         ["hydra.launcher.num_hots=2: no such setting; did you mean hydra.launcher.num_hosts?"]),
+        ("-m +sweep=atari49 hydra.launcher.retries=2",
+         ["hydra.launcher.retries=2: no such setting with hydra/launcher=basic; it belongs to dask"]),
+        ("-m +sweep=atari49 hydra/launcher=dask cluster=slurm",
+         ["cluster=slurm: hydra/launcher=dask runs all jobs on one cluster: its own on this machine, or "
+          "cluster=address; start hosts there as docs/sweeps.md shows"]),
+    ],
+)  # fmt: skip
+def test_each_mistake_in_naming_a_sweep_or_its_launcher_has_its_line(line: str, mistakes: list[str]) -> None:
+    assert check_command_line(line.split()) == mistakes

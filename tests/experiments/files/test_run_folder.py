@@ -1,0 +1,276 @@
+"""Run folders: never overwritten silently, written as rows come, trimmed back to a checkpoint."""
+
+import shutil
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.config.tree import from_yaml
+from pipeline.errors import RunFolderError
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.files.run_folder import RunFolder, check_folder, open_folder, read_config
+from pipeline.param_server.snapshot import first_snapshot
+from pipeline.results.load import load_run, load_runs
+from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, UpdateRow
+from tests.experiments.smoke_runs import smoke_config
+
+EPISODE = EpisodeRow("bundle-0", 3, 100, 800, 12.0, 50, False, 0.5, 7, 1.25)
+UPDATE = UpdateRow("bundle-0", 100, 98, 1, 1, 0, 7, 800, 0.5, 1.5, 0.1, 0.2, 0.3, 2, 0.5, 600.0, 150.0, 90, 0.0, 1.5)
+EVALUATION = EvaluationRow(
+    "smoke", "checkpoint", 7, 800, 0, 99, 0, 2.0, 50, True, 0.05, False, 0, 4, 4, 0.0, 30, 400, False, True,
+    "none", "", 2.0,
+)  # fmt: skip
+
+FILES = sorted(set(ROW_FILES.values()))
+
+
+def save_checkpoint(folder: RunFolder) -> None:
+    checkpoint.save(folder.checkpoints, Checkpoint(first_snapshot(np.zeros(3, np.float32)), {}, 1), keep=1)
+
+
+def test_a_run_lives_at_experiment_game_seed_with_its_settings(tmp_path: Path) -> None:
+    config = smoke_config(tmp_path, "seed=3")
+    folder = open_folder(config)
+    assert folder.path == config.folder == tmp_path / "smoke_gorila" / "Breakout" / "3"
+    assert from_yaml((folder.path / "config.yaml").read_text()) == config
+
+
+@pytest.mark.parametrize("word", ["resume=true", "overwrite=true"])
+def test_a_folder_that_somebody_writes_in_is_refused(tmp_path: Path, word: str) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    again = smoke_config(tmp_path, word)
+    with (
+        folder.hold(),
+        pytest.raises(RunFolderError, match="is being trained or evaluated by another command right now"),
+    ):
+        open_folder(again)
+    assert open_folder(again).path == folder.path
+
+
+def test_a_taken_folder_is_refused_with_both_ways_out_and_left_alone(tmp_path: Path) -> None:
+    config = smoke_config(tmp_path)
+    open_folder(config)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for refuse in (check_folder, open_folder):
+        with pytest.raises(RunFolderError, match=r"holds a run already.*resume=true.*overwrite=true"):
+            refuse(config)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_overwrite_deletes_the_old_run(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write([EPISODE])
+    folder.close()
+    folder = open_folder(smoke_config(tmp_path, "overwrite=true"))
+    assert {path.name for path in folder.path.iterdir()} == {"config.yaml", *FILES}
+    assert [len((folder.path / name).read_text().splitlines()) for name in FILES] == [1, 1, 1]
+
+
+def test_an_overwrite_that_was_cut_short_leaves_nothing_that_looks_like_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    save_checkpoint(folder)
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(shutil, "rmtree", raise_interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            open_folder(smoke_config(tmp_path, "overwrite=true"))
+    assert not folder.path.exists() and load_runs(tmp_path).runs.empty
+    assert [path.name.rpartition(".")[0] for path in folder.path.parent.iterdir()] == [".0.deleted"]
+    again = open_folder(smoke_config(tmp_path, "overwrite=true"))
+    assert not checkpoint.any_in(again.checkpoints)
+    open_folder(smoke_config(tmp_path, "overwrite=true"))
+    assert [path.name for path in folder.path.parent.iterdir()] == ["0"]
+
+
+def raise_interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_what_is_no_run_folder_is_neither_filled_nor_deleted(tmp_path: Path) -> None:
+    path = smoke_config(tmp_path).folder
+    path.mkdir(parents=True)
+    (path / "thesis.tex").touch()
+    for words in ([], ["overwrite=true"], ["resume=true"]):
+        with pytest.raises(RunFolderError, match="is there and is no run folder: move it away"):
+            open_folder(smoke_config(tmp_path, *words))
+    assert [entry.name for entry in path.iterdir()] == ["thesis.tex"]
+    with pytest.raises(RunFolderError, match=r"cannot be written: .*thesis\.tex is read-only or no folder"):
+        check_folder(smoke_config(path / "thesis.tex"))
+
+
+def test_a_config_that_cannot_be_read_is_named_with_its_file(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    (folder.path / "config.yaml").write_text("")
+    with pytest.raises(RunFolderError, match=r"smoke_gorila/Breakout/0/config\.yaml was written by another version"):
+        check_folder(smoke_config(tmp_path, "resume=true"))
+
+
+def test_a_folder_of_another_version_is_told_as_that_with_its_commit_and_a_few_of_the_differences(
+    tmp_path: Path,
+) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write_run({"commit": "0123456789abcdef"})
+    path = folder.path / "config.yaml"
+    path.write_text("".join(line for line in path.read_text().splitlines(True) if "epsilon" not in line))
+    with pytest.raises(RunFolderError) as refused:
+        read_config(folder.path)
+    first, *others = str(refused.value).splitlines()
+    assert "was written by another version of pipeline, commit 0123456 of it: go on with that version" in first
+    assert len(others) == 4 and others[-1].strip().startswith("and ") and others[-1].endswith(" more")
+
+
+def test_rows_that_the_disk_refuses_are_told_as_what_they_are(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    (folder.path / "episodes.csv").unlink()
+    (folder.path / "episodes.csv").symlink_to("/dev/full")
+    folder._file(EpisodeRow).write("x")
+    with pytest.raises(RunFolderError, match=r"the last rows could not be written: .*No space left"):
+        folder.close()
+    folder.close()
+
+
+def test_a_disk_that_refuses_rows_is_told_at_once(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    (folder.path / "episodes.csv").unlink()
+    (folder.path / "episodes.csv").symlink_to("/dev/full")
+    with pytest.raises(RunFolderError, match=r"rows could not be written: .*No space left"):
+        folder.write([EPISODE])
+    with pytest.raises(RunFolderError):
+        folder.close()
+
+
+def test_a_resume_with_other_settings_is_refused_with_both_values(tmp_path: Path) -> None:
+    open_folder(smoke_config(tmp_path))
+    changed = smoke_config(tmp_path, "resume=true", "replay.batch_size=16", "budget.frames=99", "cluster=processes")
+    with pytest.raises(RunFolderError, match=r"replay.batch_size: 8 in the run folder, 16 now") as refused:
+        check_folder(changed)
+    assert "budget" not in str(refused.value) and "cluster" not in str(refused.value)
+
+
+def test_a_resume_of_another_version_s_rows_is_refused(tmp_path: Path) -> None:
+    updates = open_folder(smoke_config(tmp_path)).path / "updates.csv"
+    updates.write_text(updates.read_text().replace(",waited_seconds", ""))
+    with pytest.raises(RunFolderError, match=r"updates\.csv has the columns of another version"):
+        check_folder(smoke_config(tmp_path, "resume=true"))
+
+
+def test_the_update_rows_of_a_run_are_its_algorithm_s(tmp_path: Path) -> None:
+    for experiment, row_type in (("smoke_gorila", UpdateRow), ("smoke_dba3c", ActorCriticUpdateRow)):
+        folder = open_folder(smoke_config(tmp_path, experiment=experiment))
+        header = (folder.path / "updates.csv").read_text().splitlines()
+        assert header == [",".join(field.name for field in fields(row_type))]
+        check_folder(smoke_config(tmp_path, "resume=true", experiment=experiment))
+
+
+def test_a_resume_may_raise_the_budget_and_the_folder_remembers_it(tmp_path: Path) -> None:
+    save_checkpoint(open_folder(smoke_config(tmp_path)))
+    folder = open_folder(smoke_config(tmp_path, "resume=true", "budget.frames=99"))
+    assert from_yaml((folder.path / "config.yaml").read_text()).budget.frames == 99
+
+
+def test_resume_and_overwrite_are_welcome_where_there_is_no_run_yet(tmp_path: Path) -> None:
+    assert open_folder(smoke_config(tmp_path, "resume=true")).path.is_dir()
+    assert open_folder(smoke_config(tmp_path, "overwrite=true", "seed=1")).path.is_dir()
+
+
+def test_rows_are_in_their_files_as_soon_as_they_are_written(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write([EPISODE, UPDATE, EVALUATION])
+    folder.write([replace(EPISODE, lane=4)])
+    loaded = load_run(folder.path)  # nothing was closed: a killed run has come no further
+    assert list(loaded.episodes["lane"]) == [3, 4]
+    assert loaded.updates["num_admitted"].item() == 98 and loaded.evaluations["score"].item() == 2.0
+    folder.close()
+
+
+def test_a_folder_that_is_opened_again_appends_under_the_one_header(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write([EPISODE])
+    folder.close()
+    save_checkpoint(folder)
+    again = open_folder(smoke_config(tmp_path, "resume=true"))
+    again.write([EPISODE])
+    again.close()
+    lines = (folder.path / "episodes.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines] == ["role", "bundle-0", "bundle-0"]
+
+
+def test_rows_newer_than_a_checkpoint_are_set_aside_and_evaluations_stay(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    episodes = [replace(EPISODE, wall_seconds=seconds) for seconds in (1.0, 2.0, 3.0)]
+    folder.write([*episodes, replace(UPDATE, wall_seconds=2.5), replace(EVALUATION, wall_seconds=9.0)])
+    folder.close()
+    assert folder.discard_rows_after(2.0) == 2
+    loaded = load_run(folder.path)
+    assert list(loaded.episodes["wall_seconds"]) == [1.0, 2.0]
+    assert len(loaded.updates) == 0 and len(loaded.evaluations) == 1
+    discarded = folder.path / "discarded"
+    assert [path.name for path in sorted(discarded.iterdir())] == ["episodes.csv", "updates.csv"]
+    assert (discarded / "episodes.csv").read_text().endswith(",3.0\n")
+    assert folder.discard_rows_after(2.0) == 0
+
+
+def test_of_a_role_whose_clock_lags_those_rows_are_set_aside_that_it_wrote_after_the_checkpoint(
+    tmp_path: Path,
+) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    roles = ("bundle-0", "bundle-1", "bundle-2")
+    folder.write([replace(EPISODE, role=role, wall_seconds=seconds) for role in roles for seconds in (1.5, 2.0)])
+    folder.close()
+    # The checkpoint was written when bundle-1's clock stood at 1.5, the others' at 2.0.
+    assert folder.discard_rows_after(2.0, {"bundle-0": 2.0, "bundle-1": 1.5}) == 1
+    kept = load_run(folder.path).episodes
+    assert list(zip(kept["role"], kept["wall_seconds"], strict=True)) == [
+        ("bundle-0", 1.5),
+        ("bundle-0", 2.0),
+        ("bundle-1", 1.5),
+        ("bundle-2", 1.5),
+        ("bundle-2", 2.0),
+    ]
+
+
+def test_a_line_that_a_kill_cut_short_is_set_aside(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write([EPISODE])
+    folder.close()
+    path = folder.path / "episodes.csv"
+    whole = path.read_text()
+    path.write_text(whole + "bundle-0,3,100,800,12.0,50,False,0.5,7,1.2")
+    assert folder.discard_rows_after(100.0) == 1
+    assert path.read_text() == whole
+    path.write_text(whole + "bundle-0,3,10")
+    assert folder.discard_rows_after(100.0) == 1
+    assert path.read_text() == whole
+
+
+def test_an_evaluation_that_a_full_disk_cut_short_is_set_aside_however_old_the_checkpoint_is(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write([replace(EVALUATION, wall_seconds=9.0)])
+    folder.close()
+    path = folder.path / "evaluations.csv"
+    whole = path.read_text()
+    path.write_text(whole + "noop_sta")
+    assert folder.discard_rows_after(2.0) == 1
+    assert path.read_text() == whole
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_begins_again(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write([EPISODE])
+    folder.close()
+    open_folder(smoke_config(tmp_path, "resume=true"))
+    assert len(load_run(folder.path).episodes) == 0
+    assert (folder.path / "discarded" / "episodes.csv").exists()
+
+
+def test_run_json_is_replaced_whole(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    assert folder.read_run() == {}
+    folder.write_run({"end_reason": None})
+    folder.write_run({"end_reason": "budget"})
+    assert folder.read_run() == {"end_reason": "budget"}
+    assert {path.name for path in folder.path.iterdir()} == {"config.yaml", "run.json", *FILES}
