@@ -55,9 +55,10 @@ test-slow: setup ## run the tests marked slow
 	@OMP_NUM_THREADS=1 $(PY) -m pytest -m slow -n $(TEST_PROCESSES) --dist worksteal $(ARGS)
 
 .PHONY: lint
-lint: setup ## check style and types
+lint: setup ## check style, spelling and types
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
+	@$(VENV)/bin/codespell
 	@$(PY) -m mypy
 
 .PHONY: format
@@ -73,6 +74,10 @@ bench: setup ## run the benchmarks
 report: setup ## make tables and figures from results/runs
 	@$(PY) -m pipeline.report $(ARGS)
 
+.PHONY: docs
+docs: setup ## make the site of the documents; open site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict $(ARGS)
+
 .PHONY: sweep-smoke
 sweep-smoke: setup ## 49 games x two small systems over one Dask cluster, ends with their table
 	@$(PY) -m pipeline.train -m +sweep=smoke hydra/launcher=dask hydra.launcher.threads_per_host=$(SMOKE_THREADS) $(ARGS)
@@ -81,5 +86,5 @@ sweep-smoke: setup ## 49 games x two small systems over one Dask cluster, ends w
 
 .PHONY: clean
 clean: ## remove caches and build output; keeps .venv and results
-	@rm -rf build dist .mypy_cache .ruff_cache .pytest_cache
+	@rm -rf build dist site .mypy_cache .ruff_cache .pytest_cache
 	@find . -path ./$(VENV) -prune -o -type d \( -name __pycache__ -o -name '*.egg-info' \) -print0 | xargs -0 rm -rf

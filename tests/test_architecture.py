@@ -5,6 +5,7 @@ count like any other: a hidden dependency is a dependency. Not here: style (ruff
 """
 
 import ast
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -304,6 +305,23 @@ def test_a_circle_of_modules_is_found_even_inside_one_package_and_one_function()
     )
     assert len(found) == 1
     assert "pipeline.replay.batch -> pipeline.replay.ring -> pipeline.replay.sums -> pipeline.replay.batch" in found[0]
+
+
+def test_the_document_of_the_architecture_shows_the_same_tables() -> None:
+    layers = documented_table("| layer |")
+    beside = layers.pop("beside")
+    assert layers == {str(number): names for number, names in enumerate(LAYERS)}
+    assert beside == {SIDE_COLUMN}
+    walls = documented_table("| packages |")
+    shown = {package: places for packages, places in walls.items() for package in re.findall(r"`(\w+)`", packages)}
+    assert shown == {package: frozenset(places) for package, places in WALLS.items()}
+
+
+def documented_table(heading: str) -> dict[str, frozenset[str]]:
+    """A table of docs/architecture.md that begins so: first cell -> the names in its second one."""
+    _, _, table = (CHECKOUT / "docs" / "architecture.md").read_text().partition(f"\n{heading}")
+    rows = [line.split("|")[1:3] for line in table.partition("\n\n")[0].splitlines()[2:]]
+    return {first.strip(): frozenset(re.findall(r"`([\w.]+)`", second)) for first, second in rows}
 
 
 def _unit(module: str) -> str:
