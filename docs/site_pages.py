@@ -17,6 +17,7 @@ from mkdocs.structure.pages import Page
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 DOCUMENTS = ("*.md", "docs/**/*.md", "results/**/*.md")
+OF_ALL_PAGES = ("docs/site.css", "docs/iframe-worker.js")
 PACKAGES = ("pipeline", "dask_jobs")
 """Their modules have a page each."""
 SHOWN_AS_TEXT = (".yaml", ".yml", ".sh", ".py")
@@ -31,7 +32,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     documents = {path.relative_to(CHECKOUT).as_posix() for pattern in DOCUMENTS for path in CHECKOUT.glob(pattern)}
     modules = {path.relative_to(CHECKOUT).as_posix() for name in PACKAGES for path in (CHECKOUT / name).rglob("*.py")}
     modules = {name for name in modules if (CHECKOUT / name).read_text().strip()}
-    linked = {target for name in documents for target in _targets(name)} - documents - modules
+    linked = {*OF_ALL_PAGES, *(target for name in documents for target in _targets(name))} - documents - modules
     of_the_theme = [file for file in files if file.src_dir != config.docs_dir]
     ours = [File.generated(config, name, abs_src_path=str(CHECKOUT / name)) for name in sorted(documents)]
     ours += [File.generated(config, f"{name}.md", content=_module_page(name)) for name in sorted(modules)]
@@ -42,7 +43,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             ours.append(File.generated(config, name, abs_src_path=str(CHECKOUT / name)))
     assert config.nav is not None
     config.nav += [
-        {"Decisions": sorted(name for name in documents if name.startswith("docs/decisions/"))},
+        {"Decisions": sorted((name for name in documents if name.startswith("docs/decisions/")), key=_readme_first)},
         {"Code": [_tree(name, modules) for name in PACKAGES if (CHECKOUT / name).is_dir()]},
     ]
     return Files([*of_the_theme, *ours])
@@ -73,6 +74,10 @@ def _targets(document: str) -> Iterator[str]:
         path = posixpath.normpath(posixpath.join(folder, target))
         if ":" not in target and (CHECKOUT / path).is_file():
             yield path
+
+
+def _readme_first(name: str) -> tuple[bool, str]:
+    return (not name.endswith("README.md"), name)
 
 
 def _anchor(file: str, name: str | None) -> str:

@@ -24,7 +24,14 @@ from pipeline.start_states import StartStateArguments
 from pipeline.status import StatusArguments
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-DOCUMENTS = [CHECKOUT / "README.md", CHECKOUT / "CHANGELOG.md", *sorted((CHECKOUT / "docs").rglob("*.md"))]
+DOCUMENTS = [
+    *sorted(CHECKOUT.glob("*.md")),
+    *sorted((CHECKOUT / "docs").rglob("*.md")),
+    CHECKOUT / "results" / "README.md",
+    *sorted((CHECKOUT / "results").glob("*/README.md")),
+]
+MOST_BYTES_OF_README = 8192
+MOST_LINES_OF_CHANGELOG = 60
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```(\w*)\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
@@ -33,6 +40,7 @@ DEFINITION = re.compile(r"(pipeline/[\w/]+\.py):([A-Za-z_][\w.]*)")
 HOST_COMMAND = re.compile(r"^(?!error: ).*\bdask (?:worker|scheduler) .*$", re.MULTILINE)
 BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PLACEHOLDER = "…"
+SHELL_VARIABLE = re.compile(r"\$\w+")
 ARGUMENTS: dict[str, type] = {
     "pipeline.evaluate": EvaluateArguments,
     "pipeline.play": PlayArguments,
@@ -150,10 +158,10 @@ def unknown_words(known: type, arguments: list[str]) -> list[str]:
 def filled_in(arguments: list[str]) -> list[str]:
     """A command line without placeholders: "…" alone stands for any further settings, of which a game is needed.
 
-    A shell's `$address` is a scheduler's.
+    In a word it stands for host and port; a variable of the shell is a whole address.
     """
-    addressed = [word.replace("$address", "tcp://10.0.0.1:8786") for word in arguments if word != PLACEHOLDER]
-    filled = [word.replace(PLACEHOLDER, "10.0.0.1:8786") for word in addressed]
+    filled = [word.replace(PLACEHOLDER, "10.0.0.1:8786") for word in arguments if word != PLACEHOLDER]
+    filled = [SHELL_VARIABLE.sub("tcp://10.0.0.1:8786", word) for word in filled]
     return filled if any(word.startswith("game=") for word in filled) else [*filled, "game=Pong"]
 
 
@@ -229,12 +237,38 @@ def test_documents_that_the_code_names_are_there() -> None:
 
 
 def test_every_decision_has_a_number_of_its_own_and_says_context_decision_and_consequence() -> None:
-    files = sorted((CHECKOUT / "docs" / "decisions").glob("*.md"))
+    files = sorted((CHECKOUT / "docs" / "decisions").glob("[0-9]*.md"))
     assert [int(file.name[:4]) for file in files] == list(range(1, len(files) + 1))
     for file in files:
         text = file.read_text()
         assert text.startswith(f"# {file.name[:4]} ")
         assert all(f"**{part}.**" in text for part in ("Context", "Decision", "Consequence")), file.name
+
+
+def test_the_first_page_is_short_and_so_is_the_changelog() -> None:
+    assert (CHECKOUT / "README.md").stat().st_size <= MOST_BYTES_OF_README
+    assert len((CHECKOUT / "CHANGELOG.md").read_text().splitlines()) <= MOST_LINES_OF_CHANGELOG
+
+
+def test_every_document_is_within_two_clicks_of_the_first_page() -> None:
+    first = linked_documents(CHECKOUT / "README.md")
+    second = {page for document in first for page in linked_documents(document)}
+    found = {page.relative_to(CHECKOUT).as_posix() for page in first | second | {CHECKOUT / "README.md"}}
+    of_decisions = re.compile(r"docs/decisions/\d")
+    wanted = {page.relative_to(CHECKOUT).as_posix() for page in DOCUMENTS}
+    assert {page for page in wanted - found if not of_decisions.match(page)} == set()
+
+
+def linked_documents(document: Path) -> set[Path]:
+    """The documents that one links to."""
+    links = (link.partition("#")[0] for link in LINK.findall(document.read_text()))
+    return {path for link in links if (path := (document.parent / link).resolve()) in DOCUMENTS}
+
+
+def test_the_results_have_an_index_of_all_their_folders() -> None:
+    pages = {page for page in DOCUMENTS if page.parent.parent == CHECKOUT / "results"}
+    assert pages
+    assert pages <= linked_documents(CHECKOUT / "results" / "README.md")
 
 
 def test_what_is_not_there_is_found() -> None:

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from pipeline import __version__
+
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 
@@ -51,6 +53,17 @@ def test_conda_brings_python_pip_and_make_and_the_project_brings_the_rest(conda_
 def test_conda_and_pip_accept_the_same_pythons(conda_dependencies: list[Any], project: dict[str, Any]) -> None:
     (python,) = (entry for entry in conda_dependencies if isinstance(entry, str) and entry.startswith("python "))
     assert python.removeprefix("python ") == project["requires-python"]
+
+
+def test_the_citation_names_this_software_as_it_is(project: dict[str, Any]) -> None:
+    citation: dict[str, Any] = yaml.safe_load((CHECKOUT / "CITATION.cff").read_text())
+    assert (citation["cff-version"], citation["type"]) == ("1.2.0", "software")
+    assert {"message", "title", "authors"} <= set(citation)
+    assert (citation["version"], citation["license"]) == (__version__, project["license"])
+    assert [(paper["year"], paper["identifiers"][0]["value"]) for paper in citation["references"]] == [
+        (2015, "arXiv:1507.04296"),
+        (2018, "arXiv:1801.02852"),
+    ]
 
 
 def test_make_tries_the_pythons_that_the_project_accepts(project: dict[str, Any]) -> None:

@@ -29,7 +29,7 @@ KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": "134217728", "MALLOC_MMAP_THRESHOLD_": 
 """Environment of a host whose glibc keeps up to 128 MiB that it was given back, for arrays of up to 32 MiB.
 
 Roles make the same arrays in each update. Dask's own value has every array over 128 kB mapped anew, page by page; left
-to adapt by itself, glibc still did so with what a worker pulled from two shards (`docs/running.md`: what was measured).
+to adapt by itself, glibc still did so with what a worker pulled from two shards (`docs/clusters/address.md`: measured).
 """
 HOST_ENVIRONMENT = {**KEPT_MEMORY, "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 """Of hosts that a batch system starts: they do not inherit the settings of `session`, where the reasons stand."""

@@ -117,7 +117,7 @@ def _started(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> It
         except Exception as error:  # each package has errors of its own, and Dask's deployments raise bare Exceptions
             raise PlacementError(
                 f"the {config.kind} cluster could not be started: {error or type(error).__name__}; "
-                "docs/running.md tells what has to be there"
+                "docs/clusters/README.md leads to what has to be there"
             ) from error
         yield cluster
 
