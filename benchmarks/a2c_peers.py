@@ -28,8 +28,9 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks import Figure, alternate, median_ratio, ratio_quartiles, report
-from benchmarks.dba3c_runs import budget, loop_speed, run, speed
+from measuring.provenance import Figure, report
+from measuring.rounds import alternate, median_ratio, ratio_quartiles
+from measuring.worker_speed import budget, loop_speed, run, speed
 from pipeline.config.overrides import compose
 from pipeline.topologies.workers import worker_name
 

@@ -17,7 +17,8 @@ import torch
 from ale_py.vector_env import AtariVectorEnv
 from gymnasium.vector import AutoresetMode
 
-from benchmarks import alternate, median_ratio, report
+from measuring.provenance import report
+from measuring.rounds import alternate, median_ratio
 from pipeline import seeding
 from pipeline.algorithms.config import ExplorationConfig
 from pipeline.config.overrides import compose

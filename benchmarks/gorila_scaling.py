@@ -22,7 +22,8 @@ from functools import partial
 import pandas as pd
 from rich.console import Console
 
-from benchmarks import alternate, median_ratio, ratio_quartiles, report
+from measuring.provenance import report
+from measuring.rounds import alternate, median_ratio, ratio_quartiles
 from pipeline import seeding
 from pipeline.cluster.coordination.batch_thread import batch_thread
 from pipeline.config.overrides import compose

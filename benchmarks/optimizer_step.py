@@ -6,7 +6,8 @@ A step reads and writes params, gradient and slots: some 20 to 50 MB, more than 
 import numpy as np
 import torch
 
-from benchmarks import Copy, median_seconds, report
+from measuring.provenance import report
+from measuring.rounds import median_seconds
 from pipeline.optimizers import AdaGradConfig, AdamConfig, OptimizerConfig, RMSPropConfig, make_optimizer
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.config import WIRE_DTYPES, ParamServerConfig
@@ -24,6 +25,17 @@ OPTIMIZERS: tuple[OptimizerConfig, ...] = (
     RMSPropConfig(kind="rmsprop", learning_rate=1e-4, learning_rate_changes=(), decay=0.95, epsilon=0.01),
     AdamConfig(kind="adam", learning_rate=1e-4, learning_rate_changes=(), beta1=0.9, beta2=0.999, epsilon=1e-8),
 )
+
+
+class Copy:
+    """A float32 vector that parameters are pulled into."""
+
+    def __init__(self, num_params: int) -> None:
+        self._flat = np.zeros(num_params, np.float32)
+
+    def load_slice(self, start: int, values: Float32Array) -> None:
+        """Copy one slice."""
+        self._flat[start : start + len(values)] = values
 
 
 def main(num_params: int = NUM_PARAMS, num_calls: int = 200) -> None:

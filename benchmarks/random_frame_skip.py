@@ -15,7 +15,8 @@ from contextlib import closing
 
 import numpy as np
 
-from benchmarks import alternate, median_ratio, report
+from measuring.provenance import report
+from measuring.rounds import alternate, median_ratio
 from pipeline import seeding
 from pipeline.config.overrides import compose
 from pipeline.envs.due_lanes import DueLanes, make_due_lanes

@@ -26,8 +26,9 @@ from types import ModuleType
 import numpy as np
 import torch
 
-from benchmarks import Figure, alternate, median_ratio, report, seconds
 from benchmarks.replay_sampling import FRAME_SHAPE, full_replay
+from measuring.provenance import Figure, report
+from measuring.rounds import alternate, median_ratio, seconds
 from pipeline.replay.prioritised import PrioritisedSampler
 from pipeline.replay.ring import LaneRing
 from pipeline.replay.sum_tree import SumTree

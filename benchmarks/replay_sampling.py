@@ -9,7 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks import median_seconds, report
+from measuring.provenance import report
+from measuring.rounds import median_seconds
 from pipeline.replay.config import ReplayConfig
 from pipeline.replay.memory import ReplayMemory, memory_bytes
 from pipeline.types import LaneStep

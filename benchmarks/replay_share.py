@@ -11,8 +11,9 @@ import time
 
 import torch
 
-from benchmarks import report, seconds
 from benchmarks.replay_sampling import full_replay
+from measuring.provenance import report
+from measuring.rounds import seconds
 from pipeline import seeding
 from pipeline.algorithms.config import QLearningConfig
 from pipeline.config.overrides import compose

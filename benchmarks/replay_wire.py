@@ -20,7 +20,8 @@ from functools import partial
 import numpy as np
 import psutil
 
-from benchmarks import alternate, median_ratio, report, seconds
+from measuring.provenance import report
+from measuring.rounds import alternate, median_ratio, seconds
 from pipeline.cluster.remotes.replays import HostedReplay, ReplayAddress
 from pipeline.cluster.session import Session, open_session
 from pipeline.config.overrides import compose

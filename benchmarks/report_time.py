@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks import report, seconds
+from measuring.provenance import report
+from measuring.rounds import seconds
 from pipeline.games import ATARI49
 from pipeline.results.protocols import DQN, NOOP_STARTS
 from pipeline.results.published import load_published

@@ -17,8 +17,9 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks import Copy, alternate, median_ratio, report, seconds
-from benchmarks.optimizer_step import NUM_PARAMS, server_config
+from benchmarks.optimizer_step import NUM_PARAMS, Copy, server_config
+from measuring.provenance import report
+from measuring.rounds import alternate, median_ratio, seconds
 from pipeline.cluster.remotes.shards import HostedShard, ShardAddress
 from pipeline.cluster.session import Session, open_session
 from pipeline.config.overrides import compose

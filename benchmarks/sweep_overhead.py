@@ -28,8 +28,9 @@ from functools import partial
 import psutil
 from distributed import Client
 
-from benchmarks import alternate, median_ratio, report, seconds
 from hydra_plugins.dask_launcher.progress import TOPIC
+from measuring.provenance import report
+from measuring.rounds import alternate, median_ratio, seconds
 
 RUN = ("experiment=dba3c_quick", "budget.frames=1_400_000", "progress=none", "overwrite=true")
 """Three minutes on two cores, and the evaluation."""

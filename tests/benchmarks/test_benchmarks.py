@@ -1,21 +1,14 @@
 """Each benchmark at a toy size: it runs, and prints the figures that are promised. What they say is not tested."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from benchmarks import (
-    __main__,
     actor_stepping,
-    alternate,
-    commit_of,
     gorila_scaling,
-    guards,
-    median_ratio,
     optimizer_step,
     random_frame_skip,
     replay_prioritised,
@@ -52,45 +45,6 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 def positive(line: dict[str, Any], *names: str) -> bool:
     """All these figures are there and above zero."""
     return all(line[name] > 0 for name in names)
-
-
-def test_a_commit_is_dirty_when_other_files_than_results_differ_from_it(tmp_path: Path) -> None:
-    def git(*words: str) -> None:
-        identity = ["-c", "user.name=tester", "-c", "user.email=tester@example.org"]
-        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True)
-
-    files = [tmp_path / name for name in ("results/rows.csv", "docs/figures/speed.png", "code/loop.py")]
-    for file in files:
-        file.parent.mkdir(parents=True)
-        file.write_text("before")
-    assert commit_of(tmp_path) == "unknown"
-    git("init")
-    git("add", "--all")
-    git("commit", "--message", "a start")
-    clean = commit_of(tmp_path)
-    assert len(clean) == 12
-    for file in files[:2]:
-        file.write_text("after")
-    assert commit_of(tmp_path / "code") == clean
-    files[2].write_text("after")
-    assert commit_of(tmp_path / "code") == f"{clean}-dirty"
-
-
-def test_variants_take_turns_and_warm_up_rounds_are_not_counted() -> None:
-    order: list[str] = []
-
-    def note(name: str) -> float:
-        order.append(name)
-        return float(len(order))
-
-    measured = alternate({"a": lambda: note("a"), "b": lambda: note("b")}, num_rounds=2, num_warmup_rounds=1)
-    assert order == ["a", "b", "a", "b", "a", "b"]
-    assert measured == {"a": [3.0, 5.0], "b": [4.0, 6.0]}
-
-
-def test_a_ratio_is_taken_within_each_round() -> None:
-    # The machine became slower and slower. Of the medians, 20 and 10, the ratio would be 2.
-    assert median_ratio([1.0, 20.0, 30.0], [1.0, 10.0, 30.0]) == 1.0
 
 
 def test_the_optimizer_benchmark_has_a_line_for_each_optimizer_and_wire(capsys: pytest.CaptureFixture[str]) -> None:
@@ -173,32 +127,6 @@ def test_gorila_is_run_with_one_bundle_with_two_and_without_a_server(capsys: pyt
     assert 0 < line["two_admitted"] <= 1
 
 
-def test_named_benchmarks_run_in_order_and_their_lines_are_added_to_a_file(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(__main__, "command", lambda name: ["echo", json.dumps({"benchmark": name})])
-    out = tmp_path / "machine.jsonl"
-    out.write_text('{"benchmark": "before"}\n')
-    assert __main__.main(["server_wire", "replay_share", "--out", str(out)]) == 0
-    lines = '{"benchmark": "server_wire"}\n{"benchmark": "replay_share"}\n'
-    assert capfd.readouterr().out == lines
-    assert out.read_text() == '{"benchmark": "before"}\n' + lines
-
-
-def test_an_unknown_benchmark_is_refused_with_the_names_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        __main__.main(["server_wires"])
-    assert "there is no benchmark server_wires; there are" in capsys.readouterr().err
-
-
-def test_a_benchmark_that_fails_ends_the_command_with_its_exit_status(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(__main__, "command", lambda name: ["false"])
-    assert __main__.main([]) == 1
-    assert f"{__main__.NAMES[0]} failed" in capsys.readouterr().err
-
-
 def test_replay_wire_counts_the_bytes_of_a_transition(capsys: pytest.CaptureFixture[str]) -> None:
     replay_wire.main(num_rounds=3, capacity=2_000)
     (line,) = printed(capsys)
@@ -221,20 +149,6 @@ def test_a_report_is_timed_over_folders_that_it_reads_without_a_remark(
     assert loaded.problems == ()
     assert [len(rows) for rows in (loaded.episodes, loaded.updates, loaded.evaluations)] == [20, 10, 8]
     assert run_scores(loaded)["differs"].tolist() == ["", ""]
-
-
-def test_guards_meet_the_same_faults_on_and_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    guards.main(num_updates=400, output=tmp_path)
-    rows = pd.read_csv(tmp_path / "guards.csv")
-    assert len(rows) == 2 * len(guards.FAULTS) * len(guards.SEEDS)
-    # Without faults the guards drop nothing, so that on and off are the same run.
-    on, off = (rows[(rows["faults"] == "none") & (rows["guards"] == guard)] for guard in (True, False))
-    assert on["area_under_curve"].tolist() == off["area_under_curve"].tolist()
-    delayed = rows[rows["guards"] & (rows["faults"] == "delayed")]
-    assert delayed["num_dropped_stale"].min() > 0
-    unguarded = rows[~rows["guards"]]
-    assert unguarded["num_dropped_stale"].max() == unguarded["num_dropped_outlier"].max() == 0
-    assert "| both | off |" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -1,0 +1,61 @@
+"""What a figure was measured on, and figures as JSON lines: a figure is worth something only beside the two.
+
+Not here: rows of CSV files (`studies.row_file`).
+"""
+
+import json
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import torch
+
+Figure = float | int | str
+_NOT_LOOKED_AT = (":(top,exclude)results", ":(top,exclude)docs/figures")
+
+
+def report(name: str, **figures: Figure) -> None:
+    """Print one JSON line: what was measured, its figures (unit in the key), commit, machine and versions."""
+    line = {
+        "benchmark": name,
+        **{key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in figures.items()},
+        **provenance(),
+    }
+    print(json.dumps(line), flush=True)
+
+
+def provenance() -> dict[str, Figure]:
+    """What a figure was measured on: commit, machine and versions."""
+    return {
+        "commit": commit_of(Path(__file__).parent),
+        "cpu": _cpu_model(),
+        "num_cores": os.cpu_count() or 1,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+    }
+
+
+def commit_of(folder: Path) -> str:
+    """The commit checked out there, with "-dirty" where files differ from it.
+
+    Not where only results and figures do: a long study changes these itself.
+    """
+    changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ":/", *_NOT_LOOKED_AT)
+    return (_git(folder, "describe", "--always", "--abbrev=12") or "unknown") + ("-dirty" if changed else "")
+
+
+def _git(folder: Path, *words: str) -> str:
+    result = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=False)
+    return result.stdout.strip()
+
+
+def _cpu_model() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,53 @@
+"""Times, and ratios of what was measured in one run, turn and turn about.
+
+A ratio is worth something only when both sides were measured so, whatever else the machine does hits both alike.
+Not here: what is printed (`measuring.provenance`).
+"""
+
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+
+def median_seconds(call: Callable[[], object], num_calls: int, num_warmup_calls: int = 10) -> float:
+    """Median wall time of `call()` over `num_calls`, after calls that are not counted."""
+    for _ in range(num_warmup_calls):
+        call()
+    return statistics.median(seconds(call) for _ in range(num_calls))
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Wall time of one `call()`."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def alternate(
+    variants: Mapping[str, Callable[[], float]], num_rounds: int, num_warmup_rounds: int = 1
+) -> dict[str, list[float]]:
+    """What each variant measured in each round, A B A B ..., after rounds that are not counted."""
+    measured: dict[str, list[float]] = {name: [] for name in variants}
+    for round_ in range(num_warmup_rounds + num_rounds):
+        for name, measure in variants.items():
+            value = measure()
+            if round_ >= num_warmup_rounds:
+                measured[name].append(value)
+    return measured
+
+
+def median_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float:
+    """Median over the rounds of the ratio within each round: slow drift of the machine cancels."""
+    return statistics.median(_ratios(numerators, denominators))
+
+
+def ratio_quartiles(numerators: Sequence[float], denominators: Sequence[float]) -> tuple[float, float]:
+    """First and third quartile of what `median_ratio` is the median of: how far its rounds lie apart."""
+    low, high = np.quantile(_ratios(numerators, denominators), [0.25, 0.75])
+    return float(low), float(high)
+
+
+def _ratios(numerators: Sequence[float], denominators: Sequence[float]) -> list[float]:
+    return [a / b for a, b in zip(numerators, denominators, strict=True)]

@@ -1,0 +1,277 @@
+"""What `dba3c_quick` learns with other networks, workers and optimizers: `python -m studies.dba3c.learning`.
+
+    base          `experiment=dba3c_quick`: two synchronous workers with the Nature torso, 40 steps an update
+    dba3c, ba3c   the same with the authors' two networks, on grey pictures: their hidden layers are 128 units without
+                  an activation and 512 with PReLU
+    dba3c_512, ba3c_128     each with as many hidden units as the other
+    workers_1, _4, _8       more or fewer workers, each with the same batch: an update has as many times 20 steps. The
+                            largest step size grows with the root of that, and four and eight workers, which make fewer
+                            updates of as many frames, have twice and four times as many
+    rate_2.5e-4, rate_1e-3  half and twice the largest step size, which is 5e-4
+    steps_10, steps_40      half and twice the steps per gradient, each of 5 steps of two and of eight games
+    async         each gradient is an update as it comes: 20 steps, as in `steps_10`, whose updates wait for both
+    adam_paper, adam_usual  Adam with beta1 0.8, beta2 0.75, and with 0.9, 0.999; both with the authors' step size after
+                            a warm-up and an effective batch of 640 steps, a third of theirs, over four times the
+                            frames: 3,100 updates, where theirs would be 1,000
+    dba3c_large, ba3c_large the authors' two networks with the settings of `adam_paper`, over twice the frames
+    ba3c_128_large          the full one with 128 hidden units
+
+The warm-up of the step size ends after as many agent steps in each case, but for those with Adam's betas, and its
+fall comes after four fifths of the frames; those have no fall.
+
+Real runs on a game that moves early; with 320 steps an update it had hardly moved after 400,000 steps, so updates are
+small here. Scores are means of the last 100 training games, in which actions are drawn from the policy, and of the
+final evaluation. A row a run goes into results/dba3c/learning.csv, its curve into learning_curves.csv; runs that are
+there are not made again, one that diverged neither: its row says so and has no score. Figures of what is there are
+drawn into docs/figures/dba3c_*.png; the speeds of the authors' networks in them are those of `dba3c_scaling` and, with
+as many workers as the authors had, of `studies.dba3c.simulation`.
+
+18 cases x 3 seeds take eleven hours on two cores. Less with --frames, --seeds or --cases.
+Not here: how fast a system is without what it learns (`studies.dba3c.scaling`).
+"""
+
+import argparse
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, product
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from measuring.worker_speed import batch_size, num_parameters
+from pipeline import api
+from pipeline.errors import DivergedError, PipelineError
+from pipeline.optimizers import AdamConfig
+from pipeline.results.style import save_figure
+from pipeline.topologies.config import WorkersConfig
+from studies.dba3c.figures import (
+    ADAM_CASES,
+    LARGE_HIDDEN_LAYER_CASES,
+    LARGE_MODEL_CASES,
+    MANY_WORKERS_SUFFIX,
+    MODEL_CASES,
+    SETTINGS_CASES,
+    SYNC_CASES,
+    WORKER_CASES,
+    adam_figure,
+    hidden_layer_cases,
+    hidden_layer_figure,
+    models_figure,
+    settings_figure,
+    sync_figure,
+    workers_figure,
+)
+from studies.dba3c.scaling import scaling_rows
+from studies.dba3c.settings import FIGURES, OUTPUT
+from studies.dba3c.simulation import simulation_rows
+from studies.dba3c.simulation_grid import WORKERS
+from studies.row_file import RowFile
+from studies.trained_runs import CurveRow, TrainedRow, curve_rows, diverged_row, train_or_load, trained_row
+
+
+def rates(first: int, largest: float = 5e-4, times_frames: int = 1) -> str:
+    """The step sizes of `experiment=dba3c_quick`: a warm-up that ends with update 2 * `first`, a fifth at the end.
+
+    `times_frames`: as many times the frames are made, so that the end comes later.
+    """
+    end = 20 * first * times_frames
+    return f"optimizer.learning_rate_changes=[[{first},1e-4],[{2 * first},{largest}],[{end},{largest / 5:.3g}]]"
+
+
+# What the experiment says of the optimizer comes after its option. Clipping and value weight stay the experiment's, and
+# there is a warm-up: without them it would be a comparison of which betas keep a network alive at its start.
+_LARGE_BATCH = (
+    "optimizer=adam_dba3c",
+    "optimizer.learning_rate_changes=[[50,1e-4],[100,1e-3]]",
+    "optimizer.epsilon=1e-8",
+    "topology.num_lanes=32",
+    "algorithm.batch_size=320",
+)
+CASES: dict[str, tuple[str, ...]] = {
+    "base": (),
+    "workers_1": ("topology.num_workers=1", rates(1_000, 3.5e-4)),
+    "rate_2.5e-4": (rates(500, 2.5e-4),),
+    "rate_1e-3": (rates(500, 1e-3),),
+    "steps_10": ("topology.num_lanes=2", "algorithm.batch_size=10", rates(1_000)),
+    "steps_40": ("topology.num_lanes=8", "algorithm.batch_size=40", rates(250)),
+    "async": ("topology.sync=false", rates(1_000)),
+    "workers_4": ("topology.num_workers=4", rates(250, 7e-4, times_frames=2)),
+    "workers_8": ("topology.num_workers=8", rates(125, 1e-3, times_frames=4)),
+    "adam_paper": _LARGE_BATCH,
+    "adam_usual": (*_LARGE_BATCH, "optimizer.beta1=0.9", "optimizer.beta2=0.999"),
+    "dba3c": ("network=dba3c",),
+    "ba3c": ("network=ba3c",),
+    "dba3c_512": ("network=dba3c", "network.hidden_units=512"),
+    "ba3c_128": ("network=ba3c", "network.hidden_units=128"),
+    "dba3c_large": (*_LARGE_BATCH, "network=dba3c"),
+    "ba3c_large": (*_LARGE_BATCH, "network=ba3c"),
+    "ba3c_128_large": (*_LARGE_BATCH, "network=ba3c", "network.hidden_units=128"),
+}
+"""Settings beside `experiment=dba3c_quick`; the quick ones come first."""
+_TIMES_FRAMES = {
+    "workers_4": 2,
+    "workers_8": 4,
+    **dict.fromkeys(ADAM_CASES, 4),
+    **dict.fromkeys(chain(*LARGE_HIDDEN_LAYER_CASES.values()), 2),
+}
+"""Large batches make few updates."""
+_AUTHORS_WORKERS = 64
+
+
+@dataclass(frozen=True)
+class LearningRow(TrainedRow):
+    """One run, and what it was made of."""
+
+    network: str
+    """Its torso and the units of its hidden layer."""
+    num_parameters: int
+    num_workers: int
+    sync: bool
+    beta1: float
+    beta2: float
+    largest_learning_rate: float
+    batch_size: int
+    """Steps of one gradient."""
+    data_points_per_second: float
+    """Agent steps that became part of an update, over the whole run."""
+    active_filters: float
+    """Share of the first convolution's that still learned at the end, 0 to 1."""
+    end_reason: str
+    """"budget" or "diverged"."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Make the runs that are missing, then draw."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--game", default="Breakout")
+    parser.add_argument("--frames", type=int, default=2_000_000, help="emulator frames of each run; four are a step")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--runs-dir", default="outputs/dba3c_learning", help="where the run folders go")
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="where the rows go")
+    parser.add_argument("--figures", type=Path, default=FIGURES, help="where the figures go")
+    parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
+    chosen = parser.parse_args(arguments)
+    runs = RowFile(chosen.output / "learning.csv", LearningRow, settings=("case", "seed", "game", "frames"))
+    curves = RowFile(chosen.output / "learning_curves.csv", CurveRow, settings=())
+    failed = []
+    # Seed after seed, so that all cases have one before one of them has three.
+    for seed, case in product(chosen.seeds, chosen.cases):
+        if runs.has(case, seed, chosen.game, num_frames(case, chosen.frames)):
+            continue
+        try:
+            row, points = _train(chosen, case, seed)
+        except PipelineError as error:
+            # The other cases are not to wait for it, and the same command tries it again.
+            failed.append(f"{case}, seed {seed}: {error}")
+            continue
+        curves.append(*points)
+        runs.append(row)
+    speeds = Speeds(scaling_rows(chosen.output).frame(), simulation_rows(chosen.output).frame())
+    draw(_alike(runs.frame(), chosen), _alike(curves.frame(), chosen), speeds, chosen.figures)
+    if failed:
+        raise SystemExit("\n".join(["without a row:", *failed]))
+
+
+def num_frames(case: str, frames: int) -> int:
+    """Emulator frames of a run of `case` where most make `frames`."""
+    return frames * _TIMES_FRAMES.get(case, 1)
+
+
+def _alike(rows: pd.DataFrame, chosen: argparse.Namespace) -> pd.DataFrame:
+    frames = [num_frames(case, chosen.frames) for case in rows["case"]]
+    alike: pd.DataFrame = rows[(rows["game"] == chosen.game) & (rows["frames"] == frames)]
+    return alike
+
+
+class Speeds(NamedTuple):
+    """Of the authors' networks, from other benchmarks."""
+
+    rounds: pd.DataFrame
+    """ScalingRows."""
+    simulated: pd.DataFrame
+    """SimulationRows."""
+
+    @property
+    def many_workers(self) -> pd.DataFrame:
+        """As many workers and servers as the authors had, each worker with gradients as long as theirs."""
+        rows = self.simulated
+        networks = [case + MANY_WORKERS_SUFFIX for case in MODEL_CASES]
+        chosen = (rows["study"] == WORKERS) & (rows["num_workers"] == _AUTHORS_WORKERS) & rows["network"].isin(networks)
+        many: pd.DataFrame = rows[chosen]
+        return many
+
+    @property
+    def complete(self) -> bool:
+        """Whether both networks have been measured and simulated."""
+        num_simulated = self.many_workers["network"].nunique()
+        return set(MODEL_CASES) <= set(self.rounds["network"]) and num_simulated == len(MODEL_CASES)
+
+
+def draw(runs: pd.DataFrame, curves: pd.DataFrame, speeds: Speeds, folder: Path) -> None:
+    """The figures whose cases are all there; that of the models when its speeds are, too."""
+    figures: dict[str, tuple[tuple[str, ...], Callable[[], Figure]]] = {
+        "dba3c_settings": (SETTINGS_CASES, lambda: settings_figure(runs)),
+        "dba3c_workers": (WORKER_CASES, lambda: workers_figure(curves, runs)),
+        "dba3c_sync": (SYNC_CASES, lambda: sync_figure(curves)),
+        "dba3c_adam": (ADAM_CASES, lambda: adam_figure(curves)),
+        "dba3c_hidden_layer": (hidden_layer_cases(), lambda: hidden_layer_figure(runs)),
+    }
+    if speeds.complete:
+        models = partial(models_figure, speeds.rounds, speeds.many_workers, runs)
+        figures["dba3c_models"] = ((*MODEL_CASES, *LARGE_MODEL_CASES), models)
+    for name, (cases, figure) in figures.items():
+        if set(cases) <= set(runs["case"]):
+            save_figure(figure(), folder / f"{name}.png")
+
+
+def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRow, list[CurveRow]]:
+    frames = num_frames(case, chosen.frames)
+    config = api.compose(
+        [
+            "experiment=dba3c_quick",
+            f"game={chosen.game}",
+            f"seed={seed}",
+            f"budget.frames={frames}",
+            f"results_dir={chosen.runs_dir}/{case}_{frames}",
+            "resume=true",
+            *CASES[case],
+            *chosen.overrides,
+        ]
+    )
+    try:
+        loaded = train_or_load(config)
+        trained, end_reason = trained_row(loaded, case, config), "budget"
+    except PipelineError as error:
+        # Settings with which a network diverges are a finding; made again, a run would be rolled until it survives.
+        if not isinstance(error.__cause__, DivergedError):
+            raise
+        loaded = api.load_run(config.folder)
+        trained, end_reason = diverged_row(loaded, case, config), "diverged"
+    topology, optimizer, network = config.topology, config.optimizer, config.network
+    assert isinstance(topology, WorkersConfig) and isinstance(optimizer, AdamConfig)
+    updates = loaded.actor_critic_updates
+    num_admitted = int(updates["num_admitted"].sum())
+    row = LearningRow(
+        **dataclasses.asdict(trained),
+        network=f"{network.torso} {network.hidden_units}",
+        num_parameters=num_parameters(config),
+        num_workers=topology.num_workers,
+        sync=topology.sync,
+        beta1=optimizer.beta1,
+        beta2=optimizer.beta2,
+        largest_learning_rate=max(optimizer.learning_rate, *(rate for _, rate in optimizer.learning_rate_changes)),
+        batch_size=batch_size(config),
+        data_points_per_second=num_admitted * batch_size(config) / trained.wall_seconds,
+        active_filters=float(updates.sort_values("version")["active_filters"].iloc[-1]),
+        end_reason=end_reason,
+    )
+    return row, curve_rows(loaded, trained, config)
+
+
+if __name__ == "__main__":
+    main()

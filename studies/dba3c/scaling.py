@@ -1,0 +1,191 @@
+"""Agent steps per second of DBA3C in threads: two workers beside one, and beside two loops without any server.
+
+    one        one worker, as a run of its own: 2 shards, a quorum of one
+    two        the same with two workers, whose gradients make one update
+    no_server  two threads, each with the same Worker and a shard of its own, called directly: no Dask, no quorum,
+               nothing shared; the optimizer and its parameters are float32 and local
+
+For `experiment=dba3c` as it is, with gradients of 40 steps of Nature DQN's games; and for the Nature torso on grey
+pictures and the authors' two networks on colours, with the authors' games and gradients of 160 steps. Only steps that
+became part of an update count, from a worker's first row to its last. Networks and variants take turns within a round,
+each started anew every time. A row a round and network goes into results/dba3c/scaling.csv, and rounds that are there
+are not measured again; at the end one JSON line a network, with the quartiles of its ratios over the rounds.
+60 runs, of 15 to 20 s with the Nature torso and of a minute with the others: 45 minutes.
+Not here: several processes and shards (`studies.dba3c.shards`).
+"""
+
+import statistics
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+
+from measuring.provenance import report
+from measuring.rounds import alternate, median_ratio, ratio_quartiles
+from measuring.worker_speed import budget, loop_speed, num_parameters, run, speed
+from pipeline import seeding
+from pipeline.cluster.coordination.batch_thread import batch_thread
+from pipeline.config.overrides import compose
+from pipeline.config.run_config import RunConfig
+from pipeline.experiments.plan import make_plan, network_of
+from pipeline.experiments.specs import fleet_spec
+from pipeline.interfaces import RowSink, Servers
+from pipeline.optimizers import OptimizerConfig
+from pipeline.param_server.shard import DirectShard, ParameterShard
+from pipeline.param_server.snapshot import ShardSnapshot
+from pipeline.roles.spec import WorkerSpec
+from pipeline.roles.worker import Worker
+from pipeline.rows import Row
+from pipeline.topologies.workers import worker_name
+from pipeline.types import Float32Array
+from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK
+from studies.row_file import RowFile
+
+_NUM_LOOPS = 2
+_START_SECONDS = 60.0
+"""For one loop to wait until the other is built."""
+
+
+@dataclass(frozen=True)
+class ScalingRow:
+    """One round of one network, in agent steps per second."""
+
+    network: str
+    round: int
+    game: str
+    num_parameters: int
+    one: float
+    two: float
+    no_server: float
+
+
+def main(
+    game: str = "Pong",
+    num_rounds: int = 5,
+    worker_steps: int = 16_000,
+    networks: Sequence[str] = ("experiment_dba3c", "nature_grey", "dba3c", "ba3c"),
+    overrides: Sequence[str] = (),
+    output: Path = OUTPUT,
+) -> None:
+    """Measure what has no row yet, then print one JSON line a network. Each worker makes `worker_steps` steps a run."""
+    rows = scaling_rows(output)
+    with tempfile.TemporaryDirectory() as results_dir:
+        settings = [*QUICK, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]
+        # Round after round, so that a machine that gets slower slows all networks, whose speeds then compare.
+        for round_, network in product(range(num_rounds), networks):
+            if not rows.has(network, round_):
+                rows.append(_measure([*settings, *NETWORKS[network], *overrides], network, round_, worker_steps))
+    frame = rows.frame()
+    for network in networks:
+        _report(frame[frame["network"] == network])
+
+
+def scaling_rows(folder: Path) -> RowFile[ScalingRow]:
+    """The rounds that are in `folder`."""
+    return RowFile(folder / "scaling.csv", ScalingRow, settings=("network", "round"))
+
+
+def _measure(settings: list[str], network: str, round_: int, worker_steps: int) -> ScalingRow:
+    skip = compose(settings).environment.mean_frame_skip
+    one, two = (
+        compose([*settings, f"topology.num_workers={count}", budget(count, worker_steps, skip)]) for count in (1, 2)
+    )
+    measured = alternate(
+        {
+            "one": lambda: speed(one, run(one)).data_points_per_second,
+            "two": lambda: speed(two, run(two)).data_points_per_second,
+            "no_server": partial(_run_without_server, two, worker_steps),
+        },
+        num_rounds=1,
+        num_warmup_rounds=0,
+    )
+    return ScalingRow(
+        network,
+        round_,
+        two.game,
+        num_parameters(two),
+        **{name: rates[0] for name, rates in measured.items()},
+    )
+
+
+def _report(rounds: pd.DataFrame) -> None:
+    first = rounds.iloc[0]
+    rates = {name: rounds[name].tolist() for name in ("one", "two", "no_server")}
+    low, high = ratio_quartiles(rates["two"], rates["one"])
+    local_low, local_high = ratio_quartiles(rates["two"], rates["no_server"])
+    report(
+        "dba3c_scaling",
+        game=str(first["game"]),
+        network=str(first["network"]),
+        num_parameters=int(first["num_parameters"]),
+        num_rounds=len(rounds),
+        **{f"{name}_steps_per_second": statistics.median(values) for name, values in rates.items()},
+        two_over_one=median_ratio(rates["two"], rates["one"]),
+        two_over_one_low=low,
+        two_over_one_high=high,
+        two_over_no_server=median_ratio(rates["two"], rates["no_server"]),
+        two_over_no_server_low=local_low,
+        two_over_no_server_high=local_high,
+        measured_at=", ".join(sorted(set(rounds["commit"]))),
+    )
+
+
+def _run_without_server(config: RunConfig, worker_steps: int) -> float:
+    spec = fleet_spec(config, make_plan(config).demands, generation=1).role
+    assert isinstance(spec, WorkerSpec)
+    spec = replace(spec, max_steps=worker_steps, param_server=replace(spec.param_server, num_shards=1))
+    params = network_of(config).initial_parameters(seeding.stream(config.seed, "parameters"))
+    start, stop = threading.Barrier(_NUM_LOOPS, timeout=_START_SECONDS), threading.Event()
+    sinks = [_Rows() for _ in range(_NUM_LOOPS)]
+    loops = [
+        threading.Thread(target=_loop, args=(_placed(spec, index), config.optimizer, params, rows, start, stop))
+        for index, rows in enumerate(sinks)
+    ]
+    for loop in loops:
+        loop.start()
+    for loop in loops:
+        loop.join()
+    return sum(
+        loop_speed(config, pd.DataFrame(sink.rows), worker_name(index)).data_points_per_second
+        for index, sink in enumerate(sinks)
+    )
+
+
+def _placed(spec: WorkerSpec, index: int) -> WorkerSpec:
+    return replace(spec, place=replace(spec.place, role=worker_name(index), index=index))
+
+
+def _loop(
+    spec: WorkerSpec,
+    optimizer: OptimizerConfig,
+    params: Float32Array,
+    rows: RowSink,
+    start: threading.Barrier,
+    stop: threading.Event,
+) -> None:
+    shard = ParameterShard(ShardSnapshot(0, params, 0, params, {}), optimizer, spec.param_server, spec.generation)
+    with batch_thread():  # as the task of a role
+        worker = Worker(spec, Servers([DirectShard(shard)], []), rows)
+        start.wait()
+        # The first to be done ends it for all, so that no loop is ever measured with a core more than its share.
+        while not (worker.done or stop.is_set()):
+            worker.step()
+        stop.set()
+        worker.close()
+
+
+class _Rows(RowSink):
+    def __init__(self) -> None:
+        self.rows: list[dict[str, object]] = []
+
+    def emit(self, row: Row) -> None:
+        self.rows.append(asdict(row))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""What one slow worker costs DBA3C with 0, 1, 2 and 4 backup workers: `python -m studies dba3c.stragglers`.
+
+Eight real workers in threads of one process, which share the cores of this machine: where nobody straggles, updates
+with backup workers take as long and are of fewer gradients, since the late ones were computed on the same cores. They
+stay eight: with b backup workers an update is the mean of the first 8 - b gradients (as Chen et al. 2016 compare them).
+While a straggler sleeps the others have its share of the cores, which flatters the lines with one: compare the numbers
+of backup workers within a line. The straggler, the last worker, sleeps before each of its gradients:
+
+    none          it does not
+    constant      four times the time of one update without stragglers and backup workers, which is measured first
+    exponential   around the same mean
+
+A row a run goes into results/dba3c/stragglers.csv, and runs that are there are not made again; at the end
+docs/figures/dba3c_stragglers.png. 3 delays x 4 numbers x 3 rounds, 36 runs of a minute and a quarter: 45 minutes.
+Not here: more workers (`studies.dba3c.simulation`).
+"""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from measuring.worker_speed import run, speed
+from pipeline.config.overrides import compose
+from pipeline.results.style import save_figure
+from pipeline.roles.straggler import DISTRIBUTIONS
+from studies.dba3c.figures import stragglers_figure
+from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK
+from studies.row_file import RowFile
+
+NONE = "none"
+TINY = (*NETWORKS["nature_grey"], "network.hidden_units=16", "topology.num_lanes=2", "algorithm.batch_size=10")
+"""A worker whose step is quick; nobody looks at what it learns."""
+
+
+@dataclass(frozen=True)
+class StragglersRow:
+    """One run."""
+
+    distribution: str
+    """Of the straggler's delay: "none", "constant" or "exponential"."""
+    num_backup_workers: int
+    round: int
+    game: str
+    num_workers: int
+    """N, so many gradients make an update."""
+    mean_delay_seconds: float
+    seconds_per_update: float
+    data_points_per_second: float
+    late_share: float
+    """Of all gradients."""
+    waited_share: float
+    """Of the first worker's time, which never straggles."""
+
+
+def main(
+    game: str = "Pong",
+    num_rounds: int = 3,
+    run_seconds: float = 60.0,
+    num_started: int = 8,
+    backup_counts: Sequence[int] = (0, 1, 2, 4),
+    delay_updates: float = 4.0,
+    overrides: Sequence[str] = (),
+    output: Path = OUTPUT,
+    figures: Path = FIGURES,
+) -> None:
+    """Measure what has no row yet, then draw. `delay_updates` is the mean delay in healthy updates."""
+    rows = RowFile(output / "stragglers.csv", StragglersRow, settings=("distribution", "num_backup_workers", "round"))
+    with tempfile.TemporaryDirectory() as results_dir:
+        settings = [*QUICK, *TINY, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]
+        settings += [f"budget.minutes={run_seconds / 60:.6f}", *overrides]
+        # What says how long a delay is comes first, then all in turn.
+        healthy_first = [(round_, NONE, 0) for round_ in range(num_rounds)]
+        in_turn = product(range(num_rounds), (NONE, *DISTRIBUTIONS), backup_counts)
+        for round_, distribution, num_backup in (*healthy_first, *in_turn):
+            if rows.has(distribution, num_backup, round_):
+                continue
+            delay = 0.0
+            if distribution != NONE:
+                done = rows.frame()
+                healthy = done[(done["distribution"] == NONE) & (done["num_backup_workers"] == 0)]
+                delay = delay_updates * float(healthy["seconds_per_update"].median())
+            rows.append(_measure(settings, num_started - num_backup, num_backup, distribution, delay, round_))
+    save_figure(stragglers_figure(rows.frame()), figures / "dba3c_stragglers.png")
+
+
+def _measure(
+    settings: list[str], num_workers: int, num_backup: int, distribution: str, delay: float, round_: int
+) -> StragglersRow:
+    own = [f"topology.num_workers={num_workers}", f"topology.num_backup_workers={num_backup}"]
+    if distribution != NONE:
+        own += [f"topology.stragglers=[[{num_workers + num_backup - 1},{distribution},{delay:.6f}]]"]
+    config = compose([*settings, *own])
+    measured = speed(config, run(config))
+    return StragglersRow(
+        distribution,
+        num_backup,
+        round_,
+        config.game,
+        num_workers,
+        delay,
+        measured.seconds_per_update,
+        measured.data_points_per_second,
+        measured.late_share,
+        measured.waited_share,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""What six agents of Q-learning score on one schedule of minutes, and how fast: `python -m studies quick_agents`.
+
+    dqn          Nature DQN in one process, two threads
+    gorila       two bundles
+    one_bundle   one bundle, else as gorila
+    global       separate actors, learner and replay shards, a process each
+    apex         the parts of Ape-X
+    rainbow      the parts of Rainbow
+
+The experiments of `+sweep=q_learning_quick`, with the same frames, gradients per frame and optimizer, on a game that
+moves early. A row a run goes into results/quick_agents/runs.csv and its curve into curves.csv as soon as it is there;
+runs that are there are not made again. From these rows come improvements.csv (does an agent beat dqn?),
+time_to_score.csv (how long until the score that dqn has after two, three, four minutes?) and the figure
+docs/figures/quick_agents.png.
+
+18 runs of 5 to 15 minutes on two cores; less with --seeds or --cases. Wall times mean something if nothing else runs.
+Not here: runs of hours (`results/reference_runs`), the speed of bundles without what they learn
+(`benchmarks.gorila_scaling`).
+"""
+
+import argparse
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from measuring.provenance import report
+from pipeline import api
+from pipeline.results.comparison import probability_of_improvement
+from pipeline.results.scores import FloatArray, seed_interval
+from pipeline.results.style import COLOURS, STYLE, save_figure
+from studies.row_file import RowFile
+from studies.trained_runs import LAST_EPISODES, CurveRow, TrainedRow, curve_rows, train_or_load, trained_row
+
+CASES: dict[str, tuple[str, ...]] = {
+    "dqn": ("experiment=dqn_quick",),
+    "gorila": ("experiment=gorila_quick", "budget.minutes=null"),
+    "one_bundle": ("experiment=gorila_quick", "budget.minutes=null", "topology.num_bundles=1"),
+    "global": ("experiment=gorila_global_quick", "cluster=processes"),
+    "apex": ("experiment=apex_quick",),
+    "rainbow": ("experiment=rainbow_quick",),
+}
+BASELINE = "dqn"
+_MINUTES = (2.0, 3.0, 4.0)
+"""After each of which the baseline's score is one to reach."""
+_NUM_FRAMES_COMPARED = 50
+"""Places along the frames at which two curves are compared."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Make the runs that are missing, then compare and draw what is there."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--game", default="Breakout")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--runs-dir", default="outputs/quick_agents", help="where the run folders go, or are")
+    parser.add_argument("--output", type=Path, default=Path("results/quick_agents"), help="where the rows go")
+    parser.add_argument("--figures", type=Path, default=Path("docs/figures"), help="where the figure goes")
+    parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
+    chosen = parser.parse_args(arguments)
+    runs = RowFile(chosen.output / "runs.csv", TrainedRow, settings=("case", "seed", "game"))
+    curves = RowFile(chosen.output / "curves.csv", CurveRow, settings=())
+    # Seed after seed, so that all cases have one before one of them has three.
+    for seed in chosen.seeds:
+        for case in chosen.cases:
+            if not runs.has(case, seed, chosen.game):
+                row, points = _train(chosen, case, seed)
+                curves.append(*points)
+                runs.append(row)
+    of_game = f"game == {chosen.game!r}"
+    _compare(runs.frame().query(of_game), curves.frame().query(of_game), chosen.output, chosen.figures)
+
+
+def improvements(runs: pd.DataFrame) -> pd.DataFrame:
+    """Per case the chance that a run of it scores higher than one of the baseline, with its interval; TrainedRows."""
+    scores = {str(case): alike["evaluation_mean"].to_numpy() for case, alike in runs.groupby("case", sort=False)}
+    if BASELINE not in scores:
+        return pd.DataFrame(columns=["case", "num_runs", "mean_score", "probability", "low", "high"])
+    return pd.DataFrame(
+        [
+            {"case": case, "num_runs": len(of_case), "mean_score": of_case.mean()}
+            | probability_of_improvement(of_case, scores[BASELINE])._asdict()
+            for case, of_case in scores.items()
+            if case != BASELINE
+        ]
+    )
+
+
+def share_within(curves: pd.DataFrame, case: str, other: str) -> float:
+    """Share of the places along the frames at which the mean of `case` lies in `other`'s 95 % interval over its runs.
+
+    Between the last of the curves' first points and the first of their last ones; CurveRows.
+    """
+    runs = [run for _, run in curves[curves["case"].isin([case, other])].groupby(["case", "seed"], sort=True)]
+    steps = np.linspace(
+        max(run["steps"].min() for run in runs), min(run["steps"].max() for run in runs), _NUM_FRAMES_COMPARED
+    )
+    ours, theirs = (_at(curves[curves["case"] == name], steps) for name in (case, other))
+    intervals = np.array([seed_interval(scores) for scores in theirs.T])
+    mean = ours.mean(axis=0)
+    return float(((intervals[:, 0] <= mean) & (mean <= intervals[:, 1])).mean())
+
+
+def time_to_score(curves: pd.DataFrame, baseline_minutes: float) -> pd.DataFrame:
+    """Minutes until each run first has the score that the baseline's have on average after so many minutes; CurveRows.
+
+    Infinite where a run never had it, and everywhere if the baseline has no mean so early.
+    """
+    baseline = curves[curves["case"] == BASELINE]
+    goal = (
+        np.mean([_last_score(run, 60 * baseline_minutes) for _, run in baseline.groupby("seed")])
+        if len(baseline)
+        else np.inf
+    )
+    rows = []
+    for (case, seed), run in curves.groupby(["case", "seed"], sort=False):
+        reached = run["wall_seconds"][run["score"] >= goal]
+        rows.append((case, seed, baseline_minutes, goal, reached.min() / 60 if len(reached) else np.inf))
+    return pd.DataFrame(rows, columns=["case", "seed", "baseline_minutes", "score", "minutes"])
+
+
+@matplotlib.rc_context(STYLE)
+def agents_figure(curves: pd.DataFrame) -> Figure:
+    """Training scores over frames and over minutes: a thin line a run, and a thick one their mean; CurveRows."""
+    figure = Figure(figsize=(11.0, 4.6), layout="constrained")
+    panels = list(figure.subplots(1, 2, sharey=True))
+    for index, (case, alike) in enumerate(curves.groupby("case", sort=False)):
+        colour, runs = COLOURS[index % len(COLOURS)], [run for _, run in alike.groupby("seed", sort=True)]
+        for axes, column, per_unit in ((panels[0], "steps", 1e6 / 4), (panels[1], "wall_seconds", 60.0)):
+            # An actor that is ahead of another one reports later frames earlier.
+            for run in (run.sort_values(column) for run in runs):
+                axes.plot(run[column] / per_unit, run["score"], color=colour, linewidth=0.6, alpha=0.6)
+            places = np.linspace(max(r[column].min() for r in runs), min(r[column].max() for r in runs), 100)
+            mean = _at(alike, places, column).mean(axis=0)
+            label = f"{case} ({len(runs)} run{'s' if len(runs) > 1 else ''})"
+            axes.plot(places / per_unit, mean, color=colour, linewidth=2.2, label=label)
+    panels[0].set_xlabel("emulator frames (millions)")
+    panels[1].set_xlabel("wall time of training (minutes)")
+    panels[0].set_ylabel(f"mean of {LAST_EPISODES} training games (points)")
+    figure.suptitle(f"{curves['game'].iloc[0]}: agents of Q-learning on one schedule, measured")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize="small")
+    return figure
+
+
+def _compare(runs: pd.DataFrame, curves: pd.DataFrame, output: Path, figures: Path) -> None:
+    found = improvements(runs)
+    found.round(4).to_csv(output / "improvements.csv", index=False)
+    times = pd.concat([time_to_score(curves, minutes) for minutes in _MINUTES], ignore_index=True)
+    times.round(3).to_csv(output / "time_to_score.csv", index=False)
+    save_figure(agents_figure(curves), figures / "quick_agents.png")
+    last = times[times["baseline_minutes"] == _MINUTES[-1]]
+    medians = last.groupby("case", sort=False)["minutes"].median()
+    within = {"global_within_gorila": share_within(curves, "global", "gorila")} if _has_both(runs) else {}
+    report(
+        "quick_agents",
+        num_runs=len(runs),
+        **within,
+        **{f"{row['case']}_beats_{BASELINE}": row["probability"] for row in found.to_dict("records")},
+        **{f"{case}_minutes_to_{last['score'].iloc[0]:.1f}": minutes for case, minutes in medians.items()},
+    )
+
+
+def _has_both(runs: pd.DataFrame) -> bool:
+    seeds = runs.groupby("case")["seed"].nunique()
+    return bool(seeds.get("global", 0) > 0 and seeds.get("gorila", 0) > 1)
+
+
+def _at(curves: pd.DataFrame, places: FloatArray, column: str = "steps") -> FloatArray:
+    """(num_runs, num_places) scores, between two points in proportion."""
+    runs = (run.sort_values(column) for _, run in curves.groupby("seed", sort=True))
+    return np.array([np.interp(places, run[column], run["score"]) for run in runs])
+
+
+def _last_score(run: pd.DataFrame, seconds: float) -> float:
+    before = run["score"][run["wall_seconds"] <= seconds]
+    return float(before.iloc[-1]) if len(before) else np.nan
+
+
+def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[TrainedRow, list[CurveRow]]:
+    words = [f"game={chosen.game}", f"seed={seed}", f"results_dir={chosen.runs_dir}/{case}", "resume=true"]
+    config = api.compose([*CASES[case], *words, *chosen.overrides])
+    loaded = train_or_load(config)
+    row = trained_row(loaded, case, config)
+    return row, curve_rows(loaded, row, config)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""Whole runs of a benchmark as rows of CSV files: what each came to, and its curve of a hundred points.
+
+Not here: figures of a run folder's own rows (`pipeline.results.curves`), what is compared (`studies.quick_agents`,
+`.dba3c.learning`).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from rich.console import Console
+
+from pipeline import api
+from pipeline.config.run_config import RunConfig
+from pipeline.results.load import LoadedRuns
+from pipeline.results.run_frames import run_frames
+from pipeline.results.run_scores import LAST, run_scores
+
+LAST_EPISODES = 100
+_FIRST_EPISODES = 20
+"""Fewer games have no mean on a curve yet."""
+_NUM_POINTS = 100
+"""Of a curve."""
+
+
+@dataclass(frozen=True)
+class TrainedRow:
+    """One run."""
+
+    case: str
+    seed: int
+    game: str
+    frames: int
+    """Emulator frames that the run was to make."""
+    num_updates: int
+    training_mean: float
+    """Score of the last 100 training games, at the exploration of training."""
+    evaluation_mean: float
+    """Score of the last parameters, which nobody chose, under the experiment's final protocol; NaN of a run that
+    diverged."""
+    evaluation_low: float
+    """95 % interval over its games."""
+    evaluation_high: float
+    evaluation_episodes: int
+    wall_seconds: float
+    """Of training."""
+    run_commit: str
+    """Of the code that trained; "+" if files differed from it."""
+
+
+@dataclass(frozen=True)
+class CurveRow:
+    """One point of the curve of one run."""
+
+    case: str
+    seed: int
+    game: str
+    frames: int
+    """That the run was to make."""
+    steps: int
+    """Agent steps of all workers."""
+    wall_seconds: float
+    score: float
+    """Mean of the last 100 training games before."""
+
+
+def curve(episodes: pd.DataFrame, mean_frame_skip: float) -> list[tuple[int, float, float]]:
+    """(agent steps, wall seconds, mean score of the last 100 games) at the ends of about a hundred games, evenly."""
+    # Workers report in turn: in the file, the order of their games is not that of time.
+    ordered = episodes.assign(total_frames=run_frames(episodes)).sort_values("wall_seconds", kind="stable")
+    means = ordered["score"].rolling(LAST_EPISODES, min_periods=_FIRST_EPISODES).mean().to_numpy()
+    first = _FIRST_EPISODES - 1
+    if len(ordered) <= first:
+        return []
+    kept = np.unique(np.linspace(first, len(ordered) - 1, _NUM_POINTS).astype(int))
+    steps = (ordered["total_frames"].to_numpy()[kept] / mean_frame_skip).round().astype(int)
+    seconds = ordered["wall_seconds"].to_numpy()[kept]
+    return [(int(a), float(b), float(c)) for a, b, c in zip(steps, seconds, means[kept], strict=True)]
+
+
+def train_or_load(config: RunConfig) -> LoadedRuns:
+    """The rows of a run that is made, gone on with (`resume=true`), or only read if its folder is done.
+
+    Ends the program if the run ends before its frames are made: it has no row.
+    """
+    # Standard output is for figures.
+    result = api.train(config, Console(stderr=True))
+    assert result.folder is not None
+    loaded = api.load_run(result.folder)
+    num_frames = int(loaded.runs["total_frames"].iloc[0])
+    if result.end_reason != "budget" or num_frames < (config.budget.frames or 0):
+        raise SystemExit(
+            f"{result.folder} ended with {num_frames:,} of its {config.budget.frames:,} frames ({result.end_reason}): "
+            "it has no row"
+        )
+    return loaded
+
+
+def trained_row(loaded: LoadedRuns, case: str, config: RunConfig) -> TrainedRow:
+    """What the run `loaded` came to."""
+    # An evaluation of each end that an interrupted run had may be there: the newest counts.
+    scores = run_scores(loaded)
+    (score,) = scores[(scores["agent"] == LAST) & (scores["protocol"] == config.evaluation.protocol)].to_dict("records")
+    return TrainedRow(
+        case=case,
+        seed=config.seed,
+        game=config.game,
+        frames=config.budget.frames or 0,
+        num_updates=int(score["version"]),
+        training_mean=_training_mean(loaded),
+        evaluation_mean=score["score"],
+        evaluation_low=score["low"],
+        evaluation_high=score["high"],
+        evaluation_episodes=int(score["episodes"]),
+        wall_seconds=float(loaded.runs["wall_seconds"].iloc[0]),
+        run_commit=str(loaded.runs["commit"].iloc[0]),
+    )
+
+
+def diverged_row(loaded: LoadedRuns, case: str, config: RunConfig) -> TrainedRow:
+    """What the run `loaded`, which learns a policy, had come to when it diverged."""
+    updates = loaded.actor_critic_updates
+    return TrainedRow(
+        case=case,
+        seed=config.seed,
+        game=config.game,
+        frames=config.budget.frames or 0,
+        num_updates=int(updates["version"].max()),
+        training_mean=_training_mean(loaded),
+        evaluation_mean=math.nan,
+        evaluation_low=math.nan,
+        evaluation_high=math.nan,
+        evaluation_episodes=0,
+        wall_seconds=float(updates["wall_seconds"].max()),
+        run_commit=str(loaded.runs["commit"].iloc[0]),
+    )
+
+
+def _training_mean(loaded: LoadedRuns) -> float:
+    return float(loaded.episodes.sort_values("wall_seconds")["score"].tail(LAST_EPISODES).mean())
+
+
+def curve_rows(loaded: LoadedRuns, row: TrainedRow, config: RunConfig) -> list[CurveRow]:
+    """The curve of the run that became `row`."""
+    points = curve(loaded.episodes, config.environment.mean_frame_skip)
+    return [CurveRow(row.case, row.seed, row.game, row.frames, *point) for point in points]

@@ -1,0 +1,11 @@
+"""Rows of two gradients, so that a few gradients are enough."""
+
+import pytest
+
+from pipeline.roles import worker
+
+
+@pytest.fixture(autouse=True)
+def short_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row of two gradients, so that a few of them are enough; in this process alone."""
+    monkeypatch.setattr(worker, "UPDATES_PER_ROW", 2)

@@ -1,0 +1,61 @@
+"""When the evaluations of a run reached the authors' stop, from run folders written row by row."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from pipeline.rows import EvaluationRow
+from studies.dba3c import stops
+from tests.results.run_folders import evaluation, write_run
+
+HOSTS = [{"roles": ["worker-0", "shard-0"]}, {"roles": ["worker-1"]}, {"roles": ["evaluator"]}]
+
+
+def played(scores: list[float], frames: int, hours: float, **changes: Any) -> list[EvaluationRow]:
+    """One evaluation."""
+    own: dict[str, Any] = {"protocol": "ba3c_50_nature", "agent": "training"} | changes
+    own |= {"total_frames": frames, "wall_seconds": 3600 * hours}
+    return [evaluation(score, number, frames // 8, **own) for number, score in enumerate(scores)]
+
+
+def written_stops(tmp_path: Path) -> pd.DataFrame:
+    """The rows that the command writes, and its figures are drawn."""
+    written = ["--output", str(tmp_path), "--figures", str(tmp_path)]
+    stops.main(["--runs-dir", str(tmp_path / "runs"), *written])
+    return pd.read_csv(tmp_path / "stops.csv")
+
+
+def test_the_first_mean_at_a_goal_says_what_it_took(tmp_path: Path) -> None:
+    rows = [
+        *played([21.0, 21.0], 1_000_000, 0.1, agent="random"),
+        *played([21.0, 21.0], 1_000_000, 0.1, protocol="noop_starts"),
+        *played([9.0, 9.0], 2_000_000, 0.5),
+        *played([8.0, 12.0], 4_000_000, 1.0),
+        *played([20.0, 12.0], 6_000_000, 1.5, agent="checkpoint"),
+    ]
+    write_run(tmp_path, rows, "dba3c", commit="0123456789abcdef", compute_threads=2, hosts=HOSTS)
+    ten, eighteen = written_stops(tmp_path).to_dict("records")
+    assert (ten["goal"], ten["mean"], ten["steps"], ten["hours"]) == (10.0, 10.0, 1.0, 1.0)
+    assert (ten["num_cores"], ten["core_hours"], ten["num_games"]) == (4, 4.0, 2)
+    assert (ten["last_mean"], ten["last_steps"], ten["commit"]) == (16.0, 1.5, "0123456789ab")
+    assert math.isnan(ten["over_claim"]), "the authors claim nothing of Pong"
+    assert eighteen["goal"] == 18.0 and math.isnan(eighteen["core_hours"]), "it was never reached"
+    assert (tmp_path / "dba3c_stops_pong.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_only_the_authors_own_game_and_goal_stand_beside_their_claim(tmp_path: Path) -> None:
+    for seed, score in enumerate((300.0, 299.0)):
+        folder_rows = played([score], 40_000_000, 8.0)
+        write_run(tmp_path, folder_rows, "ba3c", "Breakout", seed, compute_threads=1, hosts=HOSTS)
+    reached, missed = written_stops(tmp_path).to_dict("records")
+    assert reached["core_hours"] == 16.0
+    assert reached["over_claim"] == pytest.approx(16 / 256, abs=1e-4)
+    assert math.isnan(missed["over_claim"])
+
+
+def test_a_folder_without_runs_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"no run of dba3c, dba3c_large_batch, ba3c below .*runs"):
+        written_stops(tmp_path)

@@ -1,0 +1,100 @@
+"""The comparison of agents at a toy size, and what is made of its rows."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pipeline.config.overrides import compose
+from studies import quick_agents
+from studies.quick_agents import CASES, improvements, share_within, time_to_score
+
+TINY = (
+    "network.hidden_units=16",
+    "topology.num_lanes=8",
+    "replay.batch_size=4",
+    "replay.min_transitions=64",
+    "budget.frames=24_000",
+    "algorithm.steps_per_update=32",
+    "evaluation=smoke",
+    "progress=none",
+)
+
+
+def curves(**scores: list[float]) -> pd.DataFrame:
+    """Two runs a case, one point above and one below these scores, which come a minute and 1,000 steps apart."""
+    return pd.concat(
+        pd.DataFrame(
+            {
+                "case": case,
+                "seed": seed,
+                "game": "Breakout",
+                "steps": 1_000 * np.arange(1, len(of_case) + 1),
+                "wall_seconds": 60.0 * np.arange(1, len(of_case) + 1),
+                "score": np.array(of_case) + (1.0 if seed else -1.0),
+            }
+        )
+        for case, of_case in scores.items()
+        for seed in (0, 1)
+    )
+
+
+@pytest.mark.slow
+def test_missing_runs_are_made_once_compared_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--seeds", "0", "--cases", "dqn", "one_bundle", "--runs-dir", str(tmp_path / "runs")]
+    arguments += ["--output", str(tmp_path), "--figures", str(tmp_path), "--overrides", *TINY]
+    quick_agents.main(arguments)
+    rows = pd.read_csv(tmp_path / "runs.csv")
+    assert list(rows["case"]) == ["dqn", "one_bundle"] and (rows["frames"] >= 24_000).all()
+    assert (rows["num_updates"] > 0).all() and (rows["evaluation_episodes"] > 0).all()
+    assert set(pd.read_csv(tmp_path / "curves.csv")["case"]) == {"dqn", "one_bundle"}
+    assert list(pd.read_csv(tmp_path / "improvements.csv")["case"]) == ["one_bundle"]
+    assert (tmp_path / "quick_agents.png").read_bytes().startswith(b"\x89PNG")
+    written = (tmp_path / "runs.csv").read_text()
+    (tmp_path / "runs.csv").unlink()
+    quick_agents.main(arguments)
+    again, facts = pd.read_csv(tmp_path / "runs.csv"), ["case", "num_updates", "wall_seconds"]
+    assert again[facts].equals(rows[facts]), "folders that are done are read, not trained again"
+    (tmp_path / "runs.csv").write_text(written)
+    quick_agents.main(arguments)
+    assert (tmp_path / "runs.csv").read_text() == written
+    assert [json.loads(line)["num_runs"] for line in capsys.readouterr().out.splitlines()] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_all_cases_have_the_same_schedule(case: str) -> None:
+    ours, baseline = (compose([*CASES[name], "game=Breakout"]) for name in (case, "dqn"))
+    assert ours.budget == baseline.budget
+    assert ours.algorithm.kind == "q_learning"
+    assert ours.optimizer == baseline.optimizer
+    assert ours.param_server.target_period_updates == baseline.param_server.target_period_updates
+
+
+def test_improvements_are_over_the_baseline_run_by_run() -> None:
+    scores = {"dqn": [3.0, 5.0], "apex": [4.0, 6.0], "rainbow": [9.0, 8.0]}
+    runs = pd.DataFrame(
+        [{"case": case, "evaluation_mean": score} for case, of_case in scores.items() for score in of_case]
+    )
+    found = improvements(runs).set_index("case")
+    assert found["probability"].to_dict() == {"apex": 0.75, "rainbow": 1.0}
+    assert found["mean_score"].to_dict() == {"apex": 5.0, "rainbow": 8.5}
+    assert improvements(runs[runs["case"] != "dqn"]).empty
+
+
+def test_a_curve_lies_within_another_s_interval_where_its_mean_does() -> None:
+    # Of two runs a point apart from their mean, t's half width is 12.706 / sqrt(2) * sqrt(2) = 12.706.
+    assert share_within(curves(gorila=[0.0, 0.0], **{"global": [12.0, -12.0]}), "global", "gorila") == 1.0
+    assert share_within(curves(gorila=[0.0, 0.0], **{"global": [13.0, 13.0]}), "global", "gorila") == 0.0
+    half = share_within(curves(gorila=[0.0, 0.0], **{"global": [0.0, 25.412]}), "global", "gorila")
+    assert half == pytest.approx(0.5, abs=0.02)
+
+
+def test_the_time_to_a_score_is_that_of_its_first_reach_or_never() -> None:
+    found = time_to_score(curves(dqn=[0.0, 2.0, 9.0], gorila=[3.0, 1.0, 1.0]), baseline_minutes=2.5)
+    assert set(found["score"]) == {2.0}
+    minutes = {(row["case"], row["seed"]): row["minutes"] for row in found.to_dict("records")}
+    assert minutes == {("dqn", 0): 3.0, ("dqn", 1): 2.0, ("gorila", 0): 1.0, ("gorila", 1): 1.0}
+    never = time_to_score(curves(dqn=[5.0], gorila=[1.0]), baseline_minutes=1.0)
+    assert np.isinf(never["minutes"][never["case"] == "gorila"]).all()

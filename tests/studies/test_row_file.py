@@ -1,0 +1,60 @@
+"""Rows that a long benchmark finds again when it goes on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from studies import row_file
+from studies.row_file import RowFile
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement."""
+
+    name: str
+    round: int
+    sync: bool
+    value: float
+
+
+def rows_of(path: Path) -> RowFile[Row]:
+    """A file whose rows differ by name, round and sync."""
+    return RowFile(path, Row, settings=("name", "round", "sync"))
+
+
+def test_a_file_that_is_not_there_has_no_rows_but_columns(tmp_path: Path) -> None:
+    rows = rows_of(tmp_path / "folder" / "rows.csv")
+    assert not rows.has("a", 0, True)
+    assert list(rows.frame().columns) == ["name", "round", "sync", "value"]
+    assert len(rows.frame()) == 0
+
+
+def test_rows_are_added_to_those_that_are_there_and_found_by_their_settings(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "rows.csv"
+    rows_of(path).append(Row("a", 0, True, 1.5))
+    rows_of(path).append(Row("a", 1, True, 2.5), Row("b", 0, False, 1 / 3))
+    rows = rows_of(path)
+    assert rows.has("a", 1, True) and rows.has("b", 0, False)
+    assert not rows.has("a", 1, False) and not rows.has("b", 1, False)
+    assert rows.frame()["value"].tolist() == [1.5, 2.5, 0.33333]
+
+
+def test_every_row_says_what_it_was_measured_on(tmp_path: Path) -> None:
+    rows = rows_of(tmp_path / "rows.csv")
+    rows.append(Row("a", 0, True, 1.5))
+    frame = rows.frame()
+    assert {"commit", "cpu", "num_cores", "python", "torch", "numpy"} <= set(frame.columns)
+    assert not frame.isna().any(axis=None)
+
+
+@pytest.mark.parametrize("commit", ["3111465", "12e3456", "0012345"])
+def test_a_commit_and_a_name_that_look_like_numbers_stay_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commit: str
+) -> None:
+    monkeypatch.setattr(row_file, "provenance", lambda: {"commit": commit, "num_cores": 2})
+    rows = rows_of(tmp_path / "rows.csv")
+    rows.append(Row("007", 0, True, 1.5))
+    (row,) = rows.frame().to_dict("records")
+    assert row == {"name": "007", "round": 0, "sync": True, "value": 1.5, "commit": commit, "num_cores": 2}
