@@ -16,27 +16,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipeline.results.style import COLOURS, FAINT, LINES, STYLE
+from studies.dba3c.learning_cases import (
+    ADAM_CASES,
+    HIDDEN_LAYER_CASES,
+    LARGE_HIDDEN_LAYER_CASES,
+    LARGE_MODEL_CASES,
+    MODEL_CASES,
+    SETTINGS_CASES,
+    SYNC_CASES,
+    WORKER_CASES,
+    hidden_layer_cases,
+)
 
-SETTINGS_CASES = ("steps_10", "base", "steps_40", "rate_2.5e-4", "rate_1e-3")
-WORKER_CASES = ("workers_1", "base", "workers_4", "workers_8")
-MODEL_CASES = ("dba3c", "ba3c")
-LARGE_MODEL_CASES = ("dba3c_large", "ba3c_large")
-HIDDEN_LAYER_CASES: dict[str, tuple[str, ...]] = {
-    "no activation": ("dba3c", "dba3c_512"),
-    "PReLU": ("ba3c_128", "ba3c"),
-}
-LARGE_HIDDEN_LAYER_CASES: dict[str, tuple[str, ...]] = {
-    "no activation": ("dba3c_large",),
-    "PReLU": ("ba3c_128_large", "ba3c_large"),
-}
-"""Of each activation behind the hidden layer the cases with 128 and with 512 units, of small updates and of large ones,
-of which none has 512 without one."""
 MANY_WORKERS_SUFFIX = "_32"
 """Of a network of MODEL_CASES, as `studies.dba3c.simulation` has it with the authors' 32 steps a gradient."""
-SYNC_CASES = ("base", "steps_10", "async")
-ADAM_CASES = ("adam_paper", "adam_usual")
-"""Cases of `studies.dba3c.learning` that belong in one figure each, but for MODEL_CASES and LARGE_MODEL_CASES, which
-are in one together, as both of HIDDEN_LAYER_CASES are."""
 GOAL_SCORE = 8.0
 """Points of Breakout, several times those of random play (1.5): where the time to a score ends."""
 
@@ -167,11 +160,6 @@ def hidden_layer_figure(runs: pd.DataFrame) -> Figure:
         f"{_diverged(chosen)}"
     )
     return figure
-
-
-def hidden_layer_cases() -> tuple[str, ...]:
-    """All cases of `hidden_layer_figure`."""
-    return tuple(chain(*HIDDEN_LAYER_CASES.values(), *LARGE_HIDDEN_LAYER_CASES.values()))
 
 
 @matplotlib.rc_context(STYLE)

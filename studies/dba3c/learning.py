@@ -1,33 +1,15 @@
 """What `dba3c_quick` learns with other networks, workers and optimizers: `python -m studies.dba3c.learning`.
 
-    base          `experiment=dba3c_quick`: two synchronous workers with the Nature torso, 40 steps an update
-    dba3c, ba3c   the same with the authors' two networks, on grey pictures: their hidden layers are 128 units without
-                  an activation and 512 with PReLU
-    dba3c_512, ba3c_128     each with as many hidden units as the other
-    workers_1, _4, _8       more or fewer workers, each with the same batch: an update has as many times 20 steps. The
-                            largest step size grows with the root of that, and four and eight workers, which make fewer
-                            updates of as many frames, have twice and four times as many
-    rate_2.5e-4, rate_1e-3  half and twice the largest step size, which is 5e-4
-    steps_10, steps_40      half and twice the steps per gradient, each of 5 steps of two and of eight games
-    async         each gradient is an update as it comes: 20 steps, as in `steps_10`, whose updates wait for both
-    adam_paper, adam_usual  Adam with beta1 0.8, beta2 0.75, and with 0.9, 0.999; both with the authors' step size after
-                            a warm-up and an effective batch of 640 steps, a third of theirs, over four times the
-                            frames: 3,100 updates, where theirs would be 1,000
-    dba3c_large, ba3c_large the authors' two networks with the settings of `adam_paper`, over twice the frames
-    ba3c_128_large          the full one with 128 hidden units
-
-The warm-up of the step size ends after as many agent steps in each case, but for those with Adam's betas, and its
-fall comes after four fifths of the frames; those have no fall.
-
-Real runs on a game that moves early; with 320 steps an update it had hardly moved after 400,000 steps, so updates are
-small here. Scores are means of the last 100 training games, in which actions are drawn from the policy, and of the
-final evaluation. A row a run goes into results/dba3c/learning.csv, its curve into learning_curves.csv; runs that are
-there are not made again, one that diverged neither: its row says so and has no score. Figures of what is there are
-drawn into docs/figures/dba3c_*.png; the speeds of the authors' networks in them are those of `dba3c_scaling` and, with
-as many workers as the authors had, of `studies.dba3c.simulation`.
+Real runs of the cases of `studies.dba3c.learning_cases`, on a game that moves early; with 320 steps an update it had
+hardly moved after 400,000 steps, so most updates are small here. Scores are means of the last 100 training games, in
+which actions are drawn from the policy, and of the final evaluation. A row a run goes into results/dba3c/learning.csv,
+its curve into learning_curves.csv; runs that are there are not made again, one that diverged neither: its row says so
+and has no score. Figures of what is there are drawn into docs/figures/dba3c_*.png; the speeds of the authors' networks
+in them are those of `studies.dba3c.scaling` and, with as many workers as the authors had, of `.simulation`.
 
 18 cases x 3 seeds take eleven hours on two cores. Less with --frames, --seeds or --cases.
-Not here: how fast a system is without what it learns (`studies.dba3c.scaling`).
+Not here: how fast a system is without what it learns (`studies.dba3c.scaling`), the tables of these rows
+(`studies.dba3c.learning_tables`).
 """
 
 import argparse
@@ -35,7 +17,7 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,21 +31,24 @@ from pipeline.optimizers import AdamConfig
 from pipeline.results.style import save_figure
 from pipeline.topologies.config import WorkersConfig
 from studies.dba3c.figures import (
-    ADAM_CASES,
-    LARGE_HIDDEN_LAYER_CASES,
-    LARGE_MODEL_CASES,
     MANY_WORKERS_SUFFIX,
-    MODEL_CASES,
-    SETTINGS_CASES,
-    SYNC_CASES,
-    WORKER_CASES,
     adam_figure,
-    hidden_layer_cases,
     hidden_layer_figure,
     models_figure,
     settings_figure,
     sync_figure,
     workers_figure,
+)
+from studies.dba3c.learning_cases import (
+    ADAM_CASES,
+    CASES,
+    LARGE_MODEL_CASES,
+    MODEL_CASES,
+    SETTINGS_CASES,
+    SYNC_CASES,
+    WORKER_CASES,
+    hidden_layer_cases,
+    num_frames,
 )
 from studies.dba3c.scaling import scaling_rows
 from studies.dba3c.settings import FIGURES, OUTPUT
@@ -72,53 +57,6 @@ from studies.dba3c.simulation_grid import WORKERS
 from studies.row_file import RowFile
 from studies.trained_runs import CurveRow, TrainedRow, curve_rows, diverged_row, train_or_load, trained_row
 
-
-def rates(first: int, largest: float = 5e-4, times_frames: int = 1) -> str:
-    """The step sizes of `experiment=dba3c_quick`: a warm-up that ends with update 2 * `first`, a fifth at the end.
-
-    `times_frames`: as many times the frames are made, so that the end comes later.
-    """
-    end = 20 * first * times_frames
-    return f"optimizer.learning_rate_changes=[[{first},1e-4],[{2 * first},{largest}],[{end},{largest / 5:.3g}]]"
-
-
-# What the experiment says of the optimizer comes after its option. Clipping and value weight stay the experiment's, and
-# there is a warm-up: without them it would be a comparison of which betas keep a network alive at its start.
-_LARGE_BATCH = (
-    "optimizer=adam_dba3c",
-    "optimizer.learning_rate_changes=[[50,1e-4],[100,1e-3]]",
-    "optimizer.epsilon=1e-8",
-    "topology.num_lanes=32",
-    "algorithm.batch_size=320",
-)
-CASES: dict[str, tuple[str, ...]] = {
-    "base": (),
-    "workers_1": ("topology.num_workers=1", rates(1_000, 3.5e-4)),
-    "rate_2.5e-4": (rates(500, 2.5e-4),),
-    "rate_1e-3": (rates(500, 1e-3),),
-    "steps_10": ("topology.num_lanes=2", "algorithm.batch_size=10", rates(1_000)),
-    "steps_40": ("topology.num_lanes=8", "algorithm.batch_size=40", rates(250)),
-    "async": ("topology.sync=false", rates(1_000)),
-    "workers_4": ("topology.num_workers=4", rates(250, 7e-4, times_frames=2)),
-    "workers_8": ("topology.num_workers=8", rates(125, 1e-3, times_frames=4)),
-    "adam_paper": _LARGE_BATCH,
-    "adam_usual": (*_LARGE_BATCH, "optimizer.beta1=0.9", "optimizer.beta2=0.999"),
-    "dba3c": ("network=dba3c",),
-    "ba3c": ("network=ba3c",),
-    "dba3c_512": ("network=dba3c", "network.hidden_units=512"),
-    "ba3c_128": ("network=ba3c", "network.hidden_units=128"),
-    "dba3c_large": (*_LARGE_BATCH, "network=dba3c"),
-    "ba3c_large": (*_LARGE_BATCH, "network=ba3c"),
-    "ba3c_128_large": (*_LARGE_BATCH, "network=ba3c", "network.hidden_units=128"),
-}
-"""Settings beside `experiment=dba3c_quick`; the quick ones come first."""
-_TIMES_FRAMES = {
-    "workers_4": 2,
-    "workers_8": 4,
-    **dict.fromkeys(ADAM_CASES, 4),
-    **dict.fromkeys(chain(*LARGE_HIDDEN_LAYER_CASES.values()), 2),
-}
-"""Large batches make few updates."""
 _AUTHORS_WORKERS = 64
 
 
@@ -175,11 +113,6 @@ def main(arguments: list[str] | None = None) -> None:
     draw(_alike(runs.frame(), chosen), _alike(curves.frame(), chosen), speeds, chosen.figures)
     if failed:
         raise SystemExit("\n".join(["without a row:", *failed]))
-
-
-def num_frames(case: str, frames: int) -> int:
-    """Emulator frames of a run of `case` where most make `frames`."""
-    return frames * _TIMES_FRAMES.get(case, 1)
 
 
 def _alike(rows: pd.DataFrame, chosen: argparse.Namespace) -> pd.DataFrame:
@@ -239,7 +172,7 @@ def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRo
             f"budget.frames={frames}",
             f"results_dir={chosen.runs_dir}/{case}_{frames}",
             "resume=true",
-            *CASES[case],
+            *CASES[case].settings,
             *chosen.overrides,
         ]
     )

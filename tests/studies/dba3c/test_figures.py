@@ -3,12 +3,12 @@
 import math
 from pathlib import Path
 
-from studies.dba3c import figures
+from studies.dba3c import figures, learning_cases
 from tests.studies.dba3c.toy import learning_rows, network_speeds
 
 
 def test_figures_say_how_many_runs_diverged(tmp_path: Path) -> None:
-    runs, _ = learning_rows((*figures.MODEL_CASES, *figures.LARGE_MODEL_CASES))
+    runs, _ = learning_rows((*learning_cases.MODEL_CASES, *learning_cases.LARGE_MODEL_CASES))
     runs.loc[0, ["end_reason", "evaluation_mean"]] = "diverged", math.nan
     speeds = network_speeds()
     title = figures.models_figure(speeds.rounds, speeds.many_workers, runs).get_suptitle()

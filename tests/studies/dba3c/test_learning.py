@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.errors import DivergedError, PipelineError
 from pipeline.roles.divergence import DivergenceGuard
-from studies.dba3c import figures, learning
+from studies.dba3c import learning, learning_cases
 from studies.dba3c.simulation_grid import WORKERS
 from tests.studies.dba3c.toy import TINY, is_figure, learning_rows, network_speeds
 
@@ -83,7 +83,7 @@ def test_speeds_of_the_models_are_of_as_many_workers_as_the_authors_had() -> Non
 
 
 def test_all_figures_of_learning_are_drawn_when_their_cases_are_there(tmp_path: Path) -> None:
-    learning.draw(*learning_rows(list(learning.CASES)), network_speeds(), tmp_path)
+    learning.draw(*learning_rows(list(learning_cases.CASES)), network_speeds(), tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     topics = ("settings", "models", "hidden_layer", "workers", "sync", "adam")
     assert names == {f"dba3c_{topic}.png" for topic in topics}
@@ -91,7 +91,7 @@ def test_all_figures_of_learning_are_drawn_when_their_cases_are_there(tmp_path: 
 
 
 def test_a_figure_whose_cases_are_missing_is_not_drawn(tmp_path: Path) -> None:
-    cases = ["base", "steps_10", "async", *figures.MODEL_CASES, *figures.LARGE_MODEL_CASES]
+    cases = ["base", "steps_10", "async", *learning_cases.MODEL_CASES, *learning_cases.LARGE_MODEL_CASES]
     speeds = network_speeds()
     learning.draw(*learning_rows(cases), speeds._replace(rounds=speeds.rounds[:0]), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["dba3c_sync.png"], "no speeds of the authors' networks"

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from studies.dba3c import figures, learning
+from studies.dba3c import learning, learning_cases
 from studies.dba3c.simulation_grid import SERVERS, WORKERS
 
 TINY = ("network.hidden_units=16", "topology.num_lanes=2", "algorithm.batch_size=10")
@@ -57,7 +57,7 @@ def learning_rows(cases: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
 def network_speeds() -> learning.Speeds:
     """A round of each of the authors' networks, and of each 32 and 64 simulated workers."""
     round_ = {"round": 0, "game": "Pong", "num_parameters": 1000, "one": 100.0, "two": 200.0, "no_server": 200.0}
-    rounds = [{"network": network, **round_} for network in figures.MODEL_CASES]
+    rounds = [{"network": network, **round_} for network in learning_cases.MODEL_CASES]
     simulated = [
         {
             "study": study,
@@ -68,7 +68,7 @@ def network_speeds() -> learning.Speeds:
             "batch_size": 32,
             "data_points_per_second": 1e4,
         }
-        for network in figures.MODEL_CASES
+        for network in learning_cases.MODEL_CASES
         for study, num_workers in ((WORKERS, 32), (WORKERS, 64), (SERVERS, 64))
     ]
     return learning.Speeds(pd.DataFrame(rounds), pd.DataFrame(simulated))

@@ -1,0 +1,55 @@
+"""Tables of a README: rows of Markdown, and the place between two marks where they go.
+
+    <!-- table: NAME -->
+    | ... |
+    <!-- end -->
+
+Not here: which tables a README has (`studies.tables`), tables of a report (`pipeline.results.formats`).
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+from pipeline.results.formats import ReportTable, as_markdown, cell
+
+_MARK = re.compile(r"<!-- table: (\S+) -->\n")
+_END = "<!-- end -->"
+
+
+def markdown(rows: Iterable[Mapping[str, str]]) -> str:
+    """A table whose columns are the keys of its rows. Raises ValueError without rows."""
+    text = pd.DataFrame(list(rows)).fillna("")
+    if text.empty:
+        raise ValueError("a table without rows")
+    return as_markdown(ReportTable("", "", text, text, notes=())).strip()
+
+
+def median_cell(values: "pd.Series[float]", decimals: int) -> str:
+    """The median of several rounds, with the lowest and the highest: "76 (74 to 77)"."""
+    low, high = cell(values.min(), decimals), cell(values.max(), decimals)
+    return f"{cell(values.median(), decimals)} ({low} to {high})"
+
+
+def commits_cell(commits: Iterable[str]) -> str:
+    """Each commit once, as short as it is spoken of, in the order of the rows."""
+    return ", ".join(dict.fromkeys(commit.removesuffix("-dirty")[:7] for commit in commits))
+
+
+def with_tables(text: str, tables: Mapping[str, str]) -> str:
+    """The text with each table between its marks.
+
+    Raises ValueError for marks without a table, a table without marks or with several, and a mark that is not closed.
+    """
+    before, *parts = _MARK.split(text)
+    names, bodies = parts[::2], parts[1::2]
+    if sorted(names) != sorted(tables):
+        raise ValueError(f"marks for {', '.join(names) or 'none'} found, tables are {', '.join(tables) or 'none'}")
+    pieces = [before]
+    for name, body in zip(names, bodies, strict=True):
+        _, end, after = body.partition(_END)
+        if not end:
+            raise ValueError(f"the mark of table {name} is not closed by {_END}")
+        pieces.append(f"<!-- table: {name} -->\n{tables[name]}\n{_END}{after}")
+    return "".join(pieces)

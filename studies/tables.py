@@ -1,0 +1,52 @@
+"""`python -m studies tables`: writes the tables of every `results/<name>/README.md` anew, from the rows beside it.
+
+Nothing is measured. `python -m studies.tables guards dba3c` writes those of two studies. A test holds every README to
+its rows (`tests/studies/test_tables.py`), so that no number in a table is typed by hand.
+Not here: what stands in a table (`tables` of each study).
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from studies import dba3c_atari49, guards, optimizer_sweep, quick_agents, random_play, reference_runs
+from studies.dba3c import tables as dba3c
+from studies.markdown import with_tables
+
+STUDIES: Mapping[str, Callable[[Path], Mapping[str, str]]] = {
+    "dba3c": dba3c.tables,
+    "dba3c_atari49": dba3c_atari49.tables,
+    "guards": guards.tables,
+    "optimizer_sweep": optimizer_sweep.tables,
+    "quick_agents": quick_agents.tables,
+    "random_play": random_play.tables,
+    "reference_runs": reference_runs.tables,
+}
+"""Folder below results/ -> table name -> Markdown, of the rows in that folder."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the tables of those that are named, or of all; tells which files have changed."""
+    parser = argparse.ArgumentParser(prog="python -m studies.tables", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(STUDIES)}; without one: all")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="the folder of all")
+    chosen = parser.parse_args(arguments)
+    if unknown := [name for name in chosen.names if name not in STUDIES]:
+        parser.error(f"there are no tables of {', '.join(unknown)}; there are {', '.join(STUDIES)}")
+    for name in chosen.names or STUDIES:
+        path = chosen.results / name / "README.md"
+        text = path.read_text()
+        if (written := renewed(name, text, chosen.results)) != text:
+            path.write_text(written)
+            print(path)
+    return 0
+
+
+def renewed(name: str, text: str, results: Path) -> str:
+    """What the README of a study would be."""
+    return with_tables(text, STUDIES[name](results / name))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
