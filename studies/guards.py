@@ -32,8 +32,10 @@ from pipeline.param_server.client import ParamClient
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import first_snapshot, split_snapshot
+from pipeline.results.formats import cell, interval_cell
 from pipeline.results.scores import mean_interval
 from pipeline.types import Float32Array
+from studies.markdown import markdown
 
 OUTPUT = Path("results/guards")
 SEEDS = range(5)
@@ -102,7 +104,7 @@ def main(num_updates: int = 3_000, output: Path = OUTPUT) -> None:
     output.mkdir(parents=True, exist_ok=True)
     frame = pd.DataFrame(map(dataclasses.asdict, rows))
     frame.to_csv(output / "guards.csv", index=False)
-    print(table(frame))
+    print(guards_table(frame))
 
 
 def train(config: RunConfig, faults: str, guards: bool, seed: int, num_updates: int) -> GuardsRow:
@@ -153,20 +155,27 @@ def train(config: RunConfig, faults: str, guards: bool, seed: int, num_updates: 
     )
 
 
-def table(rows: pd.DataFrame) -> str:
-    """Means over seeds with 95 % intervals, as Markdown."""
-    lines = [
-        "| faults | guards | area under the curve, 95 % interval | final loss | stale, dropped | outliers, dropped |",
-        "|---|---|---|---|---|---|",
-    ]
+def tables(folder: Path) -> dict[str, str]:
+    """Table name -> Markdown, of the rows in `folder`."""
+    return {"guards": guards_table(pd.read_csv(folder / "guards.csv"))}
+
+
+def guards_table(rows: pd.DataFrame) -> str:
+    """Means over seeds, a line for each case; GuardsRows."""
+    lines = []
     for (faults, guards), group in rows.groupby(["faults", "guards"], sort=False):
         area = mean_interval(group["area_under_curve"].to_numpy(), seed=0)
         lines.append(
-            f"| {faults} | {'on' if guards else 'off'} | {area.mean:.4f} [{area.low:.4f}, {area.high:.4f}] "
-            f"| {group['final_loss'].mean():.4f} | {group['num_dropped_stale'].mean():.0f} "
-            f"| {group['num_dropped_outlier'].mean():.0f} |"
+            {
+                "faults": str(faults),
+                "guards": "on" if guards else "off",
+                "area under the curve, 95 % interval": interval_cell(area.mean, area.low, area.high, 4),
+                "final loss": cell(group["final_loss"].mean(), 4),
+                "stale, dropped": cell(group["num_dropped_stale"].mean(), 0),
+                "outliers, dropped": cell(group["num_dropped_outlier"].mean(), 0),
+            }
         )
-    return "\n".join(lines)
+    return markdown(lines)
 
 
 def _random_network(rng: np.random.Generator) -> Float32Array:

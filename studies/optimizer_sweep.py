@@ -12,11 +12,14 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
 from rich.console import Console
 
 from pipeline import api
 from pipeline.errors import DivergedError
+from pipeline.results.formats import cell, interval_cell
 from pipeline.results.scores import MeanInterval, mean_interval
+from studies.markdown import commits_cell, markdown
 from studies.row_file import RowFile
 
 SETTINGS = (
@@ -73,11 +76,40 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, default=Path("results/optimizer_sweep"), help="where the rows go")
     parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
     chosen = parser.parse_args(arguments)
-    settings = ("optimizer", "learning_rate", "epsilon", "experiment", "seed")
-    file = RowFile(chosen.output / f"{chosen.game}.csv", SweepRow, settings)
+    file = _row_file(chosen.output, chosen.game)
     for optimizer, learning_rate, epsilon in SETTINGS:
         if not file.has(optimizer, learning_rate, epsilon, chosen.experiment, chosen.seed):
             file.append(_train(chosen, optimizer, learning_rate, epsilon))
+
+
+def tables(folder: Path) -> dict[str, str]:
+    """Table name -> Markdown, of the rows in `folder`."""
+    return {"breakout": sweep_table(_row_file(folder, "Breakout").frame())}
+
+
+def sweep_table(rows: pd.DataFrame) -> str:
+    """A line a setting, the best first; SweepRows."""
+    return markdown(
+        {
+            "optimizer": f"`{row['optimizer']}`",
+            "step size": f"{row['learning_rate']:g}",
+            "epsilon": f"{row['epsilon']:.2g}",
+            "score, 95 % interval": interval_cell(
+                row["evaluation_mean"], row["evaluation_low"], row["evaluation_high"], 1
+            ),
+            "games": str(row["evaluation_episodes"]),
+            "last 50 training games": cell(row["training_mean"], 1),
+            "end": row["end"],
+            "updates": cell(row["updates"], 0),
+            "commit": commits_cell([row["run_commit"]]),
+        }
+        for row in rows.sort_values("evaluation_mean", ascending=False, kind="stable").to_dict("records")
+    )
+
+
+def _row_file(folder: Path, game: str) -> RowFile[SweepRow]:
+    settings = ("optimizer", "learning_rate", "epsilon", "experiment", "seed")
+    return RowFile(folder / f"{game}.csv", SweepRow, settings)
 
 
 def _train(chosen: argparse.Namespace, optimizer: str, learning_rate: float, epsilon: float) -> SweepRow:

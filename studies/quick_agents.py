@@ -29,8 +29,10 @@ from matplotlib.figure import Figure
 from measuring.provenance import report
 from pipeline import api
 from pipeline.results.comparison import probability_of_improvement
+from pipeline.results.formats import cell, interval_cell
 from pipeline.results.scores import FloatArray, seed_interval
 from pipeline.results.style import COLOURS, STYLE, save_figure
+from studies.markdown import commits_cell, markdown
 from studies.row_file import RowFile
 from studies.trained_runs import LAST_EPISODES, CurveRow, TrainedRow, curve_rows, train_or_load, trained_row
 
@@ -45,6 +47,8 @@ CASES: dict[str, tuple[str, ...]] = {
 BASELINE = "dqn"
 _MINUTES = (2.0, 3.0, 4.0)
 """After each of which the baseline's score is one to reach."""
+_UNDISTURBED = ("dqn", "gorila", "one_bundle")
+"""Cases whose runs that are there had the machine to themselves, so that their minutes compare."""
 _NUM_FRAMES_COMPARED = 50
 """Places along the frames at which two curves are compared."""
 
@@ -60,8 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--figures", type=Path, default=Path("docs/figures"), help="where the figure goes")
     parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
     chosen = parser.parse_args(arguments)
-    runs = RowFile(chosen.output / "runs.csv", TrainedRow, settings=("case", "seed", "game"))
-    curves = RowFile(chosen.output / "curves.csv", CurveRow, settings=())
+    runs, curves = _run_rows(chosen.output), _curve_rows(chosen.output)
     # Seed after seed, so that all cases have one before one of them has three.
     for seed in chosen.seeds:
         for case in chosen.cases:
@@ -119,6 +122,77 @@ def time_to_score(curves: pd.DataFrame, baseline_minutes: float) -> pd.DataFrame
         reached = run["wall_seconds"][run["score"] >= goal]
         rows.append((case, seed, baseline_minutes, goal, reached.min() / 60 if len(reached) else np.inf))
     return pd.DataFrame(rows, columns=["case", "seed", "baseline_minutes", "score", "minutes"])
+
+
+def tables(folder: Path) -> dict[str, str]:
+    """Table name -> Markdown, of the rows in `folder`."""
+    runs, curves = _run_rows(folder).frame(), _curve_rows(folder).frame()
+    return {"scores": scores_table(runs), "time_to_score": times_table(curves), "curves": curves_table(curves)}
+
+
+def scores_table(runs: pd.DataFrame) -> str:
+    """A line a case: the final score of each seed in order, and the chance to beat the baseline; TrainedRows."""
+    chances = improvements(runs).set_index("case")
+    lines = []
+    for case in CASES:
+        alike = runs[runs["case"] == case].sort_values("seed")
+        chance = None if case == BASELINE else chances.loc[case]
+        lines.append(
+            {
+                "agent": f"`{case}`",
+                "score with each seed": _listed(alike["evaluation_mean"]),
+                "mean": cell(alike["evaluation_mean"].mean(), 1),
+                f"chance to beat {BASELINE}": ""
+                if chance is None
+                else interval_cell(chance["probability"], chance["low"], chance["high"], 2),
+                "updates": cell(alike["num_updates"].median(), 0),
+                "minutes with each seed": _listed(alike["wall_seconds"] / 60),
+                "commit": commits_cell(commit.removesuffix("+") for commit in alike["run_commit"]),
+            }
+        )
+    return markdown(lines)
+
+
+def times_table(curves: pd.DataFrame) -> str:
+    """Minutes to the scores that the baseline has after some: of each seed in order, and their median; CurveRows."""
+    lines = []
+    for minutes in _MINUTES:
+        times = time_to_score(curves, minutes)
+        lines.append(
+            {"score to reach": f"{cell(times['score'].iloc[0], 1)}, {BASELINE}'s after {minutes:g} minutes"}
+            | {
+                f"`{case}`": f"{_listed(alike['minutes'])}: {cell(alike['minutes'].median(), 1)}"
+                for case, alike in times.sort_values("seed").groupby("case")
+                if case in _UNDISTURBED
+            }
+        )
+    return markdown(lines)
+
+
+def curves_table(curves: pd.DataFrame) -> str:
+    """How often the mean curve of `global` lies within the interval of `gorila`; CurveRows."""
+    share = share_within(curves, "global", "gorila")
+    return markdown(
+        [
+            {
+                "mean curve of": "`global`",
+                "lies within the 95 % interval of": "`gorila`",
+                "at": f"{round(share * _NUM_FRAMES_COMPARED)} of {_NUM_FRAMES_COMPARED} places",
+            }
+        ]
+    )
+
+
+def _listed(values: "pd.Series[float]") -> str:
+    return ", ".join(cell(value, 1) for value in values)
+
+
+def _run_rows(folder: Path) -> RowFile[TrainedRow]:
+    return RowFile(folder / "runs.csv", TrainedRow, settings=("case", "seed", "game"))
+
+
+def _curve_rows(folder: Path) -> RowFile[CurveRow]:
+    return RowFile(folder / "curves.csv", CurveRow, settings=())
 
 
 @matplotlib.rc_context(STYLE)

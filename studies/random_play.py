@@ -14,10 +14,11 @@ the interval of 30 games, `--frame-skips 6 --overrides evaluation.num_episodes=3
 import argparse
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from measuring.provenance import provenance, report
@@ -25,15 +26,22 @@ from pipeline.config.overrides import compose
 from pipeline.evaluation.play import evaluate_random_agent
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.games import ATARI49
-from pipeline.results.formats import write_table
+from pipeline.results.formats import cell, interval_cell, write_table
 from pipeline.results.load import LoadedRuns, join_runs
+from pipeline.results.protocols import NOOP_STARTS
+from pipeline.results.published import load_published
 from pipeline.results.random_play import random_play_table
 from pipeline.results.random_player import random_scores
+from pipeline.results.row_files import TRUE_BEFORE
+from pipeline.results.scores import mean_interval
 from pipeline.rows import EvaluationRow
+from studies.markdown import commits_cell, markdown
 from studies.row_file import RowFile
 
 FRAME_SKIPS = (6, 4)
 SEED = 0
+_NUM_DRAWS = 100_000
+"""Of means over few games: enough for the second digit of their spread."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,65 @@ def row_file(folder: Path, frame_skip: int) -> RowFile[RandomGameRow]:
 
 def as_runs(frames: Sequence[pd.DataFrame]) -> LoadedRuns:
     """The rows as the evaluations of runs, which is what tables are made of."""
-    return join_runs([])._replace(evaluations=pd.concat(frames, ignore_index=True))
+    return join_runs([])._replace(evaluations=pd.concat(map(_with_added_columns, frames), ignore_index=True))
+
+
+def _with_added_columns(rows: pd.DataFrame) -> pd.DataFrame:
+    """Columns that evaluation rows have had since these were written are filled with what was true then."""
+    added = {name: value for name, value in TRUE_BEFORE[EvaluationRow].items() if name not in rows}
+    return rows.assign(**{name: rows.get(value, value) for name, value in added.items()})
+
+
+def tables(folder: Path) -> dict[str, str]:
+    """Table name -> Markdown, of the rows in `folder`."""
+    games = {skip: row_file(folder, skip).frame() for skip in FRAME_SKIPS}
+    longer = row_file(folder / "longer", FRAME_SKIPS[0]).frame()
+    return {"agreement": agreement_table(games), "longer": longer_table(games[FRAME_SKIPS[0]], longer)}
+
+
+def agreement_table(games: Mapping[int, pd.DataFrame]) -> str:
+    """On how many games the published score lies inside the interval of ours; RandomGameRows by frame skip."""
+    published = load_published()[NOOP_STARTS.random]
+    lines = []
+    for skip, rows in games.items():
+        scores = random_scores(as_runs([rows])).set_index("game")
+        outside = [game for game, row in scores.iterrows() if not row["low"] <= published[game] <= row["high"]]
+        inside = len(scores) - len(outside)
+        lines.append(
+            {
+                "an action every": f"{skip} frames",
+                "published score inside": f"{inside} of {len(scores)} games",
+                "outside": ", ".join(map(str, outside)),
+                "commit": commits_cell(rows["commit"]),
+            }
+        )
+    return markdown(lines)
+
+
+def longer_table(games: pd.DataFrame, longer: pd.DataFrame) -> str:
+    """Games whose published score lay outside, played on: how far means over as few games as first lie; RandomGameRows.
+
+    Means of games drawn with repetition from the longer series, by one stream a game.
+    """
+    published = load_published()[NOOP_STARTS.random]
+    lines = []
+    for game, played in longer.groupby("game", sort=True):
+        scores, few = played["score"].to_numpy(), games[games["game"] == game]["score"]
+        means = np.random.default_rng(SEED).choice(scores, (_NUM_DRAWS, len(few))).mean(axis=1)
+        low, high = np.quantile(means, [0.025, 0.975])
+        mean = mean_interval(scores)
+        lines.append(
+            {
+                "game": str(game),
+                "published": cell(published[game], 1),
+                f"ours, {len(few)} games": cell(few.mean(), 1),
+                f"ours, {len(scores)} games, 95 % interval": interval_cell(mean.mean, mean.low, mean.high, 1),
+                f"95 % of means over {len(few)} games": f"{cell(low, 1)} to {cell(high, 1)}",
+                "published is there": "yes" if low <= published[game] <= high else "no",
+                "commit": commits_cell(played["commit"]),
+            }
+        )
+    return markdown(lines)
 
 
 def _play(game: str, config: EvaluationConfig, file: RowFile[RandomGameRow], num_threads: int) -> None:

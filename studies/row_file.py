@@ -37,18 +37,25 @@ class RowFile(Generic[RowT]):
             return any([row[name] for name in self._settings] == wanted for row in csv.DictReader(file))
 
     def append(self, *rows: RowT) -> None:
-        """Add rows, all of them at once."""
+        """Add rows, all of them at once. Raises ValueError if the file has other columns, as of an earlier version."""
         # A row may say by itself which commit it was measured on.
         facts = {name: fact for name, fact in provenance().items() if name not in self._columns}
         self._path.parent.mkdir(parents=True, exist_ok=True)
         is_new = not self._path.exists()
+        header = [*self._columns, *facts]
+        if not is_new and (there := self._header()) != header:
+            raise ValueError(f"{self._path} has the columns {', '.join(there)}; these rows have {', '.join(header)}")
         with self._path.open("a", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             if is_new:
-                writer.writerow([*self._columns, *facts])
+                writer.writerow(header)
             writer.writerows(
                 [*(_as_text(getattr(row, name)) for name in self._columns), *facts.values()] for row in rows
             )
+
+    def _header(self) -> list[str]:
+        with self._path.open(newline="") as file:
+            return next(csv.reader(file), [])
 
     def frame(self) -> pd.DataFrame:
         """All rows that are there; without any a frame with the columns alone."""

@@ -209,6 +209,18 @@ def test_the_launcher_knows_nothing_of_the_pipeline() -> None:
         assert not {name for name in imported if name.partition(".")[0] == "pipeline"}, file
 
 
+@pytest.mark.parametrize(
+    ("package", "others"),
+    [("measuring", {"benchmarks", "studies"}), ("benchmarks", {"studies"}), ("studies", {"benchmarks"})],
+)
+def test_benchmarks_and_studies_know_what_they_measure_with_and_not_each_other(package: str, others: set[str]) -> None:
+    files = sorted((CHECKOUT / package).rglob("*.py"))
+    assert files
+    for file in files:
+        imported = {found.module.partition(".")[0] for found in imports_of(ast.parse(file.read_text()), ())}
+        assert not imported & others, file
+
+
 @pytest.mark.parametrize("unit", ["types", "envs", "replay", "roles", "cluster", "topologies", "experiments", "train"])
 def test_a_layer_may_import_the_lowest_one(unit: str) -> None:
     assert violations({f"pipeline.{unit}": "from pipeline.rows import Row", "pipeline.rows": ""}) == []

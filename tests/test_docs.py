@@ -28,14 +28,14 @@ DOCUMENTS = [
     *sorted(CHECKOUT.glob("*.md")),
     *sorted((CHECKOUT / "docs").rglob("*.md")),
     CHECKOUT / "results" / "README.md",
-    *sorted((CHECKOUT / "results").glob("*/README.md")),
+    *sorted((CHECKOUT / "results").glob("*/*.md")),
 ]
 MOST_BYTES_OF_README = 8192
 MOST_LINES_OF_CHANGELOG = 60
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```(\w*)\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
-PATH = re.compile(r"(?<![\w/.<-])(?:pipeline|conf|tests|docs|benchmarks)/[\w./*-]*")
+PATH = re.compile(r"(?<![\w/.<-])(?:pipeline|conf|tests|docs|benchmarks|measuring|studies)/[\w./*-]*")
 DEFINITION = re.compile(r"(pipeline/[\w/]+\.py):([A-Za-z_][\w.]*)")
 HOST_COMMAND = re.compile(r"^(?!error: ).*\bdask (?:worker|scheduler) .*$", re.MULTILINE)
 BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)

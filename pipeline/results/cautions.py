@@ -15,7 +15,7 @@ from pipeline.results.run_scores import LAST, RANDOM, entries
 _UNEQUAL_FRAMES = 1.05
 """Runs that end at a budget of frames differ by a few steps; more than this ratio is another budget."""
 
-_FEW_FILTERS = 0.1
+FEW_FILTERS = 0.1
 """Share of the first convolution's filters. Ours: of 32, two runs that learned had 29 and 6, one that did not had 1."""
 _LAST_ROWS = 10
 """Of a run, over which the share is averaged."""
@@ -70,12 +70,22 @@ def unlike_runs(scores: pd.DataFrame) -> list[str]:
     return found
 
 
+def living_filters(loaded: LoadedRuns) -> "pd.Series[float]":
+    """Share of the first convolution's filters that still learned at the end of each run of an actor-critic.
+
+    By RUN_KEYS; NaN where rows are of before it was measured.
+    """
+    in_order = loaded.actor_critic_updates.sort_values("version", kind="stable")
+    last = in_order.groupby(list(RUN_KEYS), sort=True).tail(_LAST_ROWS)
+    return last.groupby(list(RUN_KEYS), sort=True)["active_filters"].mean()
+
+
 def blind_runs(loaded: LoadedRuns) -> list[str]:
     """Runs of an actor-critic that ended with most of the first convolution switched off; a line each."""
     found = []
-    for key, rows in loaded.actor_critic_updates.groupby(list(RUN_KEYS), sort=True):
-        share = rows.sort_values("version", kind="stable")["active_filters"].tail(_LAST_ROWS).mean()
-        if share < _FEW_FILTERS:
+    for key, share in living_filters(loaded).items():
+        assert isinstance(key, tuple)
+        if share < FEW_FILTERS:
             found.append(
                 f"{'/'.join(map(str, key))}: at the end {share:.0%} of the first convolution's filters still learned; "
                 "the others are switched off, as by bright pictures or by steps that were too large. It may score more "

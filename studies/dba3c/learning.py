@@ -94,8 +94,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--figures", type=Path, default=FIGURES, help="where the figures go")
     parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
     chosen = parser.parse_args(arguments)
-    runs = RowFile(chosen.output / "learning.csv", LearningRow, settings=("case", "seed", "game", "frames"))
-    curves = RowFile(chosen.output / "learning_curves.csv", CurveRow, settings=())
+    runs, curves = learning_rows(chosen.output), learning_curves(chosen.output)
     failed = []
     # Seed after seed, so that all cases have one before one of them has three.
     for seed, case in product(chosen.seeds, chosen.cases):
@@ -113,6 +112,16 @@ def main(arguments: list[str] | None = None) -> None:
     draw(_alike(runs.frame(), chosen), _alike(curves.frame(), chosen), speeds, chosen.figures)
     if failed:
         raise SystemExit("\n".join(["without a row:", *failed]))
+
+
+def learning_rows(folder: Path) -> RowFile[LearningRow]:
+    """The runs that are in `folder`."""
+    return RowFile(folder / "learning.csv", LearningRow, settings=("case", "seed", "game", "frames"))
+
+
+def learning_curves(folder: Path) -> RowFile[CurveRow]:
+    """Their curves."""
+    return RowFile(folder / "learning_curves.csv", CurveRow, settings=())
 
 
 def _alike(rows: pd.DataFrame, chosen: argparse.Namespace) -> pd.DataFrame:

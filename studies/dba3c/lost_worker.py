@@ -23,15 +23,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
 import psutil
 
 from measuring.provenance import report
 from measuring.worker_speed import run
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
+from pipeline.results.formats import cell
 from pipeline.topologies.systems import num_actors
 from pipeline.topologies.workers import worker_name
 from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK
+from studies.markdown import commits_cell, markdown
 from studies.row_file import RowFile
 
 _NUM_WORKERS = 2
@@ -78,7 +81,7 @@ def main(
     output: Path = OUTPUT,
 ) -> None:
     """Measure what has no row yet, then print one JSON line. The kill comes once the first worker has `rows_before`."""
-    rows = RowFile(output / "lost_worker.csv", LostWorkerRow, settings=("num_backup_workers", "round"))
+    rows = lost_worker_rows(output)
     for round_ in range(num_rounds):
         for num_backup in backup_counts:
             if not rows.has(num_backup, round_):
@@ -93,6 +96,27 @@ def main(
             for num_backup in backup_counts
             for column in ("seconds_per_update", "longest_before_seconds", "longest_after_seconds", "pause_in_updates")
         },
+    )
+
+
+def lost_worker_rows(folder: Path) -> RowFile[LostWorkerRow]:
+    """The runs that are in `folder`."""
+    return RowFile(folder / "lost_worker.csv", LostWorkerRow, settings=("num_backup_workers", "round"))
+
+
+def lost_worker_table(runs: pd.DataFrame) -> str:
+    """A line a run; LostWorkerRows."""
+    return markdown(
+        {
+            "backup workers": str(run["num_backup_workers"]),
+            "round": str(run["round"]),
+            "ms per update": cell(1e3 * run["seconds_per_update"], 0),
+            "longest pause before the kill, ms": cell(1e3 * run["longest_before_seconds"], 0),
+            "longest pause from the kill on, ms": cell(1e3 * run["longest_after_seconds"], 0),
+            "the same, in updates": cell(run["pause_in_updates"], 1),
+            "commit": commits_cell([run["commit"]]),
+        }
+        for run in runs.sort_values(["num_backup_workers", "round"], ascending=[False, True]).to_dict("records")
     )
 
 

@@ -38,12 +38,14 @@ from pipeline.interfaces import RowSink, Servers
 from pipeline.optimizers import OptimizerConfig
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot
+from pipeline.results.formats import cell
 from pipeline.roles.spec import WorkerSpec
 from pipeline.roles.worker import Worker
 from pipeline.rows import Row
 from pipeline.topologies.workers import worker_name
 from pipeline.types import Float32Array
 from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK
+from studies.markdown import commits_cell, markdown
 from studies.row_file import RowFile
 
 _NUM_LOOPS = 2
@@ -88,6 +90,32 @@ def main(
 def scaling_rows(folder: Path) -> RowFile[ScalingRow]:
     """The rounds that are in `folder`."""
     return RowFile(folder / "scaling.csv", ScalingRow, settings=("network", "round"))
+
+
+def scaling_table(rounds: pd.DataFrame) -> str:
+    """Agent steps per second, a line a network; ScalingRows."""
+    rows = []
+    for network, alike in rounds.groupby("network", sort=False):
+        rates = {name: alike[name].tolist() for name in ("one", "two", "no_server")}
+        rows.append(
+            {
+                "network": f"`{network}`",
+                "parameters": cell(alike["num_parameters"].iloc[0], 0),
+                "rounds": str(len(alike)),
+                "1 worker": cell(statistics.median(rates["one"]), 0),
+                "2 workers": cell(statistics.median(rates["two"]), 0),
+                "2 loops without a server": cell(statistics.median(rates["no_server"]), 0),
+                "2 workers over 1": _ratio_cell(rates["two"], rates["one"]),
+                "2 workers over 2 loops": _ratio_cell(rates["two"], rates["no_server"]),
+                "commit": commits_cell(alike["commit"]),
+            }
+        )
+    return markdown(rows)
+
+
+def _ratio_cell(numerators: list[float], denominators: list[float]) -> str:
+    low, high = ratio_quartiles(numerators, denominators)
+    return f"{cell(median_ratio(numerators, denominators), 2)} ({cell(low, 2)} to {cell(high, 2)})"
 
 
 def _measure(settings: list[str], network: str, round_: int, worker_steps: int) -> ScalingRow:

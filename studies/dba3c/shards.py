@@ -18,12 +18,16 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
+import pandas as pd
+
 from measuring.worker_speed import budget, num_parameters, run, speed
 from pipeline.config.overrides import compose
+from pipeline.results.formats import cell
 from pipeline.results.style import save_figure
 from pipeline.topologies.config import PLACES
 from studies.dba3c.figures import shards_figure
 from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK
+from studies.markdown import commits_cell, markdown, median_cell
 from studies.row_file import RowFile
 
 
@@ -58,7 +62,7 @@ def main(
     figures: Path = FIGURES,
 ) -> None:
     """Measure what has no row yet, then draw. Numbers of shards take turns within a round."""
-    rows = RowFile(output / "shards.csv", ShardsRow, settings=("network", "shards", "num_shards", "round"))
+    rows = shards_rows(output)
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, f"cluster={cluster}", f"game={game}", f"results_dir={results_dir}"]
         for round_, network, place, num_shards in product(range(num_rounds), networks, places, shard_counts):
@@ -84,6 +88,33 @@ def main(
                 )
             )
     save_figure(shards_figure(rows.frame()), figures / "dba3c_shards.png")
+
+
+def shards_rows(folder: Path) -> RowFile[ShardsRow]:
+    """The runs that are in `folder`."""
+    return RowFile(folder / "shards.csv", ShardsRow, settings=("network", "shards", "num_shards", "round"))
+
+
+def shards_table(runs: pd.DataFrame) -> str:
+    """Data points per second, a line for each network and place, a column for each number of shards; ShardsRows."""
+    rows = []
+    for (network, place), alike in runs.groupby(["network", "shards"], sort=False):
+        # A data point is a step: what an update of all workers has of them.
+        steps = alike["data_points_per_second"] * alike["seconds_per_update"] / alike["num_workers"]
+        rows.append(
+            {
+                "network": f"`{network}`",
+                "parameters": cell(alike["num_parameters"].iloc[0], 0),
+                "steps a gradient": cell(steps.median(), 0),
+                "shards": str(place),
+                **{
+                    f"{count} shard{'s' if count > 1 else ''}": median_cell(same["data_points_per_second"], 0)
+                    for count, same in alike.groupby("num_shards")
+                },
+                "commit": commits_cell(alike["commit"]),
+            }
+        )
+    return markdown(rows)
 
 
 if __name__ == "__main__":

@@ -26,11 +26,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from pipeline import api
+from pipeline.results.formats import cell
 from pipeline.results.load import LoadedRuns
 from pipeline.results.published import load_published
 from pipeline.results.run_scores import LAST, TRAINING
 from pipeline.results.style import COLOURS, FAINT, LINES, STYLE, save_figure
 from studies.dba3c.settings import FIGURES, OUTPUT
+from studies.markdown import commits_cell, markdown
 
 CLAIMED_GAME, CLAIMED_GOAL, CLAIMED_CORE_HOURS = "Breakout", 300.0, 768 * 20 / 60
 MORE_GOALS = {"Pong": (18.0,)}
@@ -158,6 +160,30 @@ def stop_rows(run: pd.DataFrame) -> list[StopRow]:
             )
         )
     return rows
+
+
+def read_stops(folder: Path) -> pd.DataFrame:
+    """The StopRows that are in `folder`."""
+    return pd.read_csv(folder / "stops.csv", dtype={"commit": "str"})
+
+
+def stops_table(rows: pd.DataFrame) -> str:
+    """A line for each run and goal; StopRows."""
+    return markdown(
+        {
+            "run": f"`{row['experiment']}/{row['game']}/{row['seed']}`",
+            "goal": cell(row["goal"], 0),
+            "first mean there": cell(row["mean"], 1),
+            "million steps": cell(row["steps"], 2),
+            "hours": cell(row["hours"], 2),
+            "cores": str(row["num_cores"]),
+            "core-hours": cell(row["core_hours"], 2),
+            "of the authors' core-hours": "" if math.isnan(row["over_claim"]) else f"{100 * row['over_claim']:.2f} %",
+            "last parameters": f"{cell(row['last_mean'], 1)} after {cell(row['last_steps'], 2)}",
+            "commit": commits_cell([row["commit"]]),
+        }
+        for row in rows.to_dict("records")
+    )
 
 
 @matplotlib.rc_context(STYLE)

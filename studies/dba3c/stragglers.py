@@ -21,17 +21,28 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
+import pandas as pd
+
 from measuring.worker_speed import run, speed
 from pipeline.config.overrides import compose
+from pipeline.results.formats import cell
 from pipeline.results.style import save_figure
 from pipeline.roles.straggler import DISTRIBUTIONS
 from studies.dba3c.figures import stragglers_figure
 from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK
+from studies.markdown import markdown, median_cell
 from studies.row_file import RowFile
 
 NONE = "none"
 TINY = (*NETWORKS["nature_grey"], "network.hidden_units=16", "topology.num_lanes=2", "algorithm.batch_size=10")
 """A worker whose step is quick; nobody looks at what it learns."""
+
+_QUANTITIES = (
+    ("ms per update", "seconds_per_update", 1e3, 1),
+    ("data points per second", "data_points_per_second", 1.0, 0),
+    ("late gradients, %", "late_share", 1e2, 1),
+)
+"""Of the table: in words, column, factor, decimals."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +77,7 @@ def main(
     figures: Path = FIGURES,
 ) -> None:
     """Measure what has no row yet, then draw. `delay_updates` is the mean delay in healthy updates."""
-    rows = RowFile(output / "stragglers.csv", StragglersRow, settings=("distribution", "num_backup_workers", "round"))
+    rows = stragglers_rows(output)
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, *TINY, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]
         settings += [f"budget.minutes={run_seconds / 60:.6f}", *overrides]
@@ -105,6 +116,27 @@ def _measure(
         measured.late_share,
         measured.waited_share,
     )
+
+
+def stragglers_rows(folder: Path) -> RowFile[StragglersRow]:
+    """The runs that are in `folder`."""
+    return RowFile(folder / "stragglers.csv", StragglersRow, settings=("distribution", "num_backup_workers", "round"))
+
+
+def stragglers_table(runs: pd.DataFrame) -> str:
+    """Three lines for each kind of delay, a column for each number of backup workers; StragglersRows."""
+    rows = []
+    for distribution, alike in runs.groupby("distribution", sort=False):
+        # All delays of a kind have one mean.
+        delay = alike["mean_delay_seconds"].iloc[0]
+        name = "none" if delay == 0 else f"one, {distribution}, {cell(1e3 * delay, 0)} ms"
+        for quantity, column, factor, decimals in _QUANTITIES:
+            cells = {
+                f"b = {count}": median_cell(factor * same[column], decimals)
+                for count, same in alike.groupby("num_backup_workers")
+            }
+            rows.append({"straggler": name, "": quantity, **cells})
+    return markdown(rows)
 
 
 if __name__ == "__main__":

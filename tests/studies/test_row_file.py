@@ -49,6 +49,14 @@ def test_every_row_says_what_it_was_measured_on(tmp_path: Path) -> None:
     assert not frame.isna().any(axis=None)
 
 
+def test_rows_are_not_added_below_other_columns(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("name,round\na,0\n")
+    with pytest.raises(ValueError, match="has the columns name, round; these rows have name, round, sync, "):
+        rows_of(path).append(Row("a", 1, True, 1.5))
+    assert path.read_text() == "name,round\na,0\n"
+
+
 @pytest.mark.parametrize("commit", ["3111465", "12e3456", "0012345"])
 def test_a_commit_and_a_name_that_look_like_numbers_stay_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commit: str

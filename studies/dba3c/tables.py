@@ -1,0 +1,41 @@
+"""All tables of `results/dba3c/README.md`, from the rows beside it.
+
+Not here: what stands in one (each study's module, `studies.dba3c.learning_tables`, `.simulation_tables`).
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from studies.dba3c import (
+    learning,
+    learning_tables,
+    lost_worker,
+    scaling,
+    shards,
+    simulation,
+    simulation_tables,
+    stops,
+    stragglers,
+)
+
+
+def tables(folder: Path) -> Mapping[str, str]:
+    """Table name -> Markdown, of the rows in `folder`."""
+    runs, curves = learning.learning_rows(folder).frame(), learning.learning_curves(folder).frame()
+    simulated = simulation.simulation_rows(folder).frame()
+    return {
+        "scaling": scaling.scaling_table(scaling.scaling_rows(folder).frame()),
+        "cases": learning_tables.cases_table(runs),
+        "sync": learning_tables.sync_table(runs),
+        "hidden_layer": learning_tables.hidden_layer_table(runs),
+        "workers": learning_tables.workers_table(runs, curves, simulated),
+        "adam": learning_tables.adam_table(runs),
+        "lost_worker": lost_worker.lost_worker_table(lost_worker.lost_worker_rows(folder).frame()),
+        "stops": stops.stops_table(stops.read_stops(folder)),
+        "shards": shards.shards_table(shards.shards_rows(folder).frame()),
+        "prediction": simulation_tables.prediction_table(simulated),
+        "simulated_workers": simulation_tables.workers_table(simulated),
+        "simulated_servers": simulation_tables.servers_table(simulated),
+        "simulated_stragglers": simulation_tables.stragglers_table(simulated),
+        "stragglers": stragglers.stragglers_table(stragglers.stragglers_rows(folder).frame()),
+    }

@@ -1,0 +1,90 @@
+"""The tables of `results/reference_runs/`: single runs that are kept whole, without their checkpoints.
+
+Each is one command of `pipeline.train`, so that there is nothing to run here.
+Not here: tables and figures of any runs (`python -m pipeline.report`).
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from pipeline.results.cautions import living_filters
+from pipeline.results.formats import cell, interval_cell
+from pipeline.results.load import RUN_KEYS, LoadedRuns, load_runs
+from pipeline.results.run_scores import BEST, LAST, RANDOM, TRAINING, run_scores
+from studies.markdown import commits_cell, markdown
+
+
+def tables(folder: Path) -> Mapping[str, str]:
+    """Table name -> Markdown, of the run folders in `folder`."""
+    loaded = load_runs(folder)
+    return {"runs": runs_table(loaded), "evaluations": evaluations_table(loaded), "filters": filters_table(loaded)}
+
+
+def runs_table(loaded: LoadedRuns) -> str:
+    """A line a run: how long it was, and the score of its last parameters, which nobody chose."""
+    scores = run_scores(loaded)
+    lines = []
+    for run in loaded.runs.sort_values(list(RUN_KEYS)).to_dict("records"):
+        of_run = scores[(scores[list(RUN_KEYS)] == [run[key] for key in RUN_KEYS]).all(axis=1)]
+        (last,) = of_run[of_run["agent"] == LAST].to_dict("records")
+        lines.append(
+            {
+                "run": _name(tuple(run[key] for key in RUN_KEYS)),
+                "million frames": cell(run["total_frames"] / 1e6, 1),
+                "minutes": cell(run["wall_seconds"] / 60, 0),
+                "ended by": str(run["end_reason"]),
+                "protocol": f"`{last['protocol']}`, {last['episodes']} games",
+                "last parameters": interval_cell(last["score"], last["low"], last["high"], 1),
+                "best of the evaluations, played again": _score(of_run, BEST),
+                "random player": _score(of_run, RANDOM),
+                "commit": commits_cell([run["commit"]]),
+            }
+        )
+    return markdown(lines)
+
+
+def evaluations_table(loaded: LoadedRuns) -> str:
+    """A line for each run with evaluations beside its training: mean score after so many million frames."""
+    games = loaded.evaluations[loaded.evaluations["agent"] == TRAINING]
+    lines = []
+    for key, of_run in games.groupby(list(RUN_KEYS), sort=True):
+        means = of_run.groupby("total_frames")["score"].agg(["mean", "size"])
+        lines.append(
+            {
+                "run": _name(key),
+                "games each": str(means["size"].iloc[0]),
+                "million frames: mean score": ", ".join(
+                    f"{frames / 1e6:.1f}: {cell(mean, 1)}" for frames, mean in means["mean"].items()
+                ),
+            }
+        )
+    return markdown(lines)
+
+
+def filters_table(loaded: LoadedRuns) -> str:
+    """A line for each run of an actor-critic: filters of the first convolution that learned."""
+    fewest = loaded.actor_critic_updates.groupby(list(RUN_KEYS), sort=True)["active_filters"].min()
+    return markdown(
+        {
+            "run": _name(key),
+            "first filters that learned at the end": _percent(share),
+            "the fewest in any row": _percent(fewest[key]),
+        }
+        for key, share in living_filters(loaded).items()
+    )
+
+
+def _name(key: object) -> str:
+    assert isinstance(key, tuple)
+    return f"`{'/'.join(map(str, key))}`"
+
+
+def _score(of_run: pd.DataFrame, agent: str) -> str:
+    found = of_run[of_run["agent"] == agent].to_dict("records")
+    return interval_cell(found[0]["score"], found[0]["low"], found[0]["high"], 1) if found else "none"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
