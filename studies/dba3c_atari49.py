@@ -33,14 +33,16 @@ def tables(folder: Path) -> dict[str, str]:
 
 def compared(loaded: LoadedRuns) -> pd.DataFrame:
     """A row a game: score, low and high of each entry and of our random player, and whether an entry is above it."""
-    of = {name: rows.set_index("game") for name, rows in entries(run_scores(loaded)).items()}
-    random = of_starts(random_scores(loaded), NOOP_STARTS)
+    of = {
+        name: {row["game"]: row for row in rows.to_dict("records")}
+        for name, rows in entries(run_scores(loaded)).items()
+    }
     rows = []
-    for game, player in random.iterrows():
-        row: dict[Hashable, Any] = {"game": game}
+    for player in of_starts(random_scores(loaded), NOOP_STARTS).reset_index().to_dict("records"):
+        row: dict[Hashable, Any] = {"game": player["game"]}
         row |= {f"random {name}": player[name] for name in ("mean", "low", "high")}
         for entry in (GREEDY, SAMPLED):
-            score = of[entry].loc[game]
+            score = of[entry][player["game"]]
             row |= {f"{entry} {name}": score[name] for name in ("score", "low", "high")}
             row[f"{entry} above"] = is_above(score["low"], score["high"], player)
         rows.append(row)
@@ -74,14 +76,14 @@ def above_table(games: pd.DataFrame) -> str:
 
 def filters_table(loaded: LoadedRuns) -> str:
     """Games at whose end fewer than half of the first convolution's filters still learned, the fewest first."""
-    shares = living_filters(loaded).sort_values(kind="stable")
+    shares = living_filters(loaded).reset_index().sort_values("active_filters", kind="stable")
     return markdown(
         {
-            "game": str(game),
-            "filters that still learned": f"{100 * share:.1f} %",
-            "the report warns": "yes" if share < FEW_FILTERS else "no",
+            "game": run["game"],
+            "filters that still learned": f"{100 * run['active_filters']:.1f} %",
+            "the report warns": "yes" if run["active_filters"] < FEW_FILTERS else "no",
         }
-        for (_, game, _), share in shares[shares < _SHOWN_FILTERS].items()
+        for run in shares[shares["active_filters"] < _SHOWN_FILTERS].to_dict("records")
     )
 
 

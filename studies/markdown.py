@@ -32,6 +32,11 @@ def median_cell(values: "pd.Series[float]", decimals: int) -> str:
     return f"{cell(values.median(), decimals)} ({low} to {high})"
 
 
+def counted(count: int, noun: str) -> str:
+    """The head of a column: "1 server", "2 servers"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def commits_cell(commits: Iterable[str]) -> str:
     """Each commit once, as short as it is spoken of, in the order of the rows."""
     return ", ".join(dict.fromkeys(commit.removesuffix("-dirty")[:7] for commit in commits))

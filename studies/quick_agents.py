@@ -132,11 +132,11 @@ def tables(folder: Path) -> dict[str, str]:
 
 def scores_table(runs: pd.DataFrame) -> str:
     """A line a case: the final score of each seed in order, and the chance to beat the baseline; TrainedRows."""
-    chances = improvements(runs).set_index("case")
+    chances = {row["case"]: row for row in improvements(runs).to_dict("records")}
     lines = []
     for case in CASES:
         alike = runs[runs["case"] == case].sort_values("seed")
-        chance = None if case == BASELINE else chances.loc[case]
+        chance = chances.get(case)
         lines.append(
             {
                 "agent": f"`{case}`",
@@ -157,15 +157,12 @@ def times_table(curves: pd.DataFrame) -> str:
     """Minutes to the scores that the baseline has after some: of each seed in order, and their median; CurveRows."""
     lines = []
     for minutes in _MINUTES:
-        times = time_to_score(curves, minutes)
-        lines.append(
-            {"score to reach": f"{cell(times['score'].iloc[0], 1)}, {BASELINE}'s after {minutes:g} minutes"}
-            | {
-                f"`{case}`": f"{_listed(alike['minutes'])}: {cell(alike['minutes'].median(), 1)}"
-                for case, alike in times.sort_values("seed").groupby("case")
-                if case in _UNDISTURBED
-            }
-        )
+        times = time_to_score(curves, minutes).sort_values("seed")
+        line = {"score to reach": f"{cell(times['score'].iloc[0], 1)}, {BASELINE}'s after {minutes:g} minutes"}
+        for case in _UNDISTURBED:
+            of_case = times[times["case"] == case]["minutes"]
+            line[f"`{case}`"] = f"{_listed(of_case)}: {cell(of_case.median(), 1)}"
+        lines.append(line)
     return markdown(lines)
 
 

@@ -107,7 +107,8 @@ def agreement_table(games: Mapping[int, pd.DataFrame]) -> str:
     lines = []
     for skip, rows in games.items():
         scores = random_scores(as_runs([rows])).set_index("game")
-        outside = [game for game, row in scores.iterrows() if not row["low"] <= published[game] <= row["high"]]
+        theirs = published[scores.index]
+        outside = scores.index[(theirs < scores["low"]) | (theirs > scores["high"])]
         inside = len(scores) - len(outside)
         lines.append(
             {

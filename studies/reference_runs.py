@@ -50,13 +50,14 @@ def evaluations_table(loaded: LoadedRuns) -> str:
     games = loaded.evaluations[loaded.evaluations["agent"] == TRAINING]
     lines = []
     for key, of_run in games.groupby(list(RUN_KEYS), sort=True):
-        means = of_run.groupby("total_frames")["score"].agg(["mean", "size"])
+        means = of_run.groupby("total_frames", as_index=False).agg(mean=("score", "mean"), size=("score", "size"))
         lines.append(
             {
                 "run": _name(key),
                 "games each": str(means["size"].iloc[0]),
                 "million frames: mean score": ", ".join(
-                    f"{frames / 1e6:.1f}: {cell(mean, 1)}" for frames, mean in means["mean"].items()
+                    f"{frames / 1e6:.1f}: {cell(mean, 1)}"
+                    for frames, mean in zip(means["total_frames"], means["mean"], strict=True)
                 ),
             }
         )
@@ -65,14 +66,15 @@ def evaluations_table(loaded: LoadedRuns) -> str:
 
 def filters_table(loaded: LoadedRuns) -> str:
     """A line for each run of an actor-critic: filters of the first convolution that learned."""
-    fewest = loaded.actor_critic_updates.groupby(list(RUN_KEYS), sort=True)["active_filters"].min()
+    rows = loaded.actor_critic_updates.groupby(list(RUN_KEYS), sort=True)["active_filters"]
+    # Both are in the order of RUN_KEYS.
     return markdown(
         {
             "run": _name(key),
             "first filters that learned at the end": _percent(share),
-            "the fewest in any row": _percent(fewest[key]),
+            "the fewest in any row": _percent(fewest),
         }
-        for key, share in living_filters(loaded).items()
+        for (key, share), fewest in zip(living_filters(loaded).items(), rows.min(), strict=True)
     )
 
 

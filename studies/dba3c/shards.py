@@ -27,7 +27,7 @@ from pipeline.results.style import save_figure
 from pipeline.topologies.config import PLACES
 from studies.dba3c.figures import shards_figure
 from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK
-from studies.markdown import commits_cell, markdown, median_cell
+from studies.markdown import commits_cell, counted, markdown, median_cell
 from studies.row_file import RowFile
 
 
@@ -108,8 +108,10 @@ def shards_table(runs: pd.DataFrame) -> str:
                 "steps a gradient": cell(steps.median(), 0),
                 "shards": str(place),
                 **{
-                    f"{count} shard{'s' if count > 1 else ''}": median_cell(same["data_points_per_second"], 0)
-                    for count, same in alike.groupby("num_shards")
+                    counted(count, "shard"): median_cell(
+                        alike[alike["num_shards"] == count]["data_points_per_second"], 0
+                    )
+                    for count in sorted(set(alike["num_shards"]))
                 },
                 "commit": commits_cell(alike["commit"]),
             }

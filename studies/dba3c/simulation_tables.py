@@ -7,7 +7,7 @@ import pandas as pd
 
 from pipeline.results.formats import cell
 from studies.dba3c.simulation_grid import CHECK, SERVERS, STRAGGLERS, WORKERS
-from studies.markdown import commits_cell, markdown, median_cell
+from studies.markdown import commits_cell, counted, markdown, median_cell
 
 _RATE = "data_points_per_second"
 _COMPARED_WORKERS = (8, 64, 128)
@@ -51,14 +51,12 @@ def workers_table(rows: pd.DataFrame) -> str:
 def servers_table(rows: pd.DataFrame) -> str:
     """Data points per second of as many workers as the authors had over the servers, a line a network."""
     chosen = rows[(rows["study"] == SERVERS) & (rows["num_workers"] == _AUTHORS_WORKERS)]
-    return markdown(
-        _network(network, alike)
-        | {
-            f"{count} server{'s' if count > 1 else ''}": cell(rate, 0)
-            for count, rate in alike.set_index("num_servers")[_RATE].sort_index().items()
-        }
-        for network, alike in chosen.groupby("network", sort=False)
-    )
+    lines = []
+    for network, alike in chosen.groupby("network", sort=False):
+        rates = alike.set_index("num_servers")[_RATE]
+        of_counts = {counted(count, "server"): cell(rates[count], 0) for count in sorted(set(alike["num_servers"]))}
+        lines.append(_network(network, alike) | of_counts)
+    return markdown(lines)
 
 
 def stragglers_table(rows: pd.DataFrame, network: str = "dba3c") -> str:

@@ -173,17 +173,22 @@ def stops_table(rows: pd.DataFrame) -> str:
         {
             "run": f"`{row['experiment']}/{row['game']}/{row['seed']}`",
             "goal": cell(row["goal"], 0),
-            "first mean there": cell(row["mean"], 1),
-            "million steps": cell(row["steps"], 2),
-            "hours": cell(row["hours"], 2),
+            "first mean there": "never" if math.isnan(row["mean"]) else cell(row["mean"], 1),
+            "million steps": _spent(row["steps"]),
+            "hours": _spent(row["hours"]),
             "cores": str(row["num_cores"]),
-            "core-hours": cell(row["core_hours"], 2),
+            "core-hours": _spent(row["core_hours"]),
             "of the authors' core-hours": "" if math.isnan(row["over_claim"]) else f"{100 * row['over_claim']:.2f} %",
             "last parameters": f"{cell(row['last_mean'], 1)} after {cell(row['last_steps'], 2)}",
             "commit": commits_cell([row["commit"]]),
         }
         for row in rows.to_dict("records")
     )
+
+
+def _spent(value: float) -> str:
+    """Until the goal; empty if it was never reached."""
+    return "" if math.isnan(value) else cell(value, 2)
 
 
 @matplotlib.rc_context(STYLE)

@@ -56,6 +56,15 @@ def test_only_the_authors_own_game_and_goal_stand_beside_their_claim(tmp_path: P
     assert math.isnan(missed["over_claim"])
 
 
+def test_a_goal_that_was_never_reached_has_no_costs_in_the_table(tmp_path: Path) -> None:
+    rows = [*played([9.0, 13.0], 4_000_000, 1.0), *played([12.0, 12.0], 4_400_000, 1.1, agent="checkpoint")]
+    write_run(tmp_path, rows, "dba3c", commit="0123456789abcdef", compute_threads=1, hosts=HOSTS)
+    written_stops(tmp_path)
+    _, _, ten, eighteen = stops.stops_table(stops.read_stops(tmp_path)).splitlines()
+    assert ten == "| `dba3c/Pong/0` | 10 | 11.0 | 1.00 | 1.00 | 2 | 2.00 |  | 12.0 after 1.10 | 0123456 |"
+    assert eighteen == "| `dba3c/Pong/0` | 18 | never |  |  | 2 |  |  | 12.0 after 1.10 | 0123456 |"
+
+
 def test_a_folder_without_runs_is_named(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"no run of dba3c, dba3c_large_batch, ba3c below .*runs"):
         written_stops(tmp_path)
