@@ -53,7 +53,7 @@ def _parsed(modules: Modules, arguments: Sequence[str] | None) -> tuple[Sequence
     default = f"; without one: {', '.join(modules.by_default)}" if modules.by_default else ""
     parser = argparse.ArgumentParser(
         prog=f"python -m {modules.package}",
-        description=f"Settings of one: python -m {modules.package}.NAME --help, or its docstring.",
+        description="What one does, and how long it takes, stands in its docstring.",
     )
     parser.add_argument("names", nargs="*" if default else "+", metavar="NAME", help=f"any of {known}{default}")
     parser.add_argument("--out", type=Path, metavar="FILE", help="add their lines to this file, e.g. a .jsonl")
