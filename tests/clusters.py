@@ -5,63 +5,38 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psutil
+import yaml
 from distributed import LocalCluster
 
-from pipeline.cluster.config import CLUSTER_KINDS, ClusterConfig
+from pipeline.cluster.config import ClusterConfig
+from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.cluster.session import Session
 
 LIMIT_SECONDS = 60.0
 """How long a test waits for what must come; only a failing test waits so long."""
 
+_CONF = Path(__file__).parents[1] / "conf" / "cluster"
 
-_OWN_SETTINGS: dict[str, dict[str, Any]] = {
-    "threads": {"dashboard_address": "127.0.0.1:0"},
-    "processes": {"dashboard_address": "127.0.0.1:0"},
-    "address": {"address": None, "tls_ca_file": None, "tls_cert_file": None, "tls_key_file": None},
-    "ssh": {
-        "hosts": ("127.0.0.1", "127.0.0.1"),
-        "user": None,
-        "port": None,
-        "key_file": None,
-        "known_hosts_file": None,
-        "check_host_keys": True,
-        "python": None,
-        "interface": "lo",
-        "gpus_per_host": 0,
-        "dashboard_address": "127.0.0.1:0",
-    },
-    "slurm": {
-        "partition": None,
-        "account": None,
-        "hosts_per_job": 1,
-        "host_cores": None,
-        "gpus_per_host": 0,
-        "walltime_minutes": 60,
-        "leave_minutes": 5,
-        "directives": (),
-        "prologue": (),
-        "python": None,
-        "interface": "lo",
-        "dashboard_address": "127.0.0.1:0",
-    },
-    "kubernetes": {"image": "registry/pipeline:1", "namespace": None, "host_cores": None, "gpus_per_host": 0},
+_HERE: dict[str, dict[str, Any]] = {
+    "ssh": {"hosts": ("127.0.0.1", "127.0.0.1"), "interface": "lo", "dashboard_address": "127.0.0.1:0"},
+    "slurm": {"walltime_minutes": 60, "leave_minutes": 5, "interface": "lo"},
+    "kubernetes": {"image": "registry/pipeline:1"},
 }
+"""Kind -> what its file in `conf/cluster/` leaves open, or says of a real cluster."""
 
 
 def cluster_config(kind: str, **changes: Any) -> ClusterConfig:
-    """A cluster of this kind with settings for tests."""
+    """A cluster of this kind as in `conf/cluster/`, with settings for tests."""
     settings: dict[str, Any] = {
-        "kind": kind,
-        "num_hosts": None,
-        "memory_bytes": 2**40,
-        "start_timeout_seconds": LIMIT_SECONDS,
-        "max_restarts": 3,
-        "lease_seconds": 30.0,
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in yaml.safe_load((_CONF / f"{kind}.yaml").read_text()).items()
     }
-    return CLUSTER_KINDS[kind](**settings | _OWN_SETTINGS[kind] | changes)
+    settings |= {"memory_bytes": 2**40, "start_timeout_seconds": LIMIT_SECONDS}
+    return CLUSTER_KINDS[kind](**settings | _HERE.get(kind, {}) | changes)
 
 
 def running_cluster(num_hosts: int = 2, threads_per_host: int = 1, **settings: Any) -> LocalCluster:

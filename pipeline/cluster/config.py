@@ -1,35 +1,53 @@
-"""Settings of the Dask cluster that a run uses: what all kinds have, and one class per kind with what it has besides.
+"""Settings of the Dask cluster that a run uses, and what the layers above ask of a cluster, whatever its kind.
 
-Not here: starting one (`pipeline.cluster.kinds.start`).
+A kind is a subclass of ClusterConfig in a file of its own: its settings, its way to start, and its answers to the
+questions below where they differ from those of most kinds.
+Not here: the kinds (`pipeline.cluster.kinds`), a client of what was started (`pipeline.cluster.start`).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
-from hydra_plugins.dask_launcher.addresses import address_mistakes
+if TYPE_CHECKING:  # settings are read in programs that never start a cluster
+    from distributed import Client
+    from distributed.deploy.cluster import Cluster
 
-THREADS, PROCESSES, ADDRESS, SSH, SLURM, KUBERNETES = KINDS = (
-    "threads",
-    "processes",
-    "address",
-    "ssh",
-    "slurm",
-    "kubernetes",
-)
-ASKED = (ADDRESS, SSH)
-"""Kinds whose hosts have to be asked what they offer; the others' are known before they are started."""
+_ALL_INTERFACES = ("", "0.0.0.0", "[::]")
 
-_TLS = "tls://"
-_TLS_FILES = ("tls_ca_file", "tls_cert_file", "tls_key_file")
+
+class AskedHost(NamedTuple):
+    """What was asked for each host, and is all that it has, whatever its machine has."""
+
+    num_cores: int | None
+    """None: as many as its compute threads."""
+    num_gpus: int
 
 
 @dataclass(frozen=True)
 class ClusterConfig:
     """Where hosts come from: what every kind has. Explained in `conf/cluster/`."""
 
+    can_tell_hosts_before_start: ClassVar[bool] = True
+    """What hosts offer is known before there are any; if not, they have to be asked."""
+    runs_in_this_process: ClassVar[bool] = False
+    """Hosts are threads of the process that opened the session, and need no memory of their own."""
+    hears_interrupts: ClassVar[bool] = False
+    """Ctrl-C in the terminal reaches the hosts as well, which are to leave it to the run."""
+    is_shared: ClassVar[bool] = False
+    """Other commands may have roles on the same hosts."""
+    restarts_hosts: ClassVar[bool] = False
+    """Another host comes in place of a lost one when the cluster is scaled to its size again."""
+    reaches_hosts: ClassVar[bool] = True
+    """This process can connect to hosts; if not, the scheduler passes on what is said."""
+    serves_sweeps: ClassVar[bool] = False
+    """A sweep on a Dask cluster can use it: its launcher starts one itself, or finds it."""
+    needed_package: ClassVar[str | None] = None
+    """What it imports beyond what every installation has; an extra of the project with the kind's name brings it."""
+
     kind: str
-    """One of KINDS."""
+    """One of CLUSTER_KINDS."""
     num_hosts: int | None
     """Hosts to start or, with kind "address", to wait for; None: as many as the topology wants, or as are named."""
     memory_bytes: int | None
@@ -45,7 +63,7 @@ class ClusterConfig:
         """What is out of range, one line each, beginning with the field's name."""
         found = []
         if type(self) is not CLUSTER_KINDS.get(self.kind):
-            found.append(f"kind={self.kind} must be one of {', '.join(KINDS)}, with the settings of that kind")
+            found.append(f"kind={self.kind} must be one of {', '.join(CLUSTER_KINDS)}, with the settings of that kind")
         if self.num_hosts is not None and self.num_hosts < 1:
             found.append(f"num_hosts={self.num_hosts} must be at least 1, or null")
         if self.memory_bytes is not None and self.memory_bytes < 1:
@@ -57,184 +75,77 @@ class ClusterConfig:
                 found.append(f"{name}={getattr(self, name)} must be positive")
         return found
 
-
-@dataclass(frozen=True)
-class LocalConfig(ClusterConfig):
-    """Hosts on this machine: "threads" puts all into this process, "processes" gives each a process."""
-
-    dashboard_address: str
-    """Where the Dask dashboard listens; ":0" takes any free port."""
-
-
-@dataclass(frozen=True)
-class AddressConfig(ClusterConfig):
-    """Hosts of a scheduler that is running already."""
-
-    address: str | None
-    """The scheduler's: tcp://host:port, or tls://host:port."""
-    tls_ca_file: str | None
-    """Certificate (PEM) of the authority that signed the cluster's certificates; None: no TLS."""
-    tls_cert_file: str | None
-    """This run's own certificate (PEM)."""
-    tls_key_file: str | None
-    """The private key (PEM) of that certificate."""
+    @property
+    def asked_host(self) -> AskedHost | None:
+        """What is asked for each host, beside `memory_bytes`; None: a host has what its machine has."""
+        return None
 
     @property
-    def tls_files(self) -> Mapping[str, str]:
-        """Those of the three TLS files that are given, by the names of their settings."""
-        return {name: file for name in _TLS_FILES if (file := getattr(self, name)) is not None}
+    def dashboard_host(self) -> str | None:
+        """The machine that the Dask dashboard was told to listen on; None: Dask's own link says where it answers."""
+        return None
 
-    def mistakes(self) -> list[str]:
-        """What is out of range, one line each, beginning with the field's name."""
-        found = super().mistakes()
-        if self.address is None:
-            found.append("address is missing: kind=address needs cluster.address=tcp://host:port")
-        else:
-            found += [f"address={line}" for line in address_mistakes(self.address)]
-        if self.tls_files and len(self.tls_files) < len(_TLS_FILES):
-            missing = ", ".join(name for name in _TLS_FILES if name not in self.tls_files)
-            found.append(f"{missing} is missing: TLS needs all of {', '.join(_TLS_FILES)}")
-        if self.tls_files and self.address is not None and not self.address.startswith(_TLS):
-            found.append(f"address={self.address} must begin with {_TLS} where certificates are given")
-        return found + [mistake for name in _TLS_FILES for mistake in _no_file(name, getattr(self, name))]
+    def num_hosts_to_come(self, num_wanted: int) -> int:
+        """Hosts to wait for after the start, where the run wants `num_wanted`."""
+        return num_wanted
 
+    def start(self, num_hosts: int, threads_per_host: int) -> "Cluster | None":
+        """A cluster for this run alone, entered and closed by the caller; None where somebody else has started it.
 
-@dataclass(frozen=True)
-class SshConfig(ClusterConfig):
-    """A scheduler and hosts started over ssh."""
+        Hosts need not be there yet. Raises whatever its package raises when it cannot be started.
+        """
+        raise NotImplementedError(f"kind {self.kind} does not say how it is started")
 
-    hosts: tuple[str, ...]
-    """Names of machines: the scheduler's, then one per host; a machine may stand there several times."""
-    user: str | None
-    """Who logs in; None: as ssh's own configuration says."""
-    port: int | None
-    """Where sshd listens; None: as ssh's own configuration says."""
-    key_file: str | None
-    """Private key to log in with; None: ssh's agent and default keys."""
-    known_hosts_file: str | None
-    """Keys that machines must show; None: those that ssh knows already."""
-    check_host_keys: bool
-    """False takes any machine for the one that it says it is."""
-    python: str | None
-    """Python of all machines; None: the same path as here."""
-    interface: str | None
-    """Network interface that scheduler and hosts use, such as ib0; None: the one that Dask finds."""
-    gpus_per_host: int
-    """GPUs that each host declares; 0: none is declared."""
-    dashboard_address: str
-    """Where the Dask dashboard listens on the scheduler's machine; ":0" takes any free port."""
+    def connect(self, cluster: "Cluster | None") -> "Client":
+        """A client of what `start` returned, entered by now. Raises PlacementError when nobody answers."""
+        from distributed import Client
 
-    @property
-    def machines(self) -> list[str]:
-        """The machine of each host that is started: those after the first in turn, as many as `num_hosts` asks."""
-        named = self.hosts[1:]
-        return [named[i % len(named)] for i in range(self.num_hosts or len(named))]
+        return Client(cluster, direct_to_workers=self.reaches_hosts)
 
-    def mistakes(self) -> list[str]:
-        """What is out of range, one line each, beginning with the field's name."""
-        found = super().mistakes()
-        if len(self.hosts) < 2:
-            found.append(
-                f"hosts=[{', '.join(self.hosts)}] names {len(self.hosts)} machines, at least 2 are needed: the "
-                "scheduler's, then one per host, e.g. cluster.hosts=[node0,node0,node1]"
-            )
-        if self.port is not None and not 1 <= self.port <= 65_535:
-            found.append(f"port={self.port} must be between 1 and 65535, or null")
-        if not self.check_host_keys and self.known_hosts_file is not None:
-            found.append(f"known_hosts_file={self.known_hosts_file} is not read with cluster.check_host_keys=false")
-        found += _negative_gpus(self.gpus_per_host)
-        for name in ("key_file", "known_hosts_file"):
-            found += _no_file(name, getattr(self, name))
-        return found
+    def submission(self, num_hosts: int, threads_per_host: int) -> str | None:
+        """The job script or the specification that `start` would hand to a batch system; None where there is none."""
+        return None
 
 
-@dataclass(frozen=True)
-class SlurmConfig(ClusterConfig):
-    """Hosts in jobs of the batch system Slurm; the scheduler runs where the command was typed."""
+CLUSTER_KINDS: dict[str, type[ClusterConfig]] = {}
+"""Kind -> its class. Import it from `pipeline.cluster.kinds`, which has read all files of kinds by then."""
 
-    partition: str | None
-    """Queue of the jobs; None: the site's default."""
-    account: str | None
-    """Who pays for the jobs; None: the site's default."""
-    hosts_per_job: int
-    """Hosts that share one job, and die with it."""
-    host_cores: int | None
-    """Cores of each host; None: its compute threads."""
-    gpus_per_host: int
-    """GPUs that each host declares; the job asks for them by `directives`."""
-    walltime_minutes: int
-    """After which Slurm kills a job."""
-    leave_minutes: int
-    """How long before that a host leaves by itself, give or take half of it, so that not all leave at once."""
-    directives: tuple[str, ...]
-    """More #SBATCH lines, such as --gres=gpu:1."""
-    prologue: tuple[str, ...]
-    """Shell commands before a job's hosts start, such as module load cuda."""
-    python: str | None
-    """Python of the jobs; None: the one that runs here, on a shared disk."""
-    interface: str | None
-    """Network interface that scheduler and hosts use, such as ib0; None: the one that Dask finds."""
-    dashboard_address: str
-    """Where the Dask dashboard listens; ":0" takes any free port."""
-
-    def mistakes(self) -> list[str]:
-        """What is out of range, one line each, beginning with the field's name."""
-        found = super().mistakes() + _no_memory(self) + _negative_gpus(self.gpus_per_host)
-        for name in ("hosts_per_job", "host_cores", "walltime_minutes", "leave_minutes"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                found.append(f"{name}={value} must be at least 1")
-        # A host leaves at most 1.5 times leave_minutes before the end.
-        if 2 * self.leave_minutes > self.walltime_minutes:
-            found.append(
-                f"leave_minutes={self.leave_minutes} must be at most half of walltime_minutes={self.walltime_minutes}"
-            )
-        return found
+_Kind = TypeVar("_Kind", bound=type[ClusterConfig])
 
 
-@dataclass(frozen=True)
-class KubernetesConfig(ClusterConfig):
-    """Scheduler and hosts in pods of their own, made by the Dask operator."""
+def cluster_kind(name: str) -> Callable[[_Kind], _Kind]:
+    """Decorator of the class of a kind: `cluster=name` then has the settings in `conf/cluster/name.yaml`."""
 
-    image: str | None
-    """Container image with this installation in it."""
-    namespace: str | None
-    """Where the pods live; None: the one that kubectl uses."""
-    host_cores: int | None
-    """Cores of each host; None: its compute threads."""
-    gpus_per_host: int
-    """GPUs (nvidia.com/gpu) of each host."""
+    def register(kind: _Kind) -> _Kind:
+        CLUSTER_KINDS[name] = kind
+        return kind
 
-    def mistakes(self) -> list[str]:
-        """What is out of range, one line each, beginning with the field's name."""
-        found = super().mistakes() + _no_memory(self) + _negative_gpus(self.gpus_per_host)
-        if self.image is None:
-            found.append("image is missing: kind=kubernetes needs cluster.image=registry/name:tag")
-        if self.host_cores is not None and self.host_cores < 1:
-            found.append(f"host_cores={self.host_cores} must be at least 1, or null")
-        return found
+    return register
 
 
-CLUSTER_KINDS: Mapping[str, type[ClusterConfig]] = {
-    THREADS: LocalConfig,
-    PROCESSES: LocalConfig,
-    ADDRESS: AddressConfig,
-    SSH: SshConfig,
-    SLURM: SlurmConfig,
-    KUBERNETES: KubernetesConfig,
-}
-"""Kind -> the class that holds its settings."""
+def common_settings(config: ClusterConfig) -> dict[str, Any]:
+    """The settings that every kind has, by their names."""
+    return {field.name: getattr(config, field.name) for field in fields(ClusterConfig)}
 
 
-def _no_file(name: str, file: str | None) -> list[str]:
+def listening_host(dashboard_address: str) -> str | None:
+    """The host in host:port, to link to; None where that means all interfaces."""
+    host = dashboard_address.rpartition(":")[0]
+    return None if host in _ALL_INTERFACES else host
+
+
+def missing_file(name: str, file: str | None) -> list[str]:
+    """The mistake of a setting that names a file that is not there."""
     return [] if file is None or Path(file).is_file() else [f"{name}={file}: there is no such file"]
 
 
-def _negative_gpus(gpus_per_host: int) -> list[str]:
-    return [] if gpus_per_host >= 0 else [f"gpus_per_host={gpus_per_host} must be at least 0"]
-
-
-def _no_memory(config: ClusterConfig) -> list[str]:
+def missing_memory(config: ClusterConfig) -> list[str]:
+    """The mistake of a kind that asks for hosts of some size, and is not told which."""
     if config.memory_bytes is not None:
         return []
     return [f"memory_bytes is missing: kind={config.kind} has to ask for the memory of each host, in bytes"]
+
+
+def negative_gpus(gpus_per_host: int) -> list[str]:
+    """The mistake of less than no GPU."""
+    return [] if gpus_per_host >= 0 else [f"gpus_per_host={gpus_per_host} must be at least 0"]

@@ -1,6 +1,6 @@
 """What a host reports of itself, and whether it may take part: all hosts must run the same versions.
 
-Not here: choosing among hosts (`pipeline.cluster.placement`).
+Not here: choosing among hosts (`pipeline.cluster.placement`), asking them (`pipeline.cluster.surveyor`).
 """
 
 import contextlib
@@ -17,22 +17,13 @@ from distributed import Worker
 from distributed.system import MEMORY_LIMIT
 
 import pipeline
+from pipeline.cluster.host_settings import GPU
 from pipeline.errors import HostMismatchError
 from pipeline.networks import compute
 
 _MUST_BE_EQUAL = ("torch", "ale-py", "distributed")
 MEMORY_SHARE = 0.8
 """Of the memory that is free or asked for; the rest stays for Python, torch and the emulators."""
-GPU = "GPU"
-"""Name of the Dask resource that GPUs are declared as."""
-KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": "134217728", "MALLOC_MMAP_THRESHOLD_": "33554432"}
-"""Environment of a host whose glibc keeps up to 128 MiB that it was given back, for arrays of up to 32 MiB.
-
-Roles make the same arrays in each update. Dask's own value has every array over 128 kB mapped anew, page by page; left
-to adapt by itself, glibc still did so with what a worker pulled from two shards (`docs/clusters/address.md`: measured).
-"""
-HOST_ENVIRONMENT = {**KEPT_MEMORY, "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
-"""Of hosts that a batch system starts: they do not inherit the settings of `session`, where the reasons stand."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +44,16 @@ class HostReport:
     """What `dask worker --resources GPU=…` said; None: nothing."""
 
 
-def report_host(dask_worker: Worker | None = None) -> HostReport:
-    """The report of the process that calls this; Dask's `Client.run` puts the worker there that is asked."""
+def report_host(dask_worker: Worker | None = None, *, memory_limit_bytes: int = MEMORY_LIMIT) -> HostReport:
+    """The report of the process that calls this; Dask's `Client.run` puts the worker there that is asked.
+
+    `memory_limit_bytes`: what the process may use, whatever its machine has free; Dask reads it off the container.
+    """
     versions = {"python": ".".join(platform.python_version_tuple()[:2]), "pipeline": pipeline.__version__}
     # A torch build's local part (+cpu, +cu130) may differ between a laptop and a GPU host; the release may not.
     versions |= {name: metadata.version(name).split("+")[0] for name in _MUST_BE_EQUAL}
     # A container may have less than what is free on its machine.
-    free = int(min(psutil.virtual_memory().available, MEMORY_LIMIT) * MEMORY_SHARE)
+    free = int(min(psutil.virtual_memory().available, memory_limit_bytes) * MEMORY_SHARE)
     device = compute.resolve_device("auto")
     precision = str(compute.resolve_precision("auto", device)).removeprefix("torch.")
     declared = None if dask_worker is None else dask_worker.state.total_resources.get(GPU)

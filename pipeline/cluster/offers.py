@@ -1,12 +1,14 @@
 """What hosts offer to a placement: of hosts that are there, from their reports; of hosts to come, from the settings.
 
 A host in a batch job or a pod has what was asked for it, whatever its machine has.
-Not here: choosing among offers (`pipeline.cluster.placement`), starting hosts (`pipeline.cluster.kinds.start`).
+Not here: choosing among offers (`pipeline.cluster.placement`), starting hosts (`pipeline.cluster.start`).
 """
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from pipeline.cluster.config import ASKED, ClusterConfig, KubernetesConfig, SlurmConfig
+from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.hosts import MEMORY_SHARE, HostReport, report_host
 from pipeline.cluster.placement import Offer
 
@@ -24,21 +26,29 @@ def present_offers(
 
 def future_offers(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> list[Offer] | None:
     """Offers of the hosts that would be started; None where only the hosts themselves can tell."""
-    if config.kind in ASKED:
+    if not config.can_tell_hosts_before_start:
         return None
     ours = report_host()
     return [_offer(config, f"host-{i}", ours, threads_per_host) for i in range(num_hosts)]
 
 
+def offers_without_others(offers: Sequence[Offer]) -> list[Offer]:
+    """What hosts would offer if no other command used them.
+
+    Where free memory is what counts, there is no limit to it, since how much of it others have is not known.
+    """
+    return [offer if offer.memory_is_total else replace(offer, memory_bytes=sys.maxsize) for offer in offers]
+
+
 def _offer(config: ClusterConfig, address: str, report: HostReport, num_threads: int) -> Offer:
-    if isinstance(config, SlurmConfig | KubernetesConfig):
+    if (asked := config.asked_host) is not None:
         return Offer(
             address=address,
             machine=address,
             num_threads=num_threads,
             memory_bytes=int((config.memory_bytes or report.free_memory_bytes) * MEMORY_SHARE),
-            num_cores=config.host_cores or num_threads,
-            num_gpus=config.gpus_per_host,
+            num_cores=asked.num_cores or num_threads,
+            num_gpus=asked.num_gpus,
             memory_is_total=config.memory_bytes is not None,
         )
     return Offer(

@@ -5,35 +5,35 @@
         session.submit(...)            one role on one host
         session.present_hosts()        hosts that are there now
 
-Not here: how each kind of cluster is started (`pipeline.cluster.kinds.start`), which role goes where
-(`pipeline.cluster.placement`), what roles are (`pipeline.topologies`).
+Not here: how each kind of cluster is started (`pipeline.cluster.kinds`), how hosts are asked what they are
+(`pipeline.cluster.surveyor`), which role goes where (`pipeline.cluster.placement`), what roles are
+(`pipeline.topologies`).
 """
 
-import asyncio
 import contextlib
-import sys
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from dataclasses import dataclass
+from typing import Any, cast
 
 import dask
 from distributed import Client, Future, wait
 from distributed.utils import format_dashboard_link
 
-from pipeline.cluster.config import AddressConfig, ClusterConfig, LocalConfig, SlurmConfig, SshConfig
-from pipeline.cluster.hosts import GPU, KEPT_MEMORY, HostReport, check_versions, report_host, version_differences
-from pipeline.cluster.kinds.start import open_client
-from pipeline.cluster.offers import present_offers
+from pipeline.cluster.config import ClusterConfig
+from pipeline.cluster.granted import GrantedHosts
+from pipeline.cluster.host_settings import GPU, KEPT_MEMORY
+from pipeline.cluster.hosts import HostReport, check_versions, report_host
+from pipeline.cluster.offers import offers_without_others, present_offers
 from pipeline.cluster.placement import Demand, Offer, Placement
-from pipeline.cluster.sharing import SCHEDULER_GONE, Sharing
-from pipeline.errors import HostMismatchError, PlacementError, RemoteLostError, UnreachableError
+from pipeline.cluster.sharing import Sharing
+from pipeline.cluster.start import open_client
+from pipeline.cluster.surveyor import Surveyor
+from pipeline.errors import PlacementError, RemoteLostError
 
 Task = Future[Any]
 """What `Session.submit` returns; the layers above name it without importing Dask."""
-
-_ALL_INTERFACES = ("", "0.0.0.0", "[::]")
 
 _SETTINGS = {
     # Something that nobody can run is an error after this, not a silent wait.
@@ -57,56 +57,52 @@ _SETTINGS = {
 }
 
 
-_ANSWER_SECONDS = 60.0
-"""How long a scheduler or a host that stands still is waited for."""
+@dataclass(frozen=True)
+class SessionSettings:
+    """How patient a session is; nothing that a user sets."""
 
-
-class GrantedHosts(NamedTuple):
-    """The only hosts of a cluster that a run may use."""
-
-    num_threads: Mapping[str, int]
-    """Its threads on each, by address."""
-    seats: Mapping[str, str]
-    """Role -> address of the host where there is room for it and for what stands beside it."""
+    answer_seconds: float = 60.0
+    """How long a scheduler or a host that stands still is waited for."""
 
 
 class Session:
     """Hosts of one run, reached through one client."""
 
     def __init__(
-        self, client: Client, config: ClusterConfig, num_hosts: int, granted: GrantedHosts | None = None
+        self,
+        client: Client,
+        config: ClusterConfig,
+        num_hosts: int,
+        granted: GrantedHosts | None = None,
+        settings: SessionSettings = SessionSettings(),
     ) -> None:
-        """`granted`: what the run may use of the cluster; None: all."""
+        """`granted`: what the run may use of the cluster; None: all. Raises as `open_session` does."""
         self.client = client
         self.run_id = uuid.uuid4().hex[:8]
         """Names this run among all that share the cluster."""
         self.name = f"run {self.run_id}"
         """What others are told that it is."""
-        self._config = config
-        self._num_hosts = num_hosts
         self.granted = granted
         """What the run may use of the cluster, from its beginning to its end; None: all."""
+        self._config = config
+        self._num_hosts = num_hosts
+        self._settings = settings
         # Other kinds of cluster are started for one run, and of granted hosts a sweep keeps the books.
-        self._sharing = Sharing(client) if isinstance(config, AddressConfig) and granted is None else None
-        self._asked: set[str] = set()
-        """Addresses of the hosts that were there at the last survey, whatever they are."""
-        self._hosts = self._survey()
+        self._sharing = Sharing(client) if config.is_shared and granted is None else None
+        self._hosts = Surveyor(client, granted, settings.answer_seconds)
 
     @property
     def dashboard_url(self) -> str:
         """Where the Dask dashboard of this cluster answers."""
-        if not isinstance(self._config, LocalConfig | SshConfig | SlurmConfig):
+        host = self._config.dashboard_host
+        if host is None:
             return str(self.client.dashboard_link)
-        host = self._config.dashboard_address.rpartition(":")[0]
-        if host in _ALL_INTERFACES:
-            return str(self.client.dashboard_link)
-        # Dask's own link to an in-process cluster names the machine's address, wherever the dashboard listens.
         return str(format_dashboard_link(host, self.client.scheduler_info()["services"]["dashboard"]))
 
     @property
     def hosts(self) -> dict[str, HostReport]:
         """Address -> report of every host that was there at the last survey, in a stable order."""
-        return dict(self._hosts)
+        return dict(self._hosts.survey.reports)
 
     @property
     def host_timeout_seconds(self) -> float:
@@ -116,16 +112,13 @@ class Session:
     def offers(self, *, as_if_alone: bool = False) -> list[Offer]:
         """What each host that is still there offers to a placement, beside what other commands hold of it.
 
-        `as_if_alone`: as if there were no others; where free memory is what counts, there is no limit to it, since how
-        much of it they have is not known. Raises HostMismatchError when versions differ.
+        `as_if_alone`: as if there were no others. Raises HostMismatchError when versions differ.
         """
-        check_versions(report_host(), self._hosts)
+        check_versions(report_host(), self.hosts)
         offers = self._all_offers()
         if self._sharing is None:
             return offers
-        if as_if_alone:
-            return [offer if offer.memory_is_total else replace(offer, memory_bytes=sys.maxsize) for offer in offers]
-        return self._sharing.left(offers)
+        return offers_without_others(offers) if as_if_alone else self._sharing.left(offers)
 
     def others(self) -> str:
         """Who else holds what of the hosts, in words; empty if nobody does."""
@@ -164,7 +157,7 @@ class Session:
             retries=0,
             actor=actor,
             # Asked of a host that declares none, Dask would wait for ever.
-            resources={GPU: num_gpus} if num_gpus and self._hosts[host].declared_gpus is not None else None,
+            resources={GPU: num_gpus} if num_gpus and self.hosts[host].declared_gpus is not None else None,
             **kwargs,
         )
 
@@ -178,10 +171,10 @@ class Session:
             return self.client.scatter([value], workers=[host], hash=False, asynchronous=True)
 
         try:
-            (task,) = self.client.sync(send, callback_timeout=_ANSWER_SECONDS)
+            (task,) = self.client.sync(send, callback_timeout=self._settings.answer_seconds)
         except OSError as error:
             # One that stands still is there for Dask for minutes yet: nothing is sent to it again.
-            self._hosts.pop(host, None)
+            self._hosts.leave_out(host)
             raise RemoteLostError(f"{host} was lost while it was sent something: {error}") from error
         return cast(Task, task)
 
@@ -196,15 +189,15 @@ class Session:
 
         Raises UnreachableError if the scheduler does not answer for long.
         """
-        return set(self._num_threads())
+        return set(self._hosts.num_threads())
 
     def fit_hosts(self) -> set[str]:
         """Addresses of the hosts that are there now and have this installation; new ones are asked first."""
         present = self.present_hosts()
-        if present - self._asked:
+        if not self._hosts.survey.is_complete(present):
             with contextlib.suppress(OSError):  # one has died meanwhile
                 self.survey_again()
-        return present & self._hosts.keys()
+        return self._hosts.survey.fit(present)
 
     def open_hosts(self, num_threads: int) -> set[str]:
         """Those of `fit_hosts` where other commands have left so many threads."""
@@ -215,7 +208,7 @@ class Session:
 
     def ask_for_hosts(self) -> None:
         """Ask for another host in place of each that was lost, where nobody else does."""
-        if isinstance(self._config, SshConfig | SlurmConfig) and self.client.cluster is not None:
+        if self._config.restarts_hosts and self.client.cluster is not None:
             self.client.cluster.scale(self._num_hosts)
 
     def survey_again(self) -> None:
@@ -225,83 +218,26 @@ class Session:
         meanwhile.
         """
         self.ask_for_hosts()
-        ours = report_host()
-        self._hosts = {
-            address: answer
-            for address, answer in self._answers().items()
-            if isinstance(answer, HostReport) and not version_differences(ours, answer)
-        }
+        self._hosts.survey_again()
 
     def _all_offers(self) -> list[Offer]:
-        return present_offers(self._config, self._hosts, self._num_threads())
-
-    def _num_threads(self) -> dict[str, int]:
-        present = self._asked_of_scheduler()
-        if self.granted is None:
-            return present
-        return {address: threads for address, threads in self.granted.num_threads.items() if address in present}
-
-    def _asked_of_scheduler(self) -> dict[str, int]:
-        """Address -> threads. Not `Client.nthreads`, which waits for a scheduler that stands still for ever."""
-        if self.client.scheduler is None:
-            raise UnreachableError(SCHEDULER_GONE)
-        try:
-            present: dict[str, int] = self.client.sync(
-                self.client.scheduler.ncores, workers=None, callback_timeout=_ANSWER_SECONDS
-            )
-        except OSError as error:
-            raise UnreachableError(f"{SCHEDULER_GONE} ({error!r})") from error
-        return present
-
-    def _survey(self) -> dict[str, HostReport]:
-        try:
-            answers = self._answers()
-        except OSError as error:
-            raise PlacementError(f"a host died while it was asked what it has: {error}") from error
-        return {address: _report_of(address, answer) for address, answer in answers.items()}
-
-    def _answers(self) -> dict[str, HostReport | Exception]:
-        """What each host says of itself, or why it cannot. Raises OSError if one dies meanwhile."""
-        addresses = sorted(self._num_threads())
-        answers: list[HostReport | Exception] = self.client.sync(self._ask, addresses)
-        self._asked = set(addresses)
-        for answer in answers:
-            if isinstance(answer, OSError):
-                raise answer
-        return dict(zip(addresses, answers, strict=True))
-
-    async def _ask(self, addresses: Sequence[str]) -> list[HostReport | Exception]:
-        return await asyncio.gather(*map(self._ask_one, addresses))
-
-    async def _ask_one(self, address: str) -> HostReport | Exception:
-        asked = self.client.run(report_host, workers=[address], on_error="return", asynchronous=True)
-        try:
-            answer: HostReport | Exception = (await asyncio.wait_for(asked, _ANSWER_SECONDS))[address]
-        except TimeoutError:
-            return RemoteLostError(f"{address} has not answered for {_ANSWER_SECONDS:g} s")
-        return answer
-
-
-def _report_of(address: str, answer: HostReport | Exception) -> HostReport:
-    if isinstance(answer, HostReport):
-        return answer
-    if isinstance(answer, RemoteLostError):
-        raise PlacementError(f"{answer}: end that `dask worker`, or let it go on") from answer
-    raise HostMismatchError(
-        f"{address} cannot tell what it is: {answer}\nInstall the same versions of this project and its packages "
-        "there, in the Python that its `dask worker` runs in"
-    ) from answer
+        return present_offers(self._config, self.hosts, self._hosts.num_threads())
 
 
 @contextlib.contextmanager
 def open_session(
-    config: ClusterConfig, num_hosts: int, threads_per_host: int, granted: GrantedHosts | None = None
+    config: ClusterConfig,
+    num_hosts: int,
+    threads_per_host: int,
+    granted: GrantedHosts | None = None,
+    settings: SessionSettings = SessionSettings(),
 ) -> Iterator[Session]:
     """Start or find the cluster and wait for its hosts; close what was started.
 
     `num_hosts` and `threads_per_host` are for clusters that are started here; `granted` is as for Session. Raises
-    PlacementError when the cluster cannot be reached or started, or its hosts do not come within
-    `config.start_timeout_seconds`.
+    PlacementError when the cluster cannot be reached or started, its hosts do not come within
+    `config.start_timeout_seconds`, or one dies or stands still when it is asked what it is; HostMismatchError when one
+    lacks this installation.
     """
     with dask.config.set(_SETTINGS), open_client(config, num_hosts, threads_per_host) as (client, num_expected):
         try:
@@ -311,4 +247,4 @@ def open_session(
                 f"{len(client.nthreads())} of {num_expected} hosts came within {config.start_timeout_seconds:g} s; "
                 "start `dask worker` processes, or raise cluster.start_timeout_seconds"
             ) from error
-        yield Session(client, config, num_expected, granted)
+        yield Session(client, config, num_expected, granted, settings)

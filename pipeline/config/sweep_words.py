@@ -12,7 +12,7 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
 from hydra_plugins.dask_launcher.config import DaskLauncherConf
-from pipeline.cluster.config import ADDRESS, PROCESSES, THREADS
+from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.config.run_config import RunConfig
 from pipeline.config.words import no_such
 
@@ -22,8 +22,6 @@ SWEEP = "sweep"
 _LAUNCHER, _DASK, _SETTING = "hydra/launcher", "dask", "hydra.launcher."
 _SCHEMA = "base_"
 """Begins the names of options that other options are made of."""
-_CLUSTERS = (THREADS, PROCESSES, ADDRESS)
-"""Kinds of cluster that the launcher starts itself, or finds."""
 
 
 def wrong_sweep(override: Override, multirun: bool, options: Sequence[str]) -> str | None:
@@ -49,11 +47,15 @@ def wrong_launcher_words(overrides: Sequence[str], launchers: Sequence[str]) -> 
     if chosen == _DASK:
         found += [
             f"{word.input_line}: {_LAUNCHER}={_DASK} runs all jobs on one cluster: its own on this machine, or "
-            f"cluster={ADDRESS}; start hosts there as docs/sweeps.md shows"
+            f"cluster=address; start hosts there as docs/sweeps.md shows"
             for word in words
-            if word.key_or_group == "cluster" and word.value() not in _CLUSTERS and not word.is_sweep_override()
+            if word.key_or_group == "cluster" and not word.is_sweep_override() and not _serves_sweeps(str(word.value()))
         ]
     return found
+
+
+def _serves_sweeps(kind: str) -> bool:
+    return kind in CLUSTER_KINDS and CLUSTER_KINDS[kind].serves_sweeps
 
 
 def _wrong_word(word: Override, chosen: str, launchers: Sequence[str]) -> str | None:

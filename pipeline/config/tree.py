@@ -21,7 +21,8 @@ from pipeline.algorithms.config import (
     AlgorithmConfig,
     QLearningConfig,
 )
-from pipeline.cluster.config import CLUSTER_KINDS, ClusterConfig
+from pipeline.cluster.config import ClusterConfig
+from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.config.run_config import RunConfig
 from pipeline.config.words import listed, nearest, no_such
 from pipeline.errors import ConfigError

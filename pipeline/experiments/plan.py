@@ -12,10 +12,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from pipeline.algorithms.config import ActorCriticConfig
-from pipeline.cluster.config import THREADS
+from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.offers import future_offers
 from pipeline.cluster.placement import Demand, Offer, Placement, place
-from pipeline.cluster.session import GrantedHosts
 from pipeline.config.run_config import EVALUATOR, RunConfig, unlike_training
 from pipeline.envs.rom import num_actions
 from pipeline.errors import PlacementError
@@ -123,7 +122,7 @@ def make_plan(
     """
     topology = config.topology
     size = network_of(config).num_parameters
-    wanted = _demands(config, _needs(config, size, 0 if config.cluster.kind == THREADS else _PROCESS_BYTES))
+    wanted = _demands(config, _needs(config, size, 0 if config.cluster.runs_in_this_process else _PROCESS_BYTES))
     if granted is not None:
         wanted = [replace(demand, alone=False) for demand in wanted]
     num_hosts = config.cluster.num_hosts or sum(demand.beside is None for demand in wanted)

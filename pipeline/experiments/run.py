@@ -20,11 +20,11 @@ from rich.markup import escape
 
 from pipeline import seeding
 from pipeline.cluster import glance
-from pipeline.cluster.config import ASKED
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.dashboard.plugin import PAGE, register
-from pipeline.cluster.kinds.start import submission
-from pipeline.cluster.session import GrantedHosts, Session, open_session
+from pipeline.cluster.granted import GrantedHosts
+from pipeline.cluster.session import Session, open_session
+from pipeline.cluster.start import submission
 from pipeline.config.run_config import EVALUATOR, RunConfig
 from pipeline.errors import (
     DivergedError,
@@ -96,7 +96,8 @@ def train(
     console = console or Console()
     check_installed(config.logging_tools)
     start_states.load_for(config.evaluation, config.game)  # raises if they are missing or do not fit
-    if config.cluster.kind not in ASKED:
+    can_tell = config.cluster.can_tell_hosts_before_start
+    if can_tell:
         plan = make_plan(config)
         if config.plan:
             console.print(plan.render(config), *_remarks_on_folder(config))
@@ -105,8 +106,7 @@ def train(
             return RunResult(None, "plan")
     if not config.plan:
         check_folder(config)
-    asked = config.cluster.kind in ASKED
-    hosts = (1, config.topology.compute_threads) if asked else (plan.num_hosts, plan.threads_per_host)
+    hosts = (plan.num_hosts, plan.threads_per_host) if can_tell else (1, config.topology.compute_threads)
     with open_session(config.cluster, *hosts, granted) as session:
         session.name = f"{config.experiment} on {config.game}, seed {config.seed}"
         plan = plan_beside_others(config, session, console)

@@ -13,8 +13,7 @@ from dask.system import CPU_COUNT
 from distributed import Client, LocalCluster
 
 import pipeline
-from pipeline.cluster import hosts
-from pipeline.cluster import session as session_module
+from pipeline.cluster import surveyor
 from pipeline.cluster.hosts import HostReport, check_versions, report_host
 from pipeline.cluster.session import Session
 from pipeline.errors import HostMismatchError
@@ -36,9 +35,8 @@ def test_a_host_reports_its_machine_and_the_versions_that_must_be_equal() -> Non
     assert list(report.versions) == ["python", "pipeline", "torch", "ale-py", "distributed"]
 
 
-def test_a_host_in_a_container_offers_no_more_memory_than_that_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hosts, "MEMORY_LIMIT", 1_000_000)
-    assert report_host().free_memory_bytes == 800_000
+def test_a_host_in_a_container_offers_no_more_memory_than_that_has() -> None:
+    assert report_host(memory_limit_bytes=1_000_000).free_memory_bytes == 800_000
 
 
 def test_a_host_reports_the_gpus_that_it_was_started_with() -> None:
@@ -73,7 +71,7 @@ def test_hosts_with_other_versions_are_refused_each_with_both_versions() -> None
 def test_a_host_without_this_installation_is_refused_in_words(
     processes_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_module, "report_host", _OnlyHere())
+    monkeypatch.setattr(surveyor, "report_host", _OnlyHere())
     address = re.escape(min(processes_session.hosts))
     with pytest.raises(
         HostMismatchError, match=rf"(?s){address} cannot tell what it is: .*only_here.*Install the same"

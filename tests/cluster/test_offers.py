@@ -1,12 +1,13 @@
 """What hosts offer: what they report, or what was asked for them."""
 
 import socket
+import sys
 from dataclasses import replace
 
 import pytest
 
 from pipeline.cluster.hosts import HostReport, report_host
-from pipeline.cluster.offers import future_offers, present_offers
+from pipeline.cluster.offers import future_offers, offers_without_others, present_offers
 from tests.clusters import cluster_config
 
 GIB = 2**30
@@ -63,3 +64,10 @@ def test_hosts_to_come_on_this_machine_are_foretold() -> None:
 @pytest.mark.parametrize("kind", ["address", "ssh"])
 def test_hosts_that_only_they_themselves_know_are_never_guessed(kind: str) -> None:
     assert future_offers(cluster_config(kind), 2, 1) is None
+
+
+def test_without_others_hosts_offer_what_was_asked_for_them_or_memory_without_a_limit() -> None:
+    for memory_bytes, offered in ((GIB, GIB), (None, sys.maxsize)):
+        config = cluster_config("address", memory_bytes=memory_bytes)
+        offers = present_offers(config, {"tcp://a:1": REPORT}, {"tcp://a:1": 4})
+        assert [offer.memory_bytes for offer in offers_without_others(offers)] == [offered]

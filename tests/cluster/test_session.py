@@ -12,8 +12,9 @@ from dask.system import CPU_COUNT
 from distributed import get_worker
 from distributed.comm.core import CommClosedError
 
-from pipeline.cluster.hosts import KEPT_MEMORY
-from pipeline.cluster.session import GrantedHosts, Session, open_session
+from pipeline.cluster.granted import GrantedHosts
+from pipeline.cluster.host_settings import KEPT_MEMORY
+from pipeline.cluster.session import Session, SessionSettings, open_session
 from pipeline.errors import PlacementError, RemoteLostError
 from tests.clusters import LIMIT_SECONDS, cluster_config, kill_host, running_cluster, wait_until
 
@@ -111,21 +112,22 @@ def test_a_running_scheduler_is_joined_by_its_address_and_left_running() -> None
 
 
 def test_a_host_that_stands_still_is_lost_and_left_out_and_nobody_waits_for_it_for_ever(
-    mortal_session: Session, monkeypatch: pytest.MonkeyPatch
+    mortal_session: Session,
 ) -> None:
     first, second = mortal_session.hosts
     pid = mortal_session.client.run(os.getpid, workers=[first])[first]
-    mortal_session.send(b"parameters", first)  # so that there are open connections
-    monkeypatch.setattr("pipeline.cluster.session._ANSWER_SECONDS", 8.0)
+    impatient = SessionSettings(answer_seconds=8.0)
+    session = Session(mortal_session.client, cluster_config("processes"), num_hosts=2, settings=impatient)
+    session.send(b"parameters", first)  # so that there are open connections
     os.kill(pid, signal.SIGSTOP)
     try:
         with pytest.raises(RemoteLostError, match=f"{first} was lost while it was sent something"):
-            mortal_session.send(b"parameters", first)
-        mortal_session.survey_again()
-        assert set(mortal_session.hosts) == {second}
-        address = mortal_session.client.scheduler_info()["address"]
+            session.send(b"parameters", first)
+        session.survey_again()
+        assert set(session.hosts) == {second}
+        address = session.client.scheduler_info()["address"]
         with pytest.raises(PlacementError, match=f"{first} has not answered for 8 s: end that `dask worker`"):
-            open_session(cluster_config("address", address=address), 1, 1).__enter__()
+            open_session(cluster_config("address", address=address), 1, 1, settings=impatient).__enter__()
     finally:
         os.kill(pid, signal.SIGCONT)
 

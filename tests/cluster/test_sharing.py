@@ -10,8 +10,9 @@ from distributed.comm.core import CommClosedError
 from hydra_plugins.dask_launcher import _grants, holds
 from hydra_plugins.dask_launcher._allocation import HostSize
 from hydra_plugins.dask_launcher._needs import JobNeeds, Part
+from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.placement import Demand, place
-from pipeline.cluster.session import GrantedHosts, Session, open_session
+from pipeline.cluster.session import Session, open_session
 from pipeline.errors import UnreachableError
 from tests.clusters import cluster_config, running_cluster, wait_until
 

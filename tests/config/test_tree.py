@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from pipeline.algorithms.config import QLearningConfig
-from pipeline.cluster.config import LocalConfig, SshConfig
+from pipeline.cluster.kinds import CLUSTER_KINDS
+from pipeline.cluster.kinds.local import LocalConfig
+from pipeline.cluster.kinds.ssh import SshConfig
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.config.tree import build, from_yaml, setting_names, to_yaml, unknown_setting, wrong_type
@@ -57,7 +59,7 @@ def test_names_and_types_at_every_depth_are_reported_together(tree: Tree) -> Non
         "network=3: a group of settings is expected",
         "environment.grey=1: true or false is expected",
         "replay.capacity is missing: a run needs it",
-        "cluster.kind=None: no such kind; there is threads, processes, address, ssh, slurm, kubernetes",
+        f"cluster.kind=None: no such kind; there is {', '.join(CLUSTER_KINDS)}",
         "evaluation.environment.stack=true: an integer is expected",
     ]
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.placement import Offer
-from pipeline.cluster.session import GrantedHosts
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.errors import PlacementError

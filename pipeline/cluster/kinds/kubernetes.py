@@ -4,15 +4,16 @@ Pods that die are started again by the operator.
 """
 
 import uuid
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import kr8s
 import yaml
-from dask_kubernetes.operator import KubeCluster, make_cluster_spec
-from distributed.deploy.cluster import Cluster
 
-from pipeline.cluster.config import KubernetesConfig
-from pipeline.cluster.hosts import GPU, HOST_ENVIRONMENT
+from pipeline.cluster.config import AskedHost, ClusterConfig, cluster_kind, missing_memory, negative_gpus
+from pipeline.cluster.host_settings import GPU, HOST_ENVIRONMENT
+
+if TYPE_CHECKING:
+    from distributed.deploy.cluster import Cluster
 
 Spec = dict[str, Any]
 
@@ -23,25 +24,59 @@ _SCHEDULER_ENVIRONMENT = {
 }
 
 
-def start_kubernetes(config: KubernetesConfig, num_hosts: int, threads_per_host: int) -> Cluster:
-    """The cluster, its hosts asked for but not waited for. Raises what dask-kubernetes raises where it cannot."""
-    # Fails where there are no credentials: a KubeCluster would too, and complain again when the program ends.
-    kr8s.api(namespace=config.namespace)
-    cluster: Cluster = KubeCluster(
-        custom_cluster_spec=_spec(config, f"pipeline-{uuid.uuid4().hex[:8]}", num_hosts, threads_per_host),
-        namespace=config.namespace,
-        resource_timeout=int(config.start_timeout_seconds),
-        quiet=True,
-    )
-    return cluster
+@cluster_kind("kubernetes")
+@dataclass(frozen=True)
+class KubernetesConfig(ClusterConfig):
+    """Scheduler and hosts in pods of their own, made by the Dask operator."""
 
+    # Pods are seldom reachable from where the command was typed; the scheduler is.
+    reaches_hosts: ClassVar[bool] = False
+    needed_package: ClassVar[str | None] = "dask_kubernetes"
 
-def cluster_spec(config: KubernetesConfig, num_hosts: int, threads_per_host: int) -> str:
-    """What would be handed to Kubernetes, as YAML; the name is chosen when it is."""
-    return yaml.safe_dump(_spec(config, "pipeline-NAME", num_hosts, threads_per_host), sort_keys=False)
+    image: str | None
+    """Container image with this installation in it."""
+    namespace: str | None
+    """Where the pods live; None: the one that kubectl uses."""
+    host_cores: int | None
+    """Cores of each host; None: its compute threads."""
+    gpus_per_host: int
+    """GPUs (nvidia.com/gpu) of each host."""
+
+    def mistakes(self) -> list[str]:
+        found = super().mistakes() + missing_memory(self) + negative_gpus(self.gpus_per_host)
+        if self.image is None:
+            found.append("image is missing: kind=kubernetes needs cluster.image=registry/name:tag")
+        if self.host_cores is not None and self.host_cores < 1:
+            found.append(f"host_cores={self.host_cores} must be at least 1, or null")
+        return found
+
+    @property
+    def asked_host(self) -> AskedHost:
+        return AskedHost(self.host_cores, self.gpus_per_host)
+
+    def start(self, num_hosts: int, threads_per_host: int) -> "Cluster":
+        """The cluster, its hosts asked for but not waited for. Raises what dask-kubernetes raises where it cannot."""
+        import kr8s
+        from dask_kubernetes.operator import KubeCluster
+
+        # Fails where there are no credentials: a KubeCluster would too, and complain again when the program ends.
+        kr8s.api(namespace=self.namespace)
+        cluster: Cluster = KubeCluster(
+            custom_cluster_spec=_spec(self, f"pipeline-{uuid.uuid4().hex[:8]}", num_hosts, threads_per_host),
+            namespace=self.namespace,
+            resource_timeout=int(self.start_timeout_seconds),
+            quiet=True,
+        )
+        return cluster
+
+    def submission(self, num_hosts: int, threads_per_host: int) -> str:
+        """The specification of the whole cluster, as YAML; its name is chosen at the start."""
+        return yaml.safe_dump(_spec(self, "pipeline-NAME", num_hosts, threads_per_host), sort_keys=False)
 
 
 def _spec(config: KubernetesConfig, name: str, num_hosts: int, threads_per_host: int) -> Spec:
+    from dask_kubernetes.operator import make_cluster_spec
+
     command = ["dask", "worker", "--nthreads", str(threads_per_host), "--memory-limit", "0"]
     if config.gpus_per_host:
         command += ["--resources", f"{GPU}={config.gpus_per_host}"]

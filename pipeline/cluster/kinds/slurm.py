@@ -4,43 +4,111 @@ A job that was killed or has left is submitted again when a role waits for a hos
 """
 
 import shutil
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dask_jobqueue.slurm import SLURMCluster, SLURMJob
-from distributed.core import Status
-from distributed.deploy.spec import SpecCluster
+from pipeline.cluster.config import (
+    AskedHost,
+    ClusterConfig,
+    cluster_kind,
+    listening_host,
+    missing_memory,
+    negative_gpus,
+)
+from pipeline.cluster.host_settings import GPU, HOST_ENVIRONMENT
 
-from pipeline.cluster.config import SlurmConfig
-from pipeline.cluster.hosts import GPU, HOST_ENVIRONMENT
-
-
-def start_slurm(config: SlurmConfig, num_hosts: int, threads_per_host: int) -> SpecCluster:
-    """The cluster; its jobs are submitted when it is entered. Raises FileNotFoundError where there is no `sbatch`."""
-    if shutil.which("sbatch") is None:
-        raise FileNotFoundError("there is no sbatch on this machine: type the command where jobs are submitted")
-    cluster: SpecCluster = SLURMCluster(
-        job_cls=_Job,
-        scheduler_options={"dashboard_address": config.dashboard_address},
-        **_options(config, threads_per_host),
-    )
-    # Not by scaling, which submits in the background: a job that Slurm refuses would go unnoticed.
-    for _ in range(-(-num_hosts // config.hosts_per_job)):
-        cluster.worker_spec.update(cluster.new_worker_spec())
-    return cluster
+if TYPE_CHECKING:
+    from distributed.deploy.spec import SpecCluster
 
 
-def job_script(config: SlurmConfig, threads_per_host: int) -> str:
-    """What would be handed to `sbatch` for each job, the scheduler's address and the host's name left open."""
-    job = _Job("SCHEDULER", name="HOST", **_options(config, threads_per_host))
-    return str(job.job_script())
+@cluster_kind("slurm")
+@dataclass(frozen=True)
+class SlurmConfig(ClusterConfig):
+    """Hosts in jobs of the batch system Slurm; the scheduler runs where the command was typed."""
+
+    restarts_hosts: ClassVar[bool] = True
+    needed_package: ClassVar[str | None] = "dask_jobqueue"
+
+    partition: str | None
+    """Queue of the jobs; None: the site's default."""
+    account: str | None
+    """Who pays for the jobs; None: the site's default."""
+    hosts_per_job: int
+    """Hosts that share one job, and die with it."""
+    host_cores: int | None
+    """Cores of each host; None: its compute threads."""
+    gpus_per_host: int
+    """GPUs that each host declares; the job asks for them by `directives`."""
+    walltime_minutes: int
+    """After which Slurm kills a job."""
+    leave_minutes: int
+    """How long before that a host leaves by itself, give or take half of it, so that not all leave at once."""
+    directives: tuple[str, ...]
+    """More #SBATCH lines, such as --gres=gpu:1."""
+    prologue: tuple[str, ...]
+    """Shell commands before a job's hosts start, such as module load cuda."""
+    python: str | None
+    """Python of the jobs; None: the one that runs here, on a shared disk."""
+    interface: str | None
+    """Network interface that scheduler and hosts use, such as ib0; None: the one that Dask finds."""
+    dashboard_address: str
+    """Where the Dask dashboard listens; ":0" takes any free port."""
+
+    def mistakes(self) -> list[str]:
+        found = super().mistakes() + missing_memory(self) + negative_gpus(self.gpus_per_host)
+        for name in ("hosts_per_job", "host_cores", "walltime_minutes", "leave_minutes"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                found.append(f"{name}={value} must be at least 1")
+        # A host leaves at most 1.5 times leave_minutes before the end.
+        if 2 * self.leave_minutes > self.walltime_minutes:
+            found.append(
+                f"leave_minutes={self.leave_minutes} must be at most half of walltime_minutes={self.walltime_minutes}"
+            )
+        return found
+
+    @property
+    def asked_host(self) -> AskedHost:
+        return AskedHost(self.host_cores, self.gpus_per_host)
+
+    @property
+    def dashboard_host(self) -> str | None:
+        return listening_host(self.dashboard_address)
+
+    def start(self, num_hosts: int, threads_per_host: int) -> "SpecCluster":
+        """Its jobs are submitted when it is entered. Raises FileNotFoundError where there is no `sbatch`."""
+        from dask_jobqueue.slurm import SLURMCluster
+
+        if shutil.which("sbatch") is None:
+            raise FileNotFoundError("there is no sbatch on this machine: type the command where jobs are submitted")
+        cluster: SpecCluster = SLURMCluster(
+            job_cls=_job_class(),
+            scheduler_options={"dashboard_address": self.dashboard_address},
+            **_options(self, threads_per_host),
+        )
+        # Not by scaling, which submits in the background: a job that Slurm refuses would go unnoticed.
+        for _ in range(-(-num_hosts // self.hosts_per_job)):
+            cluster.worker_spec.update(cluster.new_worker_spec())
+        return cluster
+
+    def submission(self, num_hosts: int, threads_per_host: int) -> str:
+        """The script of each job, the scheduler's address and the host's name left open."""
+        job = _job_class()("SCHEDULER", name="HOST", **_options(self, threads_per_host))
+        return str(job.job_script())
 
 
-class _Job(SLURMJob):  # type: ignore[misc]  # its package is typed by halves, and taken as untyped
-    """Says that it is closed, which its base forgets: a cluster one of whose jobs was refused could not be closed."""
+def _job_class() -> Any:
+    from dask_jobqueue.slurm import SLURMJob
+    from distributed.core import Status
 
-    async def close(self) -> None:
-        await super().close()
-        self.status = Status.closed
+    class Job(SLURMJob):  # type: ignore[misc]  # its package is typed by halves, and taken as untyped
+        """Says that it is closed, which its base forgets: a cluster could not be closed after a job was refused."""
+
+        async def close(self) -> None:
+            await super().close()
+            self.status = Status.closed
+
+    return Job
 
 
 def _options(config: SlurmConfig, threads_per_host: int) -> dict[str, Any]:

@@ -3,21 +3,87 @@
 Nothing has to run there before; Python and this installation have to be there.
 """
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from distributed import SSHCluster
-from distributed.deploy.spec import SpecCluster
-from distributed.deploy.ssh import Worker
+from pipeline.cluster.config import ClusterConfig, cluster_kind, listening_host, missing_file, negative_gpus
+from pipeline.cluster.host_settings import GPU
 
-from pipeline.cluster.config import SshConfig
-from pipeline.cluster.hosts import GPU
+if TYPE_CHECKING:
+    from distributed.deploy.spec import SpecCluster
 
 
-def start_ssh(config: SshConfig, threads_per_host: int) -> SpecCluster:
+@cluster_kind("ssh")
+@dataclass(frozen=True)
+class SshConfig(ClusterConfig):
+    """A scheduler and hosts started over ssh."""
+
+    can_tell_hosts_before_start: ClassVar[bool] = False
+    restarts_hosts: ClassVar[bool] = True
+    needed_package: ClassVar[str | None] = "asyncssh"
+
+    hosts: tuple[str, ...]
+    """Names of machines: the scheduler's, then one per host; a machine may stand there several times."""
+    user: str | None
+    """Who logs in; None: as ssh's own configuration says."""
+    port: int | None
+    """Where sshd listens; None: as ssh's own configuration says."""
+    key_file: str | None
+    """Private key to log in with; None: ssh's agent and default keys."""
+    known_hosts_file: str | None
+    """Keys that machines must show; None: those that ssh knows already."""
+    check_host_keys: bool
+    """False takes any machine for the one that it says it is."""
+    python: str | None
+    """Python of all machines; None: the same path as here."""
+    interface: str | None
+    """Network interface that scheduler and hosts use, such as ib0; None: the one that Dask finds."""
+    gpus_per_host: int
+    """GPUs that each host declares; 0: none is declared."""
+    dashboard_address: str
+    """Where the Dask dashboard listens on the scheduler's machine; ":0" takes any free port."""
+
+    @property
+    def machines(self) -> list[str]:
+        """The machine of each host that is started: those after the first in turn, as many as `num_hosts` asks."""
+        named = self.hosts[1:]
+        return [named[i % len(named)] for i in range(self.num_hosts or len(named))]
+
+    def mistakes(self) -> list[str]:
+        found = super().mistakes()
+        if len(self.hosts) < 2:
+            found.append(
+                f"hosts=[{', '.join(self.hosts)}] names {len(self.hosts)} machines, at least 2 are needed: the "
+                "scheduler's, then one per host, e.g. cluster.hosts=[node0,node0,node1]"
+            )
+        if self.port is not None and not 1 <= self.port <= 65_535:
+            found.append(f"port={self.port} must be between 1 and 65535, or null")
+        if not self.check_host_keys and self.known_hosts_file is not None:
+            found.append(f"known_hosts_file={self.known_hosts_file} is not read with cluster.check_host_keys=false")
+        found += negative_gpus(self.gpus_per_host)
+        for name in ("key_file", "known_hosts_file"):
+            found += missing_file(name, getattr(self, name))
+        return found
+
+    @property
+    def dashboard_host(self) -> str | None:
+        return listening_host(self.dashboard_address)
+
+    def num_hosts_to_come(self, num_wanted: int) -> int:
+        return len(self.machines)
+
+    def start(self, num_hosts: int, threads_per_host: int) -> "SpecCluster":
+        return _start_over_ssh(self, threads_per_host)
+
+
+def _start_over_ssh(config: SshConfig, threads_per_host: int) -> "SpecCluster":
     """The cluster with its scheduler running; its hosts are started when it is entered.
 
     Raises what asyncssh and Dask raise when a machine cannot be reached or nothing can be started there.
     """
+    from distributed import SSHCluster
+    from distributed.deploy.ssh import Worker
+
     connect: dict[str, Any] = {
         "username": config.user,
         "port": config.port,

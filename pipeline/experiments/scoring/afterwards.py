@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from pipeline.cluster.config import ASKED, ClusterConfig
+from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.hosts import report_host
 from pipeline.cluster.session import open_session
 from pipeline.config.overrides import compose_cluster, compose_onto
@@ -221,7 +221,7 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
     num_hosts = cluster.num_hosts or min(len(wanted), max(1, report_host().num_cores // threads))
     num_played = 0
     with (
-        open_session(cluster, 1 if cluster.kind in ASKED else num_hosts, threads) as session,
+        open_session(cluster, num_hosts, threads) as session,
         interruptible(interrupt),
     ):
         session.name = f"{len(wanted)} evaluation(s) of runs that are over"

@@ -17,8 +17,9 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from hydra_plugins.dask_launcher.needs import Grant, JobInterrupted, JobNeeds, Part
-from pipeline.cluster.config import ADDRESS, THREADS, AddressConfig, ClusterConfig, LocalConfig
-from pipeline.cluster.session import GrantedHosts
+from pipeline.cluster.granted import GrantedHosts
+from pipeline.cluster.kinds.address import at_scheduler
+from pipeline.cluster.kinds.local import in_this_process
 from pipeline.config.overrides import from_hydra
 from pipeline.config.run_config import RunConfig
 from pipeline.experiments.files.evaluation_rows import played_fields
@@ -29,7 +30,6 @@ from pipeline.experiments.run import BUDGET, INTERRUPTED, RunResult, train
 from pipeline.results.load import load_run
 from pipeline.results.run_scores import LAST, run_scores
 
-_ANY_FREE_PORT = "127.0.0.1:0"
 _COORDINATOR_BYTES = 700 * 2**20
 """Of a job's own process beside its roles. Rough: with next to nothing in it, one was seen at 440 MiB, and one with two
 workers of 32 games each and 100 evaluation games at once at 1,240 MiB."""
@@ -72,21 +72,14 @@ def run_granted(config: RunConfig, grant: Grant, console: Console | None = None)
 
 def granted_config(config: RunConfig, grant: Grant) -> RunConfig:
     """The run as it is carried out with this grant: in this process, or on hosts of the sweep's cluster."""
-    asked = config.cluster
-    # Hosts come from the launcher, and jobs that run side by side may not fight for a port.
-    common = {name: getattr(asked, name) for name in ClusterConfig.__dataclass_fields__} | {
-        "num_hosts": None,
+    asked = replace(
+        config.cluster,
+        # Hosts come from the launcher.
+        num_hosts=None,
         # What was asked for is granted: what is free by now holds the replays of its neighbours, too.
-        "memory_bytes": asked.memory_bytes or sum(demand.memory_bytes for demand in host_demands(config)),
-    }
-    cluster: ClusterConfig
-    if grant.fits_one_host:
-        cluster = LocalConfig(**(common | {"kind": THREADS}), dashboard_address=_ANY_FREE_PORT)
-    elif isinstance(asked, AddressConfig):
-        cluster = replace(asked, **common, address=grant.scheduler)
-    else:
-        no_tls: dict[str, Any] = dict.fromkeys(("tls_ca_file", "tls_cert_file", "tls_key_file"))
-        cluster = AddressConfig(**(common | {"kind": ADDRESS}), address=grant.scheduler, **no_tls)
+        memory_bytes=config.cluster.memory_bytes or sum(demand.memory_bytes for demand in host_demands(config)),
+    )
+    cluster = in_this_process(asked) if grant.fits_one_host else at_scheduler(asked, grant.scheduler)
     begins_anew = config.overwrite and not _was_begun_since(grant.launched_at, config.folder)
     return replace(config, cluster=cluster, resume=not begins_anew, overwrite=begins_anew)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pipeline.cluster.kinds.start import submission
 from pipeline.cluster.session import open_session
+from pipeline.cluster.start import submission
 from pipeline.errors import PlacementError
 from tests.clusters import cluster_config
 
@@ -31,3 +31,12 @@ def test_a_machine_without_credentials_is_one_clear_error(monkeypatch: pytest.Mo
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
     with pytest.raises(PlacementError, match=r"the kubernetes cluster could not be started: .*credentials"):
         open_session(cluster_config("kubernetes"), num_hosts=1, threads_per_host=1).__enter__()
+
+
+def test_all_mistakes_of_kubernetes_are_reported_together() -> None:
+    config = cluster_config("kubernetes", memory_bytes=None, image=None, host_cores=0)
+    assert config.mistakes() == [
+        "memory_bytes is missing: kind=kubernetes has to ask for the memory of each host, in bytes",
+        "image is missing: kind=kubernetes needs cluster.image=registry/name:tag",
+        "host_cores=0 must be at least 1, or null",
+    ]

@@ -8,8 +8,8 @@ import dask
 import psutil
 import pytest
 
-from pipeline.cluster.kinds.start import submission
 from pipeline.cluster.session import Session, open_session
+from pipeline.cluster.start import submission
 from pipeline.errors import PlacementError
 from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until
 
@@ -93,3 +93,22 @@ def test_a_job_that_slurm_refuses_is_one_clear_error_with_its_words(slurm: Path)
     (slurm / "sbatch").write_text("#!/bin/sh\necho 'invalid partition specified: gpu' >&2\nexit 1\n")
     with pytest.raises(PlacementError, match=r"could not be started: (?s:.*)invalid partition specified: gpu"):
         open_session(cluster_config("slurm"), 1, 1).__enter__()
+
+
+def test_all_mistakes_of_slurm_are_reported_together() -> None:
+    config = cluster_config(
+        "slurm",
+        memory_bytes=None,
+        gpus_per_host=-1,
+        hosts_per_job=0,
+        host_cores=0,
+        walltime_minutes=10,
+        leave_minutes=6,
+    )
+    assert config.mistakes() == [
+        "memory_bytes is missing: kind=slurm has to ask for the memory of each host, in bytes",
+        "gpus_per_host=-1 must be at least 0",
+        "hosts_per_job=0 must be at least 1",
+        "host_cores=0 must be at least 1",
+        "leave_minutes=6 must be at most half of walltime_minutes=10",
+    ]

@@ -15,7 +15,8 @@ import psutil
 import pytest
 from distributed import Worker
 
-from pipeline.cluster.hosts import KEPT_MEMORY
+from pipeline.cluster.host_settings import KEPT_MEMORY
+from pipeline.cluster.kinds.ssh import SshConfig
 from pipeline.cluster.session import Session, open_session
 from pipeline.errors import PlacementError
 from tests.cluster.ssh_server import LOOPBACK
@@ -144,3 +145,31 @@ def test_a_python_that_is_not_there_is_one_clear_error(server: Server) -> None:
     config = cluster_config("ssh", **server.settings(python="/nowhere/python"))
     with pytest.raises(PlacementError, match="ssh cluster could not be started"):
         open_session(config, 1, 1).__enter__()
+
+
+def test_all_mistakes_of_ssh_are_reported_together() -> None:
+    config = cluster_config(
+        "ssh", hosts=("node0",), port=0, key_file="/nowhere/key", known_hosts_file="/nowhere/hosts",
+        check_host_keys=False, gpus_per_host=-1,
+    )  # fmt: skip
+    assert config.mistakes() == [
+        "hosts=[node0] names 1 machines, at least 2 are needed: the scheduler's, then one per host, e.g. "
+        "cluster.hosts=[node0,node0,node1]",
+        "port=0 must be between 1 and 65535, or null",
+        "known_hosts_file=/nowhere/hosts is not read with cluster.check_host_keys=false",
+        "gpus_per_host=-1 must be at least 0",
+        "key_file=/nowhere/key: there is no such file",
+        "known_hosts_file=/nowhere/hosts: there is no such file",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("num_hosts", "machines"),
+    [(None, ["b", "c"]), (1, ["b"]), (5, ["b", "c", "b", "c", "b"])],
+)
+def test_ssh_starts_one_host_per_name_after_the_first_or_takes_them_in_turn(
+    num_hosts: int | None, machines: list[str]
+) -> None:
+    config = cluster_config("ssh", hosts=("a", "b", "c"), num_hosts=num_hosts)
+    assert isinstance(config, SshConfig)
+    assert config.machines == machines

@@ -10,7 +10,8 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 from hydra_plugins.dask_launcher.needs import Grant
-from pipeline.cluster.config import AddressConfig, LocalConfig
+from pipeline.cluster.kinds.address import AddressConfig
+from pipeline.cluster.kinds.local import LocalConfig
 from pipeline.config.run_config import RunConfig
 from pipeline.config.tree import to_yaml
 from pipeline.errors import ConfigError, RunFolderError

@@ -102,3 +102,27 @@ def _gpu_host(session: Session) -> str:
 
 def _gpus_left() -> Any:
     return get_worker().state.available_resources["GPU"]
+
+
+def test_half_of_tls_is_refused_with_what_is_missing_and_what_is_not_there(tmp_path: Path) -> None:
+    there = tmp_path / "ca.pem"
+    there.touch()
+    config = cluster_config("address", address="tcp://a:1", tls_ca_file=str(there), tls_key_file="/nowhere/key.pem")
+    assert config.mistakes() == [
+        "tls_cert_file is missing: TLS needs all of tls_ca_file, tls_cert_file, tls_key_file",
+        "address=tcp://a:1 must begin with tls:// where certificates are given",
+        "tls_key_file=/nowhere/key.pem: there is no such file",
+    ]
+
+
+@pytest.mark.parametrize("address", ["nonsense", "tcp://host", "tcp://host:x", "foo://host:1"])
+def test_what_is_no_address_is_a_mistake_beside_others(address: str) -> None:
+    address_line, hosts_line = cluster_config("address", address=address, num_hosts=-1).mistakes()[::-1]
+    assert address_line.startswith(f"address={address}") and "tcp://host:port" in address_line
+    assert hosts_line.startswith("num_hosts=-1")
+
+
+def test_an_address_that_is_not_given_is_asked_for() -> None:
+    assert cluster_config("address").mistakes() == [
+        "address is missing: kind=address needs cluster.address=tcp://host:port"
+    ]

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cluster.config import KINDS
-from pipeline.cluster.kinds import extras
-from pipeline.cluster.kinds.extras import check_installed
-from pipeline.cluster.kinds.start import submission
+from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.cluster.session import open_session
+from pipeline.cluster.start import check_installed, submission
 from pipeline.errors import ConfigError
 from tests.clusters import cluster_config
 
@@ -31,11 +29,11 @@ def test_a_missing_package_is_one_error_that_names_the_extra(nothing_installed: 
 
 
 def test_the_other_kinds_need_nothing_more(nothing_installed: None) -> None:
-    for kind in set(KINDS) - set(NEEDY):
+    for kind in set(CLUSTER_KINDS) - set(NEEDY):
         check_installed(kind)
 
 
 def test_each_kind_that_needs_a_package_is_an_extra_of_the_project() -> None:
-    file = Path(extras.__file__).parents[3] / "pyproject.toml"
+    file = Path(__file__).parents[2] / "pyproject.toml"
     optional = tomllib.loads(file.read_text())["project"]["optional-dependencies"]
     assert set(NEEDY) <= set(optional)

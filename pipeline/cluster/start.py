@@ -1,0 +1,68 @@
+"""One Dask client for every kind of cluster: found by its address, or started by this process and closed after it.
+
+    with open_client(config, num_hosts, threads_per_host) as (client, num_hosts): ...
+    submission(config, ...)          what would be handed to a batch system, to be shown and not sent
+
+Not here: how each kind is started (`pipeline.cluster.kinds`), waiting for hosts, their reports, tasks
+(`pipeline.cluster.session`).
+"""
+
+import contextlib
+import importlib.util
+from collections.abc import Iterator
+
+from distributed import Client
+from distributed.deploy.cluster import Cluster
+
+from hydra_plugins.dask_launcher.interrupts import ignore_interrupts
+from pipeline.cluster.config import ClusterConfig
+from pipeline.cluster.kinds import CLUSTER_KINDS
+from pipeline.errors import ConfigError, PlacementError
+
+
+@contextlib.contextmanager
+def open_client(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> Iterator[tuple[Client, int]]:
+    """The client, and the number of hosts to wait for; a cluster that was started is closed at the end.
+
+    `num_hosts` and `threads_per_host` are what the run wants. Raises ConfigError when a package is missing,
+    PlacementError when the scheduler cannot be reached or the cluster not be started.
+    """
+    check_installed(config.kind)
+    num_hosts = config.num_hosts_to_come(num_hosts)
+    with _started(config, num_hosts, threads_per_host) as cluster, config.connect(cluster) as client:
+        if config.hears_interrupts:
+            ignore_interrupts(client)
+        yield client, num_hosts
+
+
+def submission(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> str | None:
+    """The job script or the specification that would be handed to a batch system; None where there is none.
+
+    Raises ConfigError when a package is missing.
+    """
+    check_installed(config.kind)
+    return config.submission(num_hosts, threads_per_host)
+
+
+def check_installed(kind: str) -> None:
+    """Raise ConfigError, naming what to install, where a cluster of this kind could not be started."""
+    package = CLUSTER_KINDS[kind].needed_package
+    if package is not None and importlib.util.find_spec(package) is None:
+        raise ConfigError(
+            [f"cluster.kind={kind}: the package {package} is not installed here: pip install -e '.[{kind}]'"]
+        )
+
+
+@contextlib.contextmanager
+def _started(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> Iterator[Cluster | None]:
+    with contextlib.ExitStack() as stack:
+        try:
+            cluster = config.start(num_hosts, threads_per_host)
+            if cluster is not None:
+                stack.enter_context(cluster)
+        except Exception as error:  # each package has errors of its own, and Dask's deployments raise bare Exceptions
+            raise PlacementError(
+                f"the {config.kind} cluster could not be started: {error or type(error).__name__}; "
+                "docs/clusters/README.md leads to what has to be there"
+            ) from error
+        yield cluster

@@ -1,0 +1,76 @@
+"""What hosts have said of themselves, and which of them are fit to take part: decisions about answers, no asking.
+
+    first survey     of a session that begins: a host that cannot tell what it is, is an error
+    later survey     of a run under way: hosts of another installation, added meanwhile, are left out
+
+Not here: asking (`pipeline.cluster.surveyor`), what a host reports (`pipeline.cluster.hosts`).
+"""
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
+
+from pipeline.cluster.hosts import HostReport, version_differences
+from pipeline.errors import HostMismatchError, PlacementError, RemoteLostError
+
+Answer = HostReport | Exception
+"""Of a host that was asked what it is: a report, or why there is none. OSError: it died meanwhile; RemoteLostError: it
+stands still; any other: it lacks what the question needs."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The answers of all hosts that were there at one time."""
+
+    asked: frozenset[str]
+    """Addresses of those hosts, whatever they are."""
+    reports: Mapping[str, HostReport]
+    """Of those that take part, by address, in a stable order."""
+
+    def is_complete(self, present: Set[str]) -> bool:
+        """Whether all hosts that are there now were asked."""
+        return present <= self.asked
+
+    def fit(self, present: Set[str]) -> set[str]:
+        """Those of the hosts that are there now that take part."""
+        return present & self.reports.keys()
+
+    def without(self, address: str) -> "Survey":
+        """The same, but that host takes no part any more, and is not asked again."""
+        return replace(self, reports={host: report for host, report in self.reports.items() if host != address})
+
+
+def first_survey(answers: Mapping[str, Answer]) -> Survey:
+    """Of hosts by address. Raises PlacementError or HostMismatchError, with what to do, for the first without report.
+
+    Versions are not compared: that is for whoever asks for offers.
+    """
+    if (death := _death_among(answers)) is not None:
+        raise PlacementError(f"a host died while it was asked what it has: {death}") from death
+    return Survey(frozenset(answers), {address: _report_of(address, answer) for address, answer in answers.items()})
+
+
+def later_survey(ours: HostReport, answers: Mapping[str, Answer]) -> Survey:
+    """The same of a run under way, without hosts that are not as `ours`. Raises OSError if one died meanwhile."""
+    if (death := _death_among(answers)) is not None:
+        raise death
+    reports = {
+        address: answer
+        for address, answer in answers.items()
+        if isinstance(answer, HostReport) and not version_differences(ours, answer)
+    }
+    return Survey(frozenset(answers), reports)
+
+
+def _death_among(answers: Mapping[str, Answer]) -> OSError | None:
+    return next((answer for answer in answers.values() if isinstance(answer, OSError)), None)
+
+
+def _report_of(address: str, answer: Answer) -> HostReport:
+    if isinstance(answer, HostReport):
+        return answer
+    if isinstance(answer, RemoteLostError):
+        raise PlacementError(f"{answer}: end that `dask worker`, or let it go on") from answer
+    raise HostMismatchError(
+        f"{address} cannot tell what it is: {answer}\nInstall the same versions of this project and its packages "
+        "there, in the Python that its `dask worker` runs in"
+    ) from answer

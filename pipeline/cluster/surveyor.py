@@ -1,0 +1,76 @@
+"""Asks a scheduler which hosts are there, and hosts what they are; nobody is waited for without a limit.
+
+Not here: what follows from their answers (`pipeline.cluster.survey`).
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from distributed import Client
+
+from pipeline.cluster.granted import GrantedHosts
+from pipeline.cluster.hosts import report_host
+from pipeline.cluster.sharing import SCHEDULER_GONE
+from pipeline.cluster.survey import Answer, Survey, first_survey, later_survey
+from pipeline.errors import RemoteLostError, UnreachableError
+
+
+class Surveyor:
+    """The hosts that one run may use, as they are now and as they were when they were asked last."""
+
+    def __init__(self, client: Client, granted: GrantedHosts | None, answer_seconds: float) -> None:
+        """Asks all hosts; raises as `first_survey`. `granted`: what the run may use of the cluster; None: all.
+
+        `answer_seconds`: how long a scheduler or a host that stands still is waited for.
+        """
+        self._client = client
+        self._granted = granted
+        self._answer_seconds = answer_seconds
+        self.survey: Survey = first_survey(self._answers())
+        """The last one."""
+
+    def num_threads(self) -> dict[str, int]:
+        """Address of each host that is there now -> threads that the run may use there.
+
+        Raises UnreachableError if the scheduler does not answer for long.
+        """
+        present = self._asked_of_scheduler()
+        return present if self._granted is None else self._granted.among(present)
+
+    def survey_again(self) -> None:
+        """Ask the hosts that are there now, and take those of this installation. Raises as `later_survey`."""
+        self.survey = later_survey(report_host(), self._answers())
+
+    def leave_out(self, address: str) -> None:
+        """Take this host for lost until the next survey."""
+        self.survey = self.survey.without(address)
+
+    def _asked_of_scheduler(self) -> dict[str, int]:
+        """Address -> threads. Not `Client.nthreads`, which waits for a scheduler that stands still for ever."""
+        if self._client.scheduler is None:
+            raise UnreachableError(SCHEDULER_GONE)
+        try:
+            present: dict[str, int] = self._client.sync(
+                self._client.scheduler.ncores, workers=None, callback_timeout=self._answer_seconds
+            )
+        except OSError as error:
+            raise UnreachableError(f"{SCHEDULER_GONE} ({error!r})") from error
+        return present
+
+    def _answers(self) -> dict[str, Answer]:
+        addresses = sorted(self.num_threads())
+        answers: list[Answer] = self._client.sync(self._ask, addresses)
+        return dict(zip(addresses, answers, strict=True))
+
+    async def _ask(self, addresses: Sequence[str]) -> list[Answer]:
+        return await asyncio.gather(*map(self._ask_one, addresses))
+
+    async def _ask_one(self, address: str) -> Answer:
+        asked = self._client.run(report_host, workers=[address], on_error="return", asynchronous=True)
+        try:
+            answer: Answer = (await asyncio.wait_for(asked, self._answer_seconds))[address]
+        except TimeoutError:
+            return RemoteLostError(f"{address} has not answered for {self._answer_seconds:g} s")
+        except OSError as error:
+            return error
+        return answer

@@ -1,0 +1,59 @@
+"""What follows from the answers of hosts that were asked what they are; nobody is asked here."""
+
+import re
+
+import pytest
+
+from pipeline.cluster.hosts import HostReport
+from pipeline.cluster.survey import Answer, Survey, first_survey, later_survey
+from pipeline.errors import HostMismatchError, PlacementError, RemoteLostError
+
+OURS = HostReport("node1", 2, 2**30, "a processor", "cpu", "float32", {"torch": "2.13.0"})
+OTHERS = HostReport("node2", 2, 2**30, "a processor", "cpu", "float32", {"torch": "1.0.0"})
+
+
+def beside_ours(answer: Answer) -> dict[str, Answer]:
+    """A host that is as we are, and what another one says."""
+    return {"tcp://a:1": OURS, "tcp://b:2": answer}
+
+
+def test_hosts_that_begin_a_session_take_part_whatever_their_versions() -> None:
+    assert first_survey(beside_ours(OTHERS)).reports == {"tcp://a:1": OURS, "tcp://b:2": OTHERS}
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "words"),
+    [
+        (OSError("gone"), PlacementError, "a host died while it was asked what it has: gone"),
+        (RemoteLostError("tcp://b:2 sleeps"), PlacementError, "tcp://b:2 sleeps: end that `dask worker`"),
+        (ModuleNotFoundError("no torch"), HostMismatchError, "tcp://b:2 cannot tell what it is: no torch"),
+    ],
+)
+def test_a_host_without_a_report_lets_no_session_begin(answer: Exception, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=re.escape(words)):
+        first_survey(beside_ours(answer))
+
+
+@pytest.mark.parametrize("answer", [OTHERS, RemoteLostError("sleeps"), ModuleNotFoundError("no torch")])
+def test_such_a_host_is_left_out_of_a_run_under_way_and_not_asked_again(answer: Answer) -> None:
+    survey = later_survey(OURS, beside_ours(answer))
+    assert survey.reports == {"tcp://a:1": OURS}
+    assert survey.is_complete({"tcp://a:1", "tcp://b:2"})
+    assert survey.fit({"tcp://a:1", "tcp://b:2"}) == {"tcp://a:1"}
+
+
+def test_a_host_that_dies_meanwhile_leaves_a_run_under_way_without_a_survey() -> None:
+    with pytest.raises(OSError, match="gone"):
+        later_survey(OURS, beside_ours(OSError("gone")))
+
+
+def test_a_host_that_was_not_there_is_asked_and_one_that_has_gone_is_not_fit() -> None:
+    survey = Survey(frozenset({"tcp://a:1", "tcp://b:2"}), {"tcp://a:1": OURS, "tcp://b:2": OURS})
+    assert not survey.is_complete({"tcp://a:1", "tcp://c:3"})
+    assert survey.fit({"tcp://a:1", "tcp://c:3"}) == {"tcp://a:1"}
+
+
+def test_a_host_that_is_left_out_stays_out() -> None:
+    survey = first_survey(beside_ours(OURS)).without("tcp://a:1").without("tcp://a:1")
+    assert survey.reports == {"tcp://b:2": OURS}
+    assert survey.is_complete({"tcp://a:1", "tcp://b:2"})
