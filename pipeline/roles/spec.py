@@ -41,6 +41,11 @@ class RoleSpec:
         """Names this start of the role to the shards; nobody else's, since they count its pushes under it."""
         return f"{self.place.role}/{self.attempt}"
 
+    @property
+    def has_own_replay(self) -> bool:
+        """Whether the role has a replay of its own, which is empty when it is started again."""
+        return False
+
 
 @dataclass(frozen=True)
 class QRoleSpec(RoleSpec):
@@ -51,6 +56,11 @@ class QRoleSpec(RoleSpec):
     replay: ReplayConfig
     traffic: ReplayTrafficConfig | None
     """How to talk to a global replay; None: the role has its own."""
+
+    @property
+    def has_own_replay(self) -> bool:
+        """Whether the role has a replay of its own, which is empty when it is started again."""
+        return self.traffic is None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pipeline.interfaces import RowSink, Servers
 from pipeline.roles.bundle import Bundle
 from pipeline.roles.spec import QRoleSpec
 from pipeline.topologies.config import BundledConfig
-from pipeline.topologies.fleet import RolePlan
+from pipeline.topologies.hosted_roles import RolePlan
 from pipeline.topologies.hosted_servers import shard_name
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.servers import learner_demand, server_demand

@@ -16,7 +16,7 @@ from pipeline.roles.spec import QRoleSpec
 from pipeline.roles.standalone_actor import StandaloneActor
 from pipeline.roles.standalone_learner import StandaloneLearner
 from pipeline.topologies.config import GlobalConfig
-from pipeline.topologies.fleet import RolePlan
+from pipeline.topologies.hosted_roles import RolePlan
 from pipeline.topologies.hosted_servers import replay_name, shard_name
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.servers import learner_demand, server_demand

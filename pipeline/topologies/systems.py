@@ -13,7 +13,7 @@ from pipeline.roles.replay_server import ReplayServerSpec
 from pipeline.roles.spec import QRoleSpec, RoleSpec, WorkerSpec
 from pipeline.topologies import bundled, separate, workers
 from pipeline.topologies.config import SINGLE, BundledConfig, GlobalConfig, TopologyConfig, WorkersConfig
-from pipeline.topologies.fleet import RolePlan
+from pipeline.topologies.hosted_roles import RolePlan
 from pipeline.topologies.needs import RoleNeeds
 
 

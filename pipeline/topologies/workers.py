@@ -14,7 +14,7 @@ from pipeline.cluster.placement import Demand
 from pipeline.interfaces import RowSink, Servers
 from pipeline.roles.spec import WorkerSpec
 from pipeline.roles.worker import Worker
-from pipeline.topologies.fleet import RolePlan
+from pipeline.topologies.hosted_roles import RolePlan
 from pipeline.topologies.hosted_servers import shard_name
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.servers import learner_demand, server_demand

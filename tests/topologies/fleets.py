@@ -17,20 +17,28 @@ from pipeline.rows import Row
 from pipeline.topologies.config import TopologyConfig
 from pipeline.topologies.fleet import Fleet, FleetSpec
 from pipeline.topologies.needs import RoleNeeds
+from pipeline.topologies.supervision import Patience
 from pipeline.topologies.systems import demands, num_actors, system
 from tests.clusters import LIMIT_SECONDS, wait_until
 from tests.roles.wiring import ADAGRAD, first_server
+
+PATIENCE = Patience()
+"""That of every run."""
 
 
 class Run:
     """A fleet, its coordinator, and what it wrote."""
 
-    def __init__(self, session: Session, coordinator: Coordinator, fleet: Fleet, placement: Placement) -> None:
+    def __init__(self, session: Session, coordinator: Coordinator, fleet: Fleet) -> None:
         self.session = session
         self.coordinator = coordinator
         self.fleet = fleet
-        self.placement = placement
         self.rows: list[Row] = []
+
+    @property
+    def placement(self) -> Placement:
+        """Where everything stands now."""
+        return self.fleet.placement
 
     def steps_of(self, role: str) -> int:
         """Agent steps that a role has told of."""
@@ -85,6 +93,7 @@ def fleet_on(
     num_gpus: int = 0,
     lease_seconds: float = 30.0,
     without: Sequence[str] = (),
+    patience: Patience = PATIENCE,
 ) -> Iterator[Run]:
     """A started fleet; it is stopped and forgotten afterwards. Roles that learn want `num_gpus` each.
 
@@ -96,12 +105,12 @@ def fleet_on(
     placement = place([demand for demand in wanted if demand.role not in without], session.offers())
     players = num_actors(topology)
     pattern = replace(role, place=replace(role.place, num_actors=players))
-    spec = FleetSpec(*system(topology, pattern), optimizer, tuple(wanted), lease_seconds, max_restarts)
+    spec = FleetSpec(*system(topology, pattern), optimizer, tuple(wanted), lease_seconds, max_restarts, patience)
     # A run of its own on a session that is shared.
     session.run_id = uuid.uuid4().hex[:8]
     rows: list[Row] = []
     with Coordinator(session.client, session.run_id, rows.extend) as coordinator:
-        run = Run(session, coordinator, Fleet(session, coordinator, spec, placement), placement)
+        run = Run(session, coordinator, Fleet(session, coordinator, spec, placement))
         run.rows = rows
         run.fleet.start(first_server(role), {})
         try:

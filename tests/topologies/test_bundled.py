@@ -124,7 +124,7 @@ def test_bundles_that_heard_nothing_of_their_coordinator_are_started_again_and_e
         wait_until(lambda: min(run.steps_of("bundle-0"), run.steps_of("bundle-1")) > 50, "both bundles play")
         with monkeypatch.context() as muted:
             muted.setattr(run.coordinator, "_publish_control", lambda: None)
-            wait_until(lambda: all(task.done() for task in run.fleet._tasks.values()), "both bundles have left")
+            wait_until(lambda: all(task.done() for task in run.fleet._roles.tasks.values()), "both bundles have left")
             assert not run.fleet.finished()
         steps = run.steps_of("bundle-0")
         said = run.supervise_until(2)

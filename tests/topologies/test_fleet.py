@@ -17,14 +17,16 @@ from pipeline.interfaces import RowSink, Servers
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import RoleSpec
-from pipeline.topologies import fleet
-from pipeline.topologies.fleet import Fleet, FleetSpec, RolePlan
+from pipeline.topologies.fleet import Fleet, FleetSpec
+from pipeline.topologies.hosted_roles import RolePlan
 from pipeline.topologies.hosted_servers import shard_name
+from pipeline.topologies.supervision import Patience
 from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until
 from tests.param_server.configs import server_config
 from tests.roles.wiring import ADAGRAD, bundle_spec
 
 BOTH = ("worker-0", "worker-1")
+IMPATIENT = Patience(odd_silence_seconds=2.0, lost_silence_seconds=4.0, calls_in_a_step=0)
 let_go = threading.Event()
 """Ends the step of a role that stands still; hosts are threads of this process."""
 
@@ -77,6 +79,7 @@ def stuck_fleet(session: Session, quorum: int | None) -> Iterator[Fleet]:
         demands=demands,
         lease_seconds=30.0,
         max_restarts=0,
+        patience=IMPATIENT,
     )
     let_go.clear()
     session.run_id = uuid.uuid4().hex[:8]
@@ -92,14 +95,6 @@ def stuck_fleet(session: Session, quorum: int | None) -> Iterator[Fleet]:
             stuck.release()
 
 
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fleet, "_ODD_SILENCE_SECONDS", 2.0)
-    monkeypatch.setattr(fleet, "_LOST_SILENCE_SECONDS", 4.0)
-    monkeypatch.setattr(fleet, "_CALLS_IN_A_STEP", 0)
-
-
-@pytest.mark.usefixtures("impatient")
 def test_a_role_that_stands_still_is_named_and_then_it_ends_the_run(session: Session) -> None:
     with stuck_fleet(session, quorum=None) as stuck:
         said: list[str] = []
@@ -113,7 +108,6 @@ def test_a_role_that_stands_still_is_named_and_then_it_ends_the_run(session: Ses
     assert len(said) == 1 and said[0].startswith("nothing was heard of worker-1 on inproc://")
 
 
-@pytest.mark.usefixtures("impatient")
 def test_a_backup_worker_that_stands_still_is_done_without(session: Session) -> None:
     with stuck_fleet(session, quorum=1) as stuck:
         said: list[str] = []

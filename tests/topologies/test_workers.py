@@ -14,16 +14,16 @@ from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import WorkerSpec
 from pipeline.rows import ActorCriticUpdateRow
-from pipeline.topologies import fleet
 from pipeline.topologies.config import BundledConfig, TopologyConfig, WorkersConfig
 from pipeline.topologies.needs import RoleNeeds
+from pipeline.topologies.supervision import Patience
 from pipeline.topologies.systems import demands as system_demands
 from pipeline.topologies.systems import num_actors, system
 from pipeline.topologies.workers import demands
 from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
 from tests.param_server.configs import server_config
 from tests.roles.worker_wiring import ADAM, WiredTogether, worker_spec
-from tests.topologies.fleets import Run, assert_equal, fleet_on
+from tests.topologies.fleets import PATIENCE, Run, assert_equal, fleet_on
 
 NUM_STEPS = 120
 BOTH = ("worker-0", "worker-1")
@@ -158,12 +158,12 @@ def test_without_a_quorum_each_gradient_is_an_update(threads_session: Session) -
 
 
 @contextmanager
-def learning_in_processes(config: WorkersConfig, num_hosts: int) -> Iterator[Run]:
+def learning_in_processes(config: WorkersConfig, num_hosts: int, patience: Patience = PATIENCE) -> Iterator[Run]:
     """A fleet with one shard, on a cluster of its own, whose workers have all seen five updates."""
     names = [f"worker-{i}" for i in range(config.num_started)]
     with (
         open_session(cluster_config("processes"), num_hosts, threads_per_host=1) as session,
-        fleet_on(session, spec(num_shards=1), config, ADAM) as run,
+        fleet_on(session, spec(num_shards=1), config, ADAM, patience=patience) as run,
     ):
         wait_until(lambda: not run.fleet.supervise() and min(map(run.version_of, names)) >= 5, "updates")
         yield run
@@ -195,7 +195,7 @@ def test_a_connection_that_breaks_and_cancels_all_tasks_ends_the_run_in_words(th
     with fleet_on(threads_session, spec(), workers(1), ADAM) as run:
         wait_until(lambda: run.version_of("worker-0") >= 2, "updates")
         # What Dask's client does with all of them.
-        threads_session.client.cancel(list(run.fleet._tasks.values()))
+        threads_session.client.cancel(list(run.fleet._roles.tasks.values()))
         with pytest.raises(RoleFailedError, match=r"the connection to the scheduler broke.* resume=true goes on"):
             wait_until(lambda: run.fleet.supervise() and False, "the fleet notices")
 
@@ -222,9 +222,9 @@ def test_a_fleet_begins_without_a_backup_worker_for_which_there_is_no_host(threa
 
 @pytest.mark.slow
 def test_a_backup_worker_for_which_no_host_comes_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    with learning_in_processes(workers(1, num_backup_workers=1), num_hosts=2) as run:
+    impatient = Patience(remind_seconds=0.1)
+    with learning_in_processes(workers(1, num_backup_workers=1), num_hosts=2, patience=impatient) as run:
         monkeypatch.setattr(Session, "host_timeout_seconds", 0.1)
-        monkeypatch.setattr(fleet, "_REMIND_SECONDS", 0.1)
         run.session.client.retire_workers([run.placement["worker-1"].address])
         version = run.version_of("worker-0")
         waits = "worker-1 still without a host; the others make the quorum and go on"

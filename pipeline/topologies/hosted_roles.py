@@ -1,0 +1,171 @@
+"""The roles of one generation of a run: long-running Dask tasks on the hosts of a fleet.
+
+    start -> a task that steps the role -> silence, or its end -> cancel, or its result
+
+Not here: which roles there are (`pipeline.topologies.bundled`, `.separate`, `.workers`), what their silence and their
+end mean (`pipeline.topologies.supervision`), what a task does (`pipeline.cluster.coordination.tasks`).
+"""
+
+import contextlib
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from pipeline.cluster.coordination.channel import LEASE_LAPSED
+from pipeline.cluster.coordination.coordinator import Coordinator
+from pipeline.cluster.coordination.tasks import RoleAddress, RoleBuilder, RoleResult, ServerAddresses, run_role
+from pipeline.cluster.session import Session, Task
+from pipeline.roles.progress import RoleProgress
+from pipeline.roles.spec import RoleSpec
+from pipeline.topologies.looks import Cancelled, End, Failed, HostGone, NoFarewell, NotArrived, Returned, StillThere
+from pipeline.topologies.orders import Start
+from pipeline.topologies.silence import Silence
+from pipeline.topologies.supervision import Patience
+
+
+@dataclass(frozen=True)
+class RolePlan:
+    """One role: its name, its number among its like, and how a host builds it."""
+
+    name: str
+    index: int
+    build: RoleBuilder
+    plays: bool
+    """Whether it counts agent steps; one that only learns counts from what all players had made."""
+
+
+class _Hosted(NamedTuple):
+    task: Task
+    host: str
+    """Address of the host on which it was started."""
+    attempt: int
+
+
+class HostedRoles:
+    """Those roles of a generation that were started, and not cancelled since; none before `begin` and after `release`.
+
+    All methods but the first two are about these.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        coordinator: Coordinator,
+        plans: Sequence[RolePlan],
+        pattern: RoleSpec,
+        num_gpus: Mapping[str, int],
+        lease_seconds: float,
+        patience: Patience,
+    ) -> None:
+        """`pattern` is what all roles have; place and sender are each one's own. `num_gpus` is each one's, by name."""
+        self._session = session
+        self._coordinator = coordinator
+        self._plans = {plan.name: plan for plan in plans}
+        self._pattern = pattern
+        self._num_gpus = num_gpus
+        self._lease_seconds = lease_seconds
+        self._patience = patience
+        self._hosted: dict[str, _Hosted] = {}
+        self._silence = Silence()
+        self._servers = ServerAddresses((), ())
+        self._steps_before = 0
+        """Agent steps of all roles when this generation began."""
+
+    @property
+    def tasks(self) -> dict[str, Task]:
+        """Role -> task."""
+        return {role: hosted.task for role, hosted in self._hosted.items()}
+
+    def begin(self, servers: ServerAddresses, before: Mapping[str, RoleProgress]) -> None:
+        """Roles are about to be started that talk to these servers, where `before` says that they were."""
+        self._servers = servers
+        self._steps_before = sum(progress.num_steps for progress in before.values())
+
+    def start(self, order: Start, before: Mapping[str, RoleProgress]) -> None:
+        """Start a role on its host where `before` says that it was."""
+        plan = self._plans[order.role]
+        mine = before[order.role].num_steps if order.role in before else 0
+        place = replace(
+            self._pattern.place,
+            role=order.role,
+            index=plan.index,
+            # A role that does not play counts what the replay has got since this generation began, by itself.
+            num_steps_before=mine if plan.plays else self._steps_before,
+            # The run's time, not the role's own: no row may seem older than the checkpoint that it goes on from.
+            wall_seconds_before=max((progress.wall_seconds for progress in before.values()), default=0.0),
+        )
+        # Generations do not share attempt numbers: late rows of an old one must not close the gaps of a new one.
+        attempt = self._pattern.generation * 1000 + order.number
+        task = self._session.submit(
+            run_role,
+            plan.build,
+            replace(self._pattern, place=place, attempt=attempt),
+            self._servers,
+            RoleAddress(self._session.run_id, order.role, attempt, self._lease_seconds),
+            host=order.host,
+            name=order.role,
+            # A role that only prefers a GPU may share it: it must not wait until Dask has one free.
+            num_gpus=self._num_gpus[order.role],
+        )
+        self._hosted[order.role] = _Hosted(task, order.host, attempt)
+
+    def silent_seconds(self, roles: Iterable[str]) -> dict[str, float]:
+        """How long nothing was heard of each of these; others begin anew when they are asked for again."""
+        num_heard = {role: self._coordinator.num_heard(role, self._hosted[role].attempt) for role in roles}
+        return self._silence.look(num_heard, is_behind=self._coordinator.is_behind)
+
+    def ends(self, roles: Iterable[str], present: set[str]) -> dict[str, End]:
+        """How those of these roles ended that have, on hosts that are `present`."""
+        ends = {role: self._end_of(self._hosted[role].task) for role in roles if self._hosted[role].host in present}
+        return {role: end for role, end in ends.items() if end is not None}
+
+    def cancel(self, role: str) -> None:
+        """Have Dask cancel it, and forget it."""
+        self._hosted.pop(role).task.cancel()
+
+    def wait_for(self, role: str, timeout_seconds: float) -> RoleResult | NoFarewell:
+        """What a role that was told to leave leaves, or how it did without."""
+        hosted, end = self._hosted[role], time.monotonic() + timeout_seconds
+        try:
+            while True:
+                try:
+                    result: RoleResult = hosted.task.result(timeout=self._patience.look_seconds)
+                    return result
+                except TimeoutError:
+                    if hosted.host not in self._session.present_hosts():
+                        return HostGone()
+                    if time.monotonic() > end:
+                        return StillThere(timeout_seconds)
+        except CancelledError:
+            return Cancelled()
+        except Exception as error:
+            return Failed(error)
+
+    def abandon(self, timeout_seconds: float) -> None:
+        """Wait for those that can still leave, each for so long, whatever they end with."""
+        present = self._session.present_hosts()
+        for hosted in self._hosted.values():
+            if hosted.host in present:
+                with contextlib.suppress(Exception):  # they end with the error that the lost shard gave them
+                    result: RoleResult = hosted.task.result(timeout=timeout_seconds)
+                    self._coordinator.receive(result.undelivered)
+
+    def release(self) -> None:
+        """Let Dask forget them."""
+        self._session.client.cancel(list(self.tasks.values()), force=True)
+        self._hosted = {}
+
+    def _end_of(self, task: Task) -> End | None:
+        if task.status == "finished":
+            try:
+                result: RoleResult = task.result(timeout=self._patience.result_seconds)
+            except (CancelledError, TimeoutError):
+                return NotArrived()
+            if result.reason == LEASE_LAPSED:  # nobody asks for it again
+                self._coordinator.receive(result.undelivered)
+            return Returned(result.reason)
+        if not task.done():
+            return None
+        return Cancelled() if task.cancelled() else Failed(task.exception())
