@@ -7,7 +7,7 @@ cannot be closed before all have applied this one: at most one word to each shar
 lost on its way holds up the workers, until one of them asks the leader to say it again.
 
 Not here: which gradients make an update (`pipeline.param_server.quorum`); a shard or a leader that is lost with its
-host, which ends their generation (`pipeline.topologies.fleet`).
+host, which ends their generation (`pipeline.topologies.supervision`).
 """
 
 import threading

@@ -4,8 +4,9 @@
     leader                   beside shard-0, of a synchronous parameter server only
     replay-0 ... replay-R    one part of the global replay each; none where bundles have their own
 
-Not here: where they stand and what their loss means (`pipeline.topologies.fleet`), what they do
-(`pipeline.param_server`, `pipeline.replay`), what is saved of the shards (`pipeline.topologies.snapshots`).
+Not here: where they stand (`pipeline.topologies.fleet`), what their loss means (`pipeline.topologies.supervision`),
+what they do (`pipeline.param_server`, `pipeline.replay`), what is saved of the shards
+(`pipeline.topologies.snapshots`).
 """
 
 from collections.abc import Callable, Sequence

@@ -10,7 +10,7 @@ outside, or with its whole process, which Dask misses after minutes.
 
 A second at most, so that a coordinator that was itself stopped for an hour finds nobody silent.
 Why, and how long is too long: docs/decisions/0023-a-silent-role-counts-as-lost.md.
-Not here: what becomes of a silent role (`pipeline.topologies.fleet`).
+Not here: what becomes of a silent role (`pipeline.topologies.supervision`).
 """
 
 import time

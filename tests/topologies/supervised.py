@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 from pipeline.cluster.placement import Demand, Offer, Placement, place
-from pipeline.errors import PlacementError
-from pipeline.topologies.looks import End, Look
-from pipeline.topologies.orders import Order, Say, Start
+from pipeline.errors import CallTimeoutError, PlacementError
+from pipeline.topologies.looks import End, Failed, Look
+from pipeline.topologies.orders import Fail, Order, Say, Start
 from pipeline.topologies.supervision import Supervision, Terms
 
 WORKERS = ("worker-0", "worker-1", "worker-2")
@@ -23,6 +23,8 @@ TERMS = Terms(
     call_timeout_seconds=60.0,
     has_own_replay=False,
 )
+SLOW = Failed(CallTimeoutError("shard-0 was slow"))
+"""How a role ends that may be started again."""
 
 
 def offer(address: str, num_threads: int = 1) -> Offer:
@@ -33,10 +35,10 @@ def offer(address: str, num_threads: int = 1) -> Offer:
 class World:
     """Three workers, each on a host of its own ("host-0" and so on), and a shard beside the first one."""
 
-    def __init__(self, without: str | None = None, **terms: Any) -> None:
+    def __init__(self, without: str | None = None, num_hosts: int = 3, **terms: Any) -> None:
         """`terms` are changes of TERMS. There is no host for `without`."""
         self.terms = replace(TERMS, **terms)
-        self.hosts = {address: offer(address) for address in ("host-0", "host-1", "host-2")}
+        self.hosts = {address: offer(address) for address in (f"host-{i}" for i in range(num_hosts))}
         self.now = 1000.0
         self.ended: dict[str, End] = {}
         self.silent: dict[str, float] = {}
@@ -113,3 +115,9 @@ def sentences(orders: list[Order]) -> list[str]:
 def starts(orders: list[Order]) -> list[Start]:
     """Who is started."""
     return [order for order in orders if isinstance(order, Start)]
+
+
+def failure(orders: list[Order]) -> Exception:
+    """The error that the orders end with."""
+    assert isinstance(orders[-1], Fail)
+    return orders[-1].error

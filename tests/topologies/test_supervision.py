@@ -6,10 +6,8 @@ from pipeline.cluster.coordination.channel import LEASE_LAPSED, STOPPED
 from pipeline.cluster.placement import Demand
 from pipeline.errors import (
     BrokenQuorumError,
-    CallTimeoutError,
     DivergedError,
     PipelineError,
-    PlacementError,
     RemoteLostError,
     RoleFailedError,
     StarvedError,
@@ -25,20 +23,13 @@ from pipeline.topologies.looks import (
     Returned,
     StillThere,
 )
-from pipeline.topologies.orders import Cancel, Fail, Order, Say, Start
+from pipeline.topologies.orders import Cancel, Fail, Say, Start
 from pipeline.topologies.supervision import Patience
-from tests.topologies.supervised import EVALUATOR, HOST_TIMEOUT_SECONDS, TERMS, WORKERS, World, offer, sentences, starts
+from tests.topologies.supervised import SLOW, TERMS, WORKERS, World, failure, offer, sentences, starts
 
-SLOW = Failed(CallTimeoutError("shard-0 was slow"))
 BROKEN = Failed(UnreachableError("shard-0: the connection broke"))
 STARVED = Failed(StarvedError("it was held back for too long"))
 DONE = Returned("done")
-
-
-def failure(orders: list[Order]) -> Exception:
-    """The error that the orders end with."""
-    assert isinstance(orders[-1], Fail)
-    return orders[-1].error
 
 
 # The start.
@@ -260,138 +251,6 @@ def test_of_a_quorum_no_more_are_given_up_than_it_can_spare() -> None:
     world = World(max_restarts=0, quorum=2)
     world.lose("worker-1")
     assert str(failure(world.lose("worker-2"))) == "worker-2 was lost because its host host-2 is gone"
-
-
-# Waiting for a host.
-
-
-def test_a_lost_role_is_started_on_the_host_that_is_offered() -> None:
-    world = World()
-    world.lose("worker-1")
-    world.hosts["host-3"] = offer("host-3")
-    assert world.find_hosts() == [
-        Start("worker-1", "host-3", 2),
-        Say("worker-1 was lost (its host host-1 is gone) and started again on host-3"),
-    ]
-    assert world.placement["worker-1"].address == "host-3" and world.look() == []
-
-
-def test_a_role_with_a_replay_of_its_own_begins_with_an_empty_one() -> None:
-    (said,) = sentences(World(has_own_replay=True).end_and_restart("worker-1", SLOW))
-    assert said.endswith("started again on host-1 with an empty replay")
-
-
-def test_without_a_host_it_is_told_once_that_updates_wait_and_in_the_end_the_run_ends() -> None:
-    world = World()
-    world.lose("worker-1")
-    assert world.find_hosts(5.0) == []
-    assert world.find_hosts(1.0) == [Say("worker-1 lost (its host host-1 is gone); waiting up to 120 s for a host")]
-    assert world.find_hosts(HOST_TIMEOUT_SECONDS - 6.0) == []
-    failed = failure(world.find_hosts(0.1))
-    assert isinstance(failed, PlacementError) and "no host is left for worker-1" in str(failed)
-
-
-def test_with_another_loss_the_waiting_begins_anew_and_is_told_again() -> None:
-    world = World()
-    world.lose("worker-1")
-    world.find_hosts(100.0)
-    world.lose("worker-2")
-    assert world.find_hosts(100.0) == [
-        Say("worker-1, worker-2 lost (its host host-1 is gone); waiting up to 120 s for a host")
-    ]
-
-
-def test_where_no_host_will_come_the_run_ends_at_once() -> None:
-    world = World()
-    world.host_timeout_seconds = 0.0
-    world.lose("worker-1")
-    assert isinstance(failure(world.find_hosts(0.1)), PlacementError)
-
-
-def test_a_role_that_nobody_waits_for_is_mentioned_now_and_then_for_ever() -> None:
-    world, waits = World(quorum=2), Say("worker-1 still without a host; the others make the quorum and go on")
-    world.lose("worker-1")
-    assert world.find_hosts(HOST_TIMEOUT_SECONDS) == []
-    assert world.find_hosts(1.0) == [waits]
-    assert world.find_hosts(HOST_TIMEOUT_SECONDS) == []
-    assert world.find_hosts(1.0) == [waits]
-
-
-def test_where_no_host_will_come_a_role_that_nobody_waits_for_is_mentioned_once_a_minute() -> None:
-    world = World(quorum=2)
-    world.host_timeout_seconds = 0.0
-    world.lose("worker-1")
-    assert world.find_hosts(60.0) == [] != world.find_hosts(1.0)
-
-
-def test_hosts_that_do_not_answer_are_waited_for_and_end_the_run_with_their_error() -> None:
-    world = World()
-    world.lose("worker-1")
-    world.silent_hosts = OSError("a host died while it was asked")
-    assert world.find_hosts(1.0) == []
-    assert failure(world.find_hosts(HOST_TIMEOUT_SECONDS)) is world.silent_hosts
-
-
-def test_of_a_quorum_one_host_helps_one_of_two_lost_workers() -> None:
-    world = World(quorum=2)
-    world.lose("worker-1")
-    world.lose("worker-2")
-    world.hosts["host-3"] = offer("host-3")
-    assert starts(world.find_hosts()) == [Start("worker-1", "host-3", 2)]
-    assert world.supervision.lost == ("worker-2",) and world.supervision.has_quorum()
-
-
-def test_without_a_quorum_two_lost_workers_are_started_together_or_not_at_all() -> None:
-    world = World()
-    world.lose("worker-1")
-    world.lose("worker-2")
-    world.hosts["host-3"] = offer("host-3")
-    assert world.find_hosts() == []
-    world.hosts["host-4"] = offer("host-4")
-    assert starts(world.find_hosts()) == [Start("worker-1", "host-3", 2), Start("worker-2", "host-4", 2)]
-
-
-def test_hosts_that_others_were_faster_to_take_are_no_hosts() -> None:
-    world = World()
-    world.lose("worker-1")
-    world.hosts["host-3"] = offer("host-3")
-    world.taken_by_others = {"host-3"}
-    assert world.find_hosts() == [] and world.placement["worker-1"].address == "host-1"
-    assert "others (1 thread)" in str(failure(world.find_hosts(HOST_TIMEOUT_SECONDS + 1.0)))
-
-
-def test_nobody_moves_whose_loss_was_not_seen_yet() -> None:
-    world = World()
-    world.lose("worker-1")
-    world.hosts["host-3"] = offer("host-3", num_threads=2)
-    del world.hosts["host-2"]
-    assert world.find_hosts() == [], "worker-2 must be missed first"
-    assert world.look() == [Cancel("worker-2")]
-    assert [start.host for start in starts(world.find_hosts())] == ["host-3", "host-3"]
-
-
-def test_an_evaluator_that_stands_aside_keeps_its_host_from_a_lost_worker() -> None:
-    world = World(demands=(*TERMS.demands, EVALUATOR), quorum=2, without="evaluator")
-    world.hosts["host-3"] = world.placement["evaluator"] = offer("host-3")
-    world.lose("worker-1")
-    assert world.find_hosts() == []
-
-
-def test_an_evaluator_that_has_lost_its_host_holds_up_no_worker() -> None:
-    world = World(demands=(*TERMS.demands, EVALUATOR), without="evaluator")
-    world.placement["evaluator"] = offer("host-9")
-    world.lose("worker-1")
-    world.hosts["host-3"] = offer("host-3")
-    assert [start.host for start in starts(world.find_hosts())] == ["host-3"]
-
-
-def test_restarts_are_counted_and_first_starts_and_losses_are_not() -> None:
-    world = World(max_restarts=5)
-    assert world.supervision.num_restarted == 0
-    for worker in ("worker-1", "worker-1", "worker-2"):
-        world.end_and_restart(worker, SLOW)
-    world.lose("worker-1")
-    assert world.supervision.num_restarted == 3
 
 
 # The end.
