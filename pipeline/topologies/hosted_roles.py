@@ -44,10 +44,7 @@ class _Hosted(NamedTuple):
 
 
 class HostedRoles:
-    """Those roles of a generation that were started, and not cancelled since; none before `begin` and after `release`.
-
-    All methods but the first two are about these.
-    """
+    """Those roles of a generation that were started, and not cancelled since; none after `release`."""
 
     def __init__(
         self,
