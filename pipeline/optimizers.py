@@ -35,6 +35,14 @@ class OptimizerConfig:
     learning_rate_changes: Changes
     """Later learning rates, ((update, rate), ...) in rising order: from that update on it is that rate."""
 
+    SLOTS: ClassVar[tuple[str, ...]]
+    """Names of the arrays that this optimizer keeps beside the parameters, each one as long as they are."""
+
+    @property
+    def num_slots(self) -> int:
+        """Floats that it keeps per parameter."""
+        return len(self.SLOTS)
+
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         found = []
@@ -51,6 +59,8 @@ class AdaGradConfig(OptimizerConfig):
     """Added to the root of the sum of squares."""
     initial_accumulator: float
     """Sum of squares before the first gradient."""
+
+    SLOTS = ("sum_of_squares",)
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
@@ -69,6 +79,8 @@ class RMSPropConfig(OptimizerConfig):
     epsilon: float
     """Added to the variance, inside the root."""
 
+    SLOTS = ("mean", "mean_square")
+
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         return super().mistakes() + _not_positive("epsilon", self.epsilon) + _not_a_decay("decay", self.decay)
@@ -83,6 +95,8 @@ class AdamConfig(OptimizerConfig):
     epsilon: float
     """Added to the root of the second moment, after bias correction."""
 
+    SLOTS = ("mean", "mean_square")
+
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         found = super().mistakes() + _not_positive("epsilon", self.epsilon)
@@ -94,14 +108,11 @@ class OptimizerState(NamedTuple):
 
     num_updates: int
     slots: dict[str, Float32Array]
-    """One array of the slice's length for each name in the optimizer's `SLOTS`."""
+    """One array of the slice's length for each name in the `SLOTS` of its settings."""
 
 
 class FlatOptimizer(ABC):
     """An optimizer of one slice of `size` float32 parameters. Not safe to call from two threads at once."""
-
-    SLOTS: ClassVar[tuple[str, ...]]
-    """Names of the arrays that the optimizer keeps beside the parameters."""
 
     num_updates: int
     """Gradients applied so far, those before a `load_state` included."""
@@ -112,7 +123,7 @@ class FlatOptimizer(ABC):
         self._first_learning_rate = config.learning_rate
         self._learning_rate_changes = config.learning_rate_changes
         # Longer than the slice, so that its last elements can be worked on as a whole vector.
-        self._slots = {name: np.zeros(size + _VECTOR, np.float32) for name in self.SLOTS}
+        self._slots = {name: np.zeros(size + _VECTOR, np.float32) for name in config.SLOTS}
 
     @property
     def learning_rate(self) -> float:
@@ -130,7 +141,7 @@ class FlatOptimizer(ABC):
     def load_state(self, state: OptimizerState) -> None:
         """Continue from `state`, which is copied. Raises CheckpointError if it is of another optimizer or length."""
         given = {name: slot.shape for name, slot in state.slots.items()}
-        wanted = dict.fromkeys(self.SLOTS, (self._size,))
+        wanted = dict.fromkeys(self._slots, (self._size,))
         if given != wanted:
             raise CheckpointError(
                 f"the saved optimizer state holds {given}, this optimizer wants {wanted}: "
@@ -200,8 +211,6 @@ class _AdaGrad(_Fused):
     Departure: Dean et al. 2012 give the formula without epsilon; it keeps elements finite that never had a gradient.
     """
 
-    SLOTS = ("sum_of_squares",)
-
     def __init__(self, config: AdaGradConfig, size: int) -> None:
         super().__init__(config, size)
         self._slots["sum_of_squares"][:] = config.initial_accumulator
@@ -225,8 +234,6 @@ class _Adam(_Fused):
     Departure from TensorFlow 1, in which DBA3C was made: it adds epsilon to the root before that is corrected by t.
     """
 
-    SLOTS = ("mean", "mean_square")
-
     def __init__(self, config: AdamConfig, size: int) -> None:
         super().__init__(config, size)
         self._kernel = partial(
@@ -249,8 +256,6 @@ class _Adam(_Fused):
 class _RMSProp(FlatOptimizer):
     """mean = decay * mean + (1 - decay) * g; mean_square = decay * mean_square + (1 - decay) * g^2;
     params -= learning_rate * g / sqrt(mean_square - mean^2 + epsilon)"""
-
-    SLOTS = ("mean", "mean_square")
 
     def __init__(self, config: RMSPropConfig, size: int) -> None:
         super().__init__(config, size)

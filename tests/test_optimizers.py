@@ -168,6 +168,16 @@ def test_a_loaded_state_continues_bit_for_bit(config: OptimizerConfig) -> None:
     assert second.num_updates == 6
 
 
+def test_every_optimizer_is_tested_here() -> None:
+    assert {type(config) for config in CONFIGS} == set(OptimizerConfig.__subclasses__())
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.kind)
+def test_the_settings_foretell_how_many_floats_per_parameter_the_state_takes(config: OptimizerConfig) -> None:
+    slots = make_optimizer(config, 7).state().slots.values()
+    assert sum(slot.nbytes for slot in slots) == config.num_slots * 7 * 4
+
+
 def test_a_state_of_another_optimizer_or_length_is_refused_with_both_shapes() -> None:
     adagrad = make_optimizer(ADAGRAD, 3)
     with pytest.raises(CheckpointError, match=r"mean.*sum_of_squares"):

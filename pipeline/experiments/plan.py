@@ -30,8 +30,8 @@ _LEARNER_VECTORS = 6
 """Of P floats: replica, target replica, their gradients, pulled slices, activations of a minibatch."""
 _ACTOR_VECTORS = 4
 """Of P floats: replica, its gradient, pulled slices, activations of a minibatch."""
-_SHARD_VECTORS = 6
-"""Of P floats at most: parameters, target, both as published, two optimizer slots."""
+_SHARD_VECTORS = 4
+"""Of P floats, beside the optimizer's slots: parameters, target, both as published."""
 _PROCESS_BYTES = 300 * 2**20
 """Of one host that is a process: Python, torch, the emulators. Rough: a host with one shard of 1.7 M parameters was
 seen at 330 MiB."""
@@ -180,11 +180,12 @@ def _demands(config: RunConfig, needs: RoleNeeds) -> list[Demand]:
 
 def _needs(config: RunConfig, num_parameters: int, host_bytes: int) -> RoleNeeds:
     vector_bytes = num_parameters * _BYTES_PER_FLOAT
+    num_vectors = _SHARD_VECTORS + config.optimizer.num_slots + _num_kept(config)
     return RoleNeeds(
         replay_bytes=_replay_bytes(config),
         learner_bytes=_LEARNER_VECTORS * vector_bytes + _rollout_bytes(config),
         actor_bytes=_ACTOR_VECTORS * vector_bytes,
-        shard_bytes=(_SHARD_VECTORS + _num_kept(config)) * vector_bytes // config.param_server.num_shards,
+        shard_bytes=num_vectors * vector_bytes // config.param_server.num_shards,
         host_bytes=host_bytes,
         num_gpus=1 if config.device == "cuda" else 0,
         prefers_gpu=config.device == "auto",

@@ -38,7 +38,8 @@ def test_a_bundle_is_planned_with_what_its_replay_and_its_vectors_really_take(tm
     assert plan.num_parameters * 4 == vector
     wanted = {demand.role: demand.memory_bytes for demand in plan.demands}
     assert wanted["bundle-0"] == wanted["bundle-1"] == replay.nbytes + 6 * vector
-    assert wanted["shard-0"] == wanted["shard-1"] == 6 * vector // 2
+    # AdaGrad remembers one vector.
+    assert wanted["shard-0"] == wanted["shard-1"] == (4 + 1) * vector // 2
 
 
 def test_a_worker_is_planned_with_its_vectors_and_the_stacks_of_its_steps(tmp_path: Path) -> None:
@@ -49,6 +50,14 @@ def test_a_worker_is_planned_with_its_vectors_and_the_stacks_of_its_steps(tmp_pa
     assert wanted["worker-0"] == wanted["worker-1"] == 6 * vector + (4 * 5 + 20 + 20) * 4 * 84 * 84 * 3
     # With the gradients of two workers, and their mean.
     assert wanted["shard-0"] == wanted["shard-1"] == (6 + 2 + 1) * vector // 2
+
+
+@pytest.mark.parametrize(("optimizer", "num_slots"), [("adagrad", 1), ("rmsprop", 2), ("adam", 2)])
+def test_a_shard_is_planned_with_what_its_optimizer_remembers(tmp_path: Path, optimizer: str, num_slots: int) -> None:
+    config = smoke_config(tmp_path, f"optimizer={optimizer}")
+    vector = network_of(config).initial_parameters(np.random.default_rng(0)).nbytes
+    wanted = {demand.role: demand.memory_bytes for demand in make_plan(config).demands}
+    assert wanted["shard-0"] == (4 + num_slots) * vector // 2
 
 
 @pytest.mark.parametrize(
