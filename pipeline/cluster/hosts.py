@@ -71,7 +71,7 @@ def report_host(dask_worker: Worker | None = None, *, memory_limit_bytes: int = 
 
 def _processor() -> str:
     with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()

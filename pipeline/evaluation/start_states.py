@@ -120,7 +120,7 @@ def save(path: Path, starts: StartStates) -> None:
 def load(path: Path) -> StartStates:
     """Read a file that `save` wrote. Raises ConfigError if it is none."""
     try:
-        content: dict[str, Any] = json.loads(path.read_text())
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if content.pop("format") != FORMAT:
             raise ConfigError([f"{path} is of another version of pipeline, this one reads format {FORMAT}"])
         del content["label"]

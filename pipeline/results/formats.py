@@ -70,8 +70,8 @@ def write_table(table: ReportTable, directory: Path) -> list[Path]:
     directory.mkdir(parents=True, exist_ok=True)
     paths = [directory / f"{table.name}.{kind}" for kind in ("csv", "md", "tex")]
     table.numbers.to_csv(paths[0], index=table.numbers.index.name is not None)
-    paths[1].write_text(f"# {table.title}\n\n{as_markdown(table)}")
-    paths[2].write_text(as_latex(table))
+    paths[1].write_text(f"# {table.title}\n\n{as_markdown(table)}", encoding="utf-8")
+    paths[2].write_text(as_latex(table), encoding="utf-8")
     return paths
 
 

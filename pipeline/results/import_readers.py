@@ -73,7 +73,7 @@ def read_dqn_zoo(path: Path) -> Iterator[tuple[Path, Callable[[], pd.DataFrame]]
 def _sb3_run(folder: Path, agent: str, run: str) -> pd.DataFrame:
     parts, environments = [], set[str]()
     for file in sorted(folder.glob("*monitor.csv")):
-        head, _, rest = file.read_text().partition("\n")
+        head, _, rest = file.read_text(encoding="utf-8").partition("\n")
         try:
             header = json.loads(head.removeprefix("#"))
             environment, started_at = str(header["env_id"]), float(header["t_start"])
@@ -97,7 +97,7 @@ def _dopamine_file(file: Path) -> pd.DataFrame:
     name, _, network = file.stem.partition("_")
     game = _game(name)
     try:
-        records = pd.DataFrame(json.loads(file.read_text()))[["Agent", "Iteration", "Value"]]
+        records = pd.DataFrame(json.loads(file.read_text(encoding="utf-8")))[["Agent", "Iteration", "Value"]]
         records = records.astype({"Iteration": "int64", "Value": "float64"})
     except (ValueError, TypeError, KeyError) as error:
         raise RunFolderError("it is no list of objects with Agent, Iteration and Value") from error
@@ -108,7 +108,7 @@ def _dopamine_file(file: Path) -> pd.DataFrame:
 
 
 def _dqn_zoo_file(file: Path) -> pd.DataFrame:
-    table = _table(file, file.read_text(), ("environment_name", "seed", "frame", "eval_episode_return"))
+    table = _table(file, file.read_text(encoding="utf-8"), ("environment_name", "seed", "frame", "eval_episode_return"))
     games = table["environment_name"].map({str(name): _game(str(name)) for name in table["environment_name"].unique()})
     runs = table["seed"].astype("int64").astype(str)
     points = _points(file.stem, games, runs, MEANS, table["frame"], table["eval_episode_return"])

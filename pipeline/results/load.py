@@ -123,7 +123,7 @@ def _read_facts(folder: Path) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     if path.is_file():
         try:
-            facts = json.loads(path.read_text())
+            facts = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise RunFolderError(f"{path} is not JSON: {error}") from error
         if not isinstance(facts, dict):

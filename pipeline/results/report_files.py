@@ -74,7 +74,9 @@ def write_report(
         sections = [_write_section(section, output_dir) for section in report.sections]
         games = list(drawn)
     page = output_dir / "report.html"
-    page.write_text(as_html(report, [section.page for section in sections], [game.page for game in games], source))
+    page.write_text(
+        as_html(report, [section.page for section in sections], [game.page for game in games], source), encoding="utf-8"
+    )
     return [*rows, *(path for section in (*sections, *games) for path in section.paths), page]
 
 
@@ -114,7 +116,7 @@ def _write_section(section: Section, output_dir: Path) -> WrittenSection:
         settle(drawn.figure)
         save_figure(drawn.figure, png)
         text = as_svg(drawn.figure)
-        svg.write_text(text)
+        svg.write_text(text, encoding="utf-8")
         paths += [png, svg]
         figures.append(PageFigure(drawn.caption, inline_svg(text, drawn.name, drawn.caption)))
     page = PageSection(section.anchor, section.title, section.text, section.tables, tuple(figures))

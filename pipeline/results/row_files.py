@@ -50,7 +50,7 @@ def read_rows(path: Path, row_types: Sequence[type[Row]]) -> FileRows:
     if not path.is_file():
         return FileRows(row_types[0], no_rows(row_types[0]), (f"{path}: missing",))
     try:
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise RunFolderError(f"{path} is not text: {error}") from error
     whole = text[: text.rfind("\n") + 1]

@@ -61,7 +61,7 @@ def _listed(runs: Sequence[str]) -> str:
 def _read(folder: Path) -> dict[str, Any]:
     """Dotted name -> value; empty where the file is missing or none of ours, which `load_run` says."""
     try:
-        read = yaml.load((folder / "config.yaml").read_text(), yaml.CSafeLoader)
+        read = yaml.load((folder / "config.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return {}
     return dict(flat(in_settings_of_today(read))) if isinstance(read, dict) else {}

@@ -64,7 +64,7 @@ def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure; the suffix gives the format (.png, .svg, .pdf). A settled figure gives the same SVG each time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".svg":
-        path.write_text(as_svg(figure))
+        path.write_text(as_svg(figure), encoding="utf-8")
         return
     with matplotlib.rc_context(STYLE):
         figure.savefig(path)

@@ -83,7 +83,7 @@ def _key(row: Mapping[str, str]) -> GameKey:
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     if not path.is_file():
         return
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     # What a kill cut short is no row.
     reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
     if reader.fieldnames is not None and list(reader.fieldnames) != _COLUMNS:

@@ -89,7 +89,7 @@ class RunFolder:
     def read_run(self) -> dict[str, Any]:
         """What `run.json` says; empty if there is none."""
         path = self.path / _RUN
-        return json.loads(path.read_text()) if path.exists() else {}
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def write_run(self, values: dict[str, Any]) -> None:
         """Replace `run.json`, whole or not at all."""
@@ -108,7 +108,7 @@ class RunFolder:
             path = self.path / name
             if not path.exists() or not path.stat().st_size:
                 continue
-            header, *lines = path.read_text().splitlines(keepends=True)
+            header, *lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
             limits = {} if name == ROW_FILES[EvaluationRow] else dict(of_roles or {})
             limit = math.inf if name == ROW_FILES[EvaluationRow] else wall_seconds
             kept: list[str] = []
@@ -117,7 +117,7 @@ class RunFolder:
                 (kept if _is_before(line, header, limits, limit) else discarded).append(line)
             if discarded:
                 (self.path / DISCARDED).mkdir(exist_ok=True)
-                with (self.path / DISCARDED / name).open("a") as file:
+                with (self.path / DISCARDED / name).open("a", encoding="utf-8") as file:
                     file.writelines(discarded)
                 whole_text(path, header + "".join(kept))
             num_discarded += len(discarded)
@@ -140,7 +140,7 @@ class RunFolder:
         if row_type not in self._files:
             path = self.path / ROW_FILES[row_type]
             is_new = not path.exists() or path.stat().st_size == 0
-            file = self._files[row_type] = path.open("a", newline="")
+            file = self._files[row_type] = path.open("a", newline="", encoding="utf-8")
             if is_new:
                 csv.writer(file, lineterminator="\n").writerow(field.name for field in dataclasses.fields(row_type))
         return self._files[row_type]
@@ -162,8 +162,8 @@ def read_config(path: Path) -> RunConfig:
 def saved_settings(path: Path) -> Tree:
     """What `config.yaml` in the run folder `path` says. Raises RunFolderError if there is none, or it is none."""
     try:
-        return tree_from_yaml((path / CONFIG).read_text())
-    except (OSError, ConfigError) as error:
+        return tree_from_yaml((path / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ConfigError) as error:
         raise RunFolderError(f"{path / CONFIG} cannot be read: {error}") from error
 
 
@@ -256,7 +256,7 @@ def _check_same_run(path: Path, config: RunConfig) -> None:
         )
     for row_type in _row_types(config):
         name = ROW_FILES[row_type]
-        header = (path / name).read_text().partition("\n")[0] if (path / name).exists() else ""
+        header = (path / name).read_text(encoding="utf-8").partition("\n")[0] if (path / name).exists() else ""
         if header and header.split(",") != [field.name for field in dataclasses.fields(row_type)]:
             raise RunFolderError(
                 f"{path / name} has the columns of another version of pipeline: go on with that version, or start "

@@ -68,7 +68,7 @@ class TrainingEvaluation:
     def best_mean(self) -> float | None:
         """The best mean score so far, of a resumed run as well; None before the first."""
         path = self._folder / _SCORE
-        return float(json.loads(path.read_text())["mean_score"]) if path.exists() else None
+        return float(json.loads(path.read_text(encoding="utf-8"))["mean_score"]) if path.exists() else None
 
     def check(
         self, num_frames: int, take: Callable[[], Checkpoint], free_hosts: set[str]
@@ -138,7 +138,7 @@ class TrainingEvaluation:
     def _keep(self, played: Checkpoint, score: dict[str, object]) -> None:
         path = checkpoint.save(self._folder, played, keep=2)
         temporary = self._folder / f".{_SCORE}"
-        temporary.write_text(json.dumps(score) + "\n")
+        temporary.write_text(json.dumps(score) + "\n", encoding="utf-8")
         temporary.replace(self._folder / _SCORE)
         # By hand: the best may be older than the best before, after the run went back to a checkpoint.
         for other in set(self._folder.glob("*.npz")) - {path}:
