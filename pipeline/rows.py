@@ -4,7 +4,8 @@ A row class is the header of its file: fields in order are the columns. Loading 
 Not here: settings of a run (they stand once in `config.yaml` and `run.json`, not in every row).
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -123,8 +124,44 @@ class ActorCriticUpdateRow:
 
 
 @dataclass(frozen=True)
-class EvaluationRow:
-    """One evaluation game, with the protocol that the made environment reported."""
+class AgentPlayed:
+    """How actions were chosen. Only of agents with parameters: it says nothing about a random player."""
+
+    epsilon: float
+    sampled: bool
+    """Actions were drawn from a policy; False: the best one was played. But for epsilon, both."""
+    max_equal_actions: int
+    """0: never forced."""
+
+
+@dataclass(frozen=True)
+class EnvironmentPlayed:
+    """What the made environment was. Settings of the same names are `pipeline.envs.protocol.EnvironmentConfig`'s."""
+
+    frame_skip: int
+    min_frame_skip: int
+    sticky_probability: float
+    noop_max: int
+    max_frames: int
+    full_action_set: bool
+    grey: bool
+
+
+@dataclass(frozen=True)
+class HowPlayed(EnvironmentPlayed, AgentPlayed):
+    """The protocol that a game was played under: the only list of its fields, from which all others are made.
+
+    A new field is given a value in `pipeline.evaluation.play.how_played`, and one for older rows in TRUE_BEFORE.
+    Here as below, the columns of the last base come first.
+    """
+
+    start_states: str
+    """NO_START_STATES: each game began at a reset; else which points of recorded games it went on from."""
+
+
+@dataclass(frozen=True)
+class _Game:
+    """Which game it was, and what came of it."""
 
     protocol: str
     """Name of the protocol, e.g. "noop_starts"."""
@@ -143,25 +180,26 @@ class EvaluationRow:
     num_steps: int
     """Of the agent: what was played up to a start point is another's."""
     truncated: bool
-    epsilon: float
-    sampled: bool
-    """Actions were drawn from a policy; False: the best one was played. But for epsilon, both."""
-    max_equal_actions: int
-    """0: never forced."""
-    frame_skip: int
-    min_frame_skip: int
-    sticky_probability: float
-    noop_max: int
-    max_frames: int
-    full_action_set: bool
-    grey: bool
-    start_states: str
-    """"none": each game began at a reset; else which points of recorded games it went on from."""
+
+
+@dataclass(frozen=True)
+class EvaluationRow(HowPlayed, _Game):
+    """One evaluation game, with the protocol that the made environment reported."""
+
     commit: str
     """Of the code that played; "" where it is not known."""
     wall_seconds: float
     """Training time behind these parameters, since the run's first start."""
 
+
+NO_START_STATES = "none"
+"""In `start_states`, of games that began at a reset."""
+
+PROTOCOL_FIELDS = tuple(field.name for field in fields(HowPlayed))
+"""Fields of EvaluationRow that say how a game was played."""
+
+GAME_FIELDS = ("protocol", "agent", "version", "episode_seed", "start_step", *PROTOCOL_FIELDS)
+"""Fields of EvaluationRow that tell a game of a run from all others; where they are the same, it is the same game."""
 
 Row = EpisodeRow | UpdateRow | ActorCriticUpdateRow | EvaluationRow
 
@@ -172,3 +210,15 @@ ROW_FILES: dict[type[Row], str] = {
     EvaluationRow: "evaluations.csv",
 }
 """File name of each row type inside a run folder. A run has one kind of update: its algorithm's."""
+
+TRUE_BEFORE: Mapping[type[Row], Mapping[str, bool | int | str]] = {
+    EvaluationRow: {
+        "start_step": 0,
+        "sampled": False,
+        "max_equal_actions": 0,
+        "min_frame_skip": "frame_skip",
+        "start_states": NO_START_STATES,
+        "commit": "",
+    }
+}
+"""Row type -> column that was added -> the column that holds it, or what every row of before would have held."""

@@ -15,7 +15,7 @@ lost life means (`pipeline.roles.actor`).
 """
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import ale_py
@@ -27,6 +27,7 @@ from gymnasium.vector import AutoresetMode
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import rom_md5
 from pipeline.errors import ConfigError
+from pipeline.rows import EnvironmentPlayed
 from pipeline.seeding import MAX_EMULATOR_SEED
 from pipeline.types import BoolArray, Float32Array, Int64Array, UInt8Array
 
@@ -49,28 +50,16 @@ class LaneResults(NamedTuple):
 
 
 @dataclass(frozen=True)
-class EnvironmentReport:
-    """What was made. The made environment is asked where it can answer; ale-py has no question for the other fields."""
+class EnvironmentReport(EnvironmentPlayed):
+    """What was made. The made environment is asked where it can answer: whether it is grey, and its own fields here.
+
+    ale-py has no question for the others, which are as passed. `full_action_set` is one of them: some games use all 18
+    actions anyway, so that their number alone does not tell.
+    """
 
     game: str
-    frame_skip: int
-    """As passed."""
-    min_frame_skip: int
-    """As passed."""
-    sticky_probability: float
-    """As passed."""
-    noop_max: int
-    """As passed."""
-    max_frames: int
-    """As passed."""
-    full_action_set: bool
-    """As passed: some games use all 18 actions anyway, so that the number alone does not tell."""
-    grey: bool
-    """Asked."""
     num_actions: int
-    """Asked."""
     stack: int
-    """Asked."""
     rom_md5: str
     """Of the ROM file, hexadecimal."""
     ale_version: str
@@ -139,15 +128,10 @@ class AtariLanes:
     def report(self) -> EnvironmentReport:
         """What was made, for the rows and `run.json`."""
         shape = self._env.ale.get_observation_shape()
+        as_passed = {field.name: getattr(self.config, field.name) for field in fields(EnvironmentPlayed)}
         return EnvironmentReport(
+            **as_passed | {"grey": len(shape) == 3},
             game=self.game,
-            frame_skip=self.config.frame_skip,
-            min_frame_skip=self.config.min_frame_skip,
-            sticky_probability=self.config.sticky_probability,
-            noop_max=self.config.noop_max,
-            max_frames=self.config.max_frames,
-            full_action_set=self.config.full_action_set,
-            grey=len(shape) == 3,
             num_actions=self.num_actions,
             stack=shape[0],
             rom_md5=rom_md5(self.game),

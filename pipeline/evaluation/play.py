@@ -17,7 +17,7 @@ Not here: when to evaluate (`pipeline.roles`), the networks that prefer actions 
 import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -29,14 +29,11 @@ from pipeline.envs.episodes import ActionChooser, Episode, Opening, never, play_
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.evaluation.start_states import StartState, StartStates
-from pipeline.rows import EvaluationRow
+from pipeline.rows import NO_START_STATES, EnvironmentPlayed, EvaluationRow, HowPlayed
 from pipeline.types import Float32Array, Int64Array, UInt8Array
 
 ActionPreferences = Callable[[UInt8Array], Float32Array]
 """Observations (N, K, H, W[, 3]) to one number per action (N, A), Q-values or logits: the largest is played."""
-
-NO_START_STATES = "none"
-"""What rows say of games that began at a reset."""
 
 _FIRE = 1
 
@@ -78,6 +75,7 @@ def evaluate(
     Raises ConfigError for an impossible configuration.
     """
     report, episodes = _play(game, config, preferences, samples, seed, starts, num_lanes, num_threads, stop)
+    played = how_played(config, report, samples, starts)
     return [
         PlayedGame(
             EvaluationRow(
@@ -91,19 +89,9 @@ def evaluate(
                 score=episode.score,
                 num_steps=episode.num_steps - episode.start_step,
                 truncated=episode.truncated,
-                epsilon=config.epsilon,
-                sampled=samples,
-                max_equal_actions=config.max_equal_actions or 0,
-                frame_skip=report.frame_skip,
-                min_frame_skip=report.min_frame_skip,
-                sticky_probability=report.sticky_probability,
-                noop_max=report.noop_max,
-                max_frames=config.environment.max_frames,
-                full_action_set=report.full_action_set,
-                grey=report.grey,
-                start_states=NO_START_STATES if starts is None else starts.name,
                 commit=commit,
                 wall_seconds=wall_seconds,
+                **asdict(played),
             ),
             episode,
         )
@@ -140,6 +128,25 @@ def evaluate_random_agent(
         starts=starts,
         num_lanes=num_lanes,
         stop=stop,
+    )
+
+
+def how_played(
+    config: EvaluationConfig,
+    environment: EnvironmentConfig | EnvironmentPlayed,
+    samples: bool,
+    starts: StartStates | None,
+) -> HowPlayed:
+    """What the rows of `evaluate` say of the protocol; `environment` is what was made, or what would be."""
+    made = {field.name: getattr(environment, field.name) for field in fields(EnvironmentPlayed)}
+    # The emulator's own cap counts what was played up to a start point.
+    made["max_frames"] = config.environment.max_frames
+    return HowPlayed(
+        **made,
+        epsilon=config.epsilon,
+        sampled=samples,
+        max_equal_actions=config.max_equal_actions or 0,
+        start_states=NO_START_STATES if starts is None else starts.name,
     )
 
 

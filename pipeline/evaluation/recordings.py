@@ -24,7 +24,7 @@ from pipeline.envs.episodes import Episode
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.errors import RecordingError
 from pipeline.evaluation.play import PlayedGame
-from pipeline.rows import EvaluationRow
+from pipeline.rows import TRUE_BEFORE, EvaluationRow
 from pipeline.whole_file import whole_file
 
 FORMAT = 1
@@ -82,8 +82,9 @@ def load(path: Path) -> list[PlayedGame]:
 
 
 def _row(fields: dict[str, Any], actions: bytes) -> EvaluationRow:
-    # Before these columns were added, no policy was drawn from, and what an agent did not play itself was an opening.
-    before = {"sampled": False, "start_step": len(actions) - fields["num_steps"]}
+    before = {name: fields.get(str(value), value) for name, value in TRUE_BEFORE[EvaluationRow].items()}
+    # What an agent did not play itself was an opening.
+    before["start_step"] = len(actions) - fields["num_steps"]
     return EvaluationRow(**(before | fields))
 
 

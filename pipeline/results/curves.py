@@ -18,11 +18,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipeline.results.load import LoadedRuns
-from pipeline.results.protocols import PROTOCOL_FIELDS
 from pipeline.results.run_frames import run_frames
 from pipeline.results.run_scores import LAST, SAMPLED, TRAINING
 from pipeline.results.scores import FloatArray, seed_interval
 from pipeline.results.style import COLOURS, FAINT, LINES, PAPER, STYLE, save_figure
+from pipeline.rows import PROTOCOL_FIELDS
 
 ROLLING_EPISODES = 100
 """Window of the rolling mean; the first episodes are averaged over as many as there are."""

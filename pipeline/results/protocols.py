@@ -4,28 +4,12 @@ Scores stand side by side only where the protocol is the same; otherwise each di
 Not here: the numbers (`pipeline.results.published`), playing (`pipeline.evaluation`).
 """
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pipeline.results.published import load_published
-
-PROTOCOL_FIELDS = (
-    "epsilon",
-    "sampled",
-    "max_equal_actions",
-    "frame_skip",
-    "min_frame_skip",
-    "sticky_probability",
-    "noop_max",
-    "max_frames",
-    "full_action_set",
-    "grey",
-    "start_states",
-)
-"""Fields of EvaluationRow that say how a game was played."""
-
-NO_START_STATES = "none"
-"""Of games that began at a reset."""
+from pipeline.rows import NO_START_STATES, PROTOCOL_FIELDS, AgentPlayed, HowPlayed
 
 OUR_START_STATES = (
     "Start states are points of recorded games of ours, not the paper's human starts, which were never published."
@@ -35,26 +19,27 @@ OUR_START_STATES = (
 BA3C = "ba3c_50"
 """Name of the protocol that DBA3C's authors score with."""
 
-BA3C_PLAYED: Mapping[str, float | bool | str] = {
-    "epsilon": 0.0,
-    "sampled": False,
-    "max_equal_actions": 30,
-    "frame_skip": 4,
-    "min_frame_skip": 2,
-    "sticky_probability": 0.25,
-    "noop_max": 0,
-    "max_frames": 30_000,
-    "full_action_set": False,
-    "grey": False,
-    "start_states": NO_START_STATES,
-}
+BA3C_PLAYED: Mapping[str, float | bool | str] = dataclasses.asdict(
+    HowPlayed(
+        epsilon=0.0,
+        sampled=False,
+        max_equal_actions=30,
+        frame_skip=4,
+        min_frame_skip=2,
+        sticky_probability=0.25,
+        noop_max=0,
+        max_frames=30_000,
+        full_action_set=False,
+        grey=False,
+        start_states=NO_START_STATES,
+    )
+)
 """Its PROTOCOL_FIELDS (Adamski et al. 2018, authors' code; `conf/evaluation/ba3c_50.yaml`)."""
 
-_OF_PARAMETERS = {"epsilon", "sampled", "max_equal_actions"}
-"""Of these, what only an agent with parameters has: they say nothing about a random player."""
+_OF_PARAMETERS = {field.name for field in dataclasses.fields(AgentPlayed)}
 
 RANDOM_FIELDS = tuple(field for field in PROTOCOL_FIELDS if field not in {*_OF_PARAMETERS, "grey"})
-"""The others, but for the colour of pictures that a random player does not look at."""
+"""Of these, what a random player has as well; it does not look at the colour of pictures."""
 
 
 class Starts(NamedTuple):

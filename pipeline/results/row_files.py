@@ -8,26 +8,14 @@ import dataclasses
 import functools
 import io
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from pipeline.errors import RunFolderError
-from pipeline.rows import EvaluationRow, Row
-
-TRUE_BEFORE: Mapping[type[Row], Mapping[str, bool | int | str]] = {
-    EvaluationRow: {
-        "start_step": 0,
-        "sampled": False,
-        "max_equal_actions": 0,
-        "min_frame_skip": "frame_skip",
-        "start_states": "none",
-        "commit": "",
-    }
-}
-"""Row type -> column that was added -> the column that holds it, or what every row of before would have held."""
+from pipeline.rows import TRUE_BEFORE, Row
 
 _DTYPES = {int: "int64", float: "float64", str: "str", bool: "bool"}
 

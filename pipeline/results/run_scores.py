@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 
 from pipeline.results.load import RUN_KEYS, LoadedRuns
-from pipeline.results.protocols import NOOP_STARTS, PROTOCOL_FIELDS, differences
+from pipeline.results.protocols import NOOP_STARTS, differences
 from pipeline.results.scores import FloatArray, mean_interval
+from pipeline.rows import GAME_FIELDS, PROTOCOL_FIELDS
 
 RANDOM, LAST, BEST = "random", "checkpoint", "best"
 """Values of EvaluationRow.agent that make a score."""
@@ -60,8 +61,7 @@ def run_scores(loaded: LoadedRuns) -> pd.DataFrame:
     Of a run evaluated several times the newest parameters count, and a game that was played twice counts once.
     """
     evaluations = loaded.evaluations[loaded.evaluations["agent"].isin([RANDOM, LAST, BEST])]
-    one_game = [*RUN_KEYS, "protocol", "agent", "version", "episode_seed", "start_step", *PROTOCOL_FIELDS]
-    evaluations = evaluations.drop_duplicates(one_game, keep="last")
+    evaluations = evaluations.drop_duplicates([*RUN_KEYS, *GAME_FIELDS], keep="last")
     commits = {tuple(run[key] for key in RUN_KEYS): run["commit"] for run in loaded.runs.to_dict("records")}
     rows: list[dict[str, Any]] = []
     by = [*RUN_KEYS, "protocol", "agent", *PROTOCOL_FIELDS]

@@ -12,10 +12,11 @@ from matplotlib.figure import Figure
 
 from pipeline.games import ATARI49
 from pipeline.results.load import RUN_KEYS, LoadedRuns
-from pipeline.results.protocols import DQN, NOOP_STARTS, PROTOCOL_FIELDS, differences
+from pipeline.results.protocols import DQN, NOOP_STARTS, differences
 from pipeline.results.published import load_published
 from pipeline.results.run_scores import LAST, TRAINING, entry_name
 from pipeline.results.style import COLOURS, STYLE
+from pipeline.rows import PROTOCOL_FIELDS
 
 
 def hours_to_score(loaded: LoadedRuns) -> pd.DataFrame:

@@ -177,7 +177,7 @@ class ScriptedLanes(DueLanes):
         return self._due_step()
 
     def report(self) -> EnvironmentReport:
-        return EnvironmentReport("Pong", 4, 2, 0.0, 0, 100, False, True, 3, 4, "", "")
+        return EnvironmentReport(4, 2, 0.0, 0, 100, False, True, "Pong", 3, 4, "", "")
 
     def close(self) -> None:
         pass

@@ -10,12 +10,12 @@ from pipeline.results.protocols import (
     GORILA,
     HUMAN_STARTS,
     NOOP_STARTS,
-    PROTOCOL_FIELDS,
     Starts,
     differences,
     published_scores,
 )
 from pipeline.results.published import load_published
+from pipeline.rows import PROTOCOL_FIELDS
 
 PLAYED: dict[str, Any] = {
     "epsilon": 0.05,
@@ -51,6 +51,12 @@ def test_the_settings_of_dba3c_s_protocol_are_those_that_it_is_played_with() -> 
         of_agent | {name: getattr(protocol.environment, name) for name in PROTOCOL_FIELDS if name not in of_agent}
         == BA3C_PLAYED
     )
+
+
+def test_a_published_protocol_says_what_each_field_was_but_for_an_agent_s_own_way() -> None:
+    assert NOOP_STARTS.played is not None
+    assert {*PROTOCOL_FIELDS} - NOOP_STARTS.played.keys() == {"sampled", "grey"}
+    assert NOOP_STARTS.played.keys() < {*PROTOCOL_FIELDS} == BA3C_PLAYED.keys()
 
 
 def test_each_difference_is_named_with_both_values() -> None:

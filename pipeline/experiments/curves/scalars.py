@@ -13,8 +13,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pipeline.results.protocols import PROTOCOL_FIELDS
-from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
+from pipeline.rows import PROTOCOL_FIELDS, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
 
 EVALUATIONS = "evaluations"
 """Source of the means of evaluations: no role's, since each is one number of the whole run."""

@@ -13,29 +13,26 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import RunFolderError
-from pipeline.evaluation.play import NO_START_STATES, first_states
+from pipeline.evaluation.play import first_states, how_played
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.experiments.files.run_folder import DISCARDED
 from pipeline.networks.config import NetworkConfig
-from pipeline.results.protocols import PROTOCOL_FIELDS
 from pipeline.roles.evaluator import EvaluatorSpec, draws_actions
-from pipeline.rows import ROW_FILES, EvaluationRow
+from pipeline.rows import GAME_FIELDS, ROW_FILES, EvaluationRow
 from pipeline.whole_file import whole_text
 
 GameKey = tuple[str, ...]
-"""What tells a game from others, as text."""
+"""GAME_FIELDS of a row, as text."""
 
-_KEY = ("protocol", "agent", "version", "episode_seed", "start_step", *PROTOCOL_FIELDS)
 _COLUMNS = [field.name for field in dataclasses.fields(EvaluationRow)]
 
 
 def keys_of(spec: EvaluatorSpec) -> set[GameKey]:
     """The games that an evaluation would play."""
-    played = played_fields(spec.network, spec.evaluation) | {
+    played = dataclasses.asdict(how_played(spec.evaluation, spec.evaluation.environment, spec.samples, spec.starts)) | {
         "protocol": spec.evaluation.protocol,
         "agent": spec.agent,
         "version": spec.version,
-        "start_states": NO_START_STATES if spec.starts is None else spec.starts.name,
     }
     games = [
         played | {"episode_seed": state.seed, "start_step": len(state.actions)}
@@ -46,12 +43,9 @@ def keys_of(spec: EvaluatorSpec) -> set[GameKey]:
 
 def played_fields(network: NetworkConfig, config: EvaluationConfig) -> dict[str, Any]:
     """PROTOCOL_FIELDS of rows of such an evaluation, but for the start states, whose name is in their file."""
-    environment = config.environment
-    return {name: getattr(environment, name) for name in PROTOCOL_FIELDS if hasattr(environment, name)} | {
-        "epsilon": config.epsilon,
-        "sampled": draws_actions(network, config),
-        "max_equal_actions": config.max_equal_actions or 0,
-    }
+    played = dataclasses.asdict(how_played(config, config.environment, draws_actions(network, config), None))
+    del played["start_states"]
+    return played
 
 
 def keys_in(folder: Path) -> set[GameKey]:
@@ -77,7 +71,7 @@ def add(folder: Path, rows: Sequence[EvaluationRow]) -> None:
 
 
 def _key(row: Mapping[str, str]) -> GameKey:
-    return tuple(row[name] for name in _KEY)
+    return tuple(row[name] for name in GAME_FIELDS)
 
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
