@@ -17,7 +17,8 @@ from hydra_plugins.dask_launcher.needs import current_grant
 from pipeline.config.composition import config_directory
 from pipeline.config.overrides import check_command_line, from_hydra
 from pipeline.errors import ConfigError, PipelineError
-from pipeline.experiments.run import INTERRUPTED, train
+from pipeline.experiments.life import INTERRUPTED
+from pipeline.experiments.run import train
 from pipeline.experiments.sweeps.job import final_score, run_granted
 
 _INTERRUPTED_STATUS = 130

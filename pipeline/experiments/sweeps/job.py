@@ -24,9 +24,10 @@ from pipeline.config.overrides import from_hydra
 from pipeline.config.run_config import RunConfig
 from pipeline.experiments.files.evaluation_rows import played_fields
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RunFolder, check_folder
+from pipeline.experiments.life import BUDGET, INTERRUPTED
 from pipeline.experiments.meter import fraction_spent
 from pipeline.experiments.plan import host_demands
-from pipeline.experiments.run import BUDGET, INTERRUPTED, RunResult, train
+from pipeline.experiments.run import RunResult, train
 from pipeline.results.load import load_run
 from pipeline.results.run_scores import LAST, run_scores
 

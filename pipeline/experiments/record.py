@@ -1,0 +1,93 @@
+"""What a run leaves and shows while it goes: its rows, to be read later, and how far it is, to be seen at once.
+
+    rows of roles      ─► folder, loggers, meter
+    progress of roles  ─► meter ─► screen, dashboard
+
+Not here: what each of these does with it (`pipeline.experiments.files`, `.curves`, `.meter`, `.progress`).
+"""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from rich.console import Console
+
+from pipeline.cluster.glance import RunGlance
+from pipeline.config.run_config import RunConfig
+from pipeline.experiments.curves.logger import LoggedRun
+from pipeline.experiments.curves.loggers import Loggers
+from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.files.run_folder import RunFolder
+from pipeline.experiments.life import Every
+from pipeline.experiments.meter import RunMeter
+from pipeline.experiments.progress import RunProgress
+from pipeline.roles.progress import RoleProgress
+from pipeline.rows import Row
+
+
+class RunRecord:
+    """Of one run."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        folder: RunFolder,
+        console: Console,
+        publish: Callable[[RunGlance], None],
+        publish_seconds: float,
+    ) -> None:
+        """`publish` tells others how far the run is, every `publish_seconds`."""
+        self._config = config
+        self._folder = folder
+        self._publish = publish
+        self._publishing = Every(publish_seconds)
+        self._meter = RunMeter(config, str(folder.path.absolute()))
+        self._progress = RunProgress(console, config.progress)
+        self._loggers = Loggers(config.logging_tools, self._progress.say)
+
+    @contextlib.contextmanager
+    def open(self, started_at: float) -> Iterator[None]:
+        """Rows are taken meanwhile; `started_at` is the run's first start, in seconds since 1970."""
+        self._loggers.open(LoggedRun(self._config, self._folder.path, started_at, goes_on=self._config.resume))
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._folder.close)
+            stack.callback(self._loggers.close)
+            yield
+
+    @contextlib.contextmanager
+    def show_training(self) -> Iterator[None]:
+        """A bar is on the screen meanwhile, where the user wants one."""
+        with self._progress:
+            yield
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Keep rows. Raises RunFolderError if the disk refuses them."""
+        self._folder.write(rows)
+        self._meter.see(rows)
+        self._loggers.see(rows)
+
+    def say(self, sentence: str) -> None:
+        """A sentence for the user."""
+        self._progress.say(sentence)
+
+    def show(self, roles: Mapping[str, RoleProgress]) -> None:
+        """Show how far the roles are, and tell others if it is time."""
+        seen = self._meter.glance(roles)
+        self._progress.show(seen)
+        if self._publishing.is_due(time.monotonic()):
+            self._publish(seen)
+
+    def show_end(self, roles: Mapping[str, RoleProgress]) -> None:
+        """Tell others where the training has ended."""
+        self._publish(self._meter.glance(roles))
+
+    def restarted(self) -> None:
+        """Count a role that was started again."""
+        self._meter.restarted()
+
+    def go_back_to(self, start: Checkpoint) -> int:
+        """Set aside the rows that are newer than this checkpoint; returns how many."""
+        self._meter.went_back()
+        self._folder.close()
+        self._loggers.close()
+        return self._folder.discard_rows_after(start.wall_seconds, start.wall_seconds_of_roles)

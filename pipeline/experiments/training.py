@@ -1,0 +1,194 @@
+"""The training of one run: generations of its fleet, one after the other, until it ends.
+
+    checkpoint -> fleet of generation n -> a look, four times a second -> the run's end: roles leave, last checkpoint
+                                             │ a shard is lost
+                                             ▼
+    newest checkpoint, hosts that are left or come -> fleet of generation n + 1
+
+Not here: what is decided at a look or after a loss (`pipeline.experiments.life`), what a run does before and after its
+training (`pipeline.experiments.run`), the fleet (`pipeline.topologies.fleet`).
+"""
+
+import contextlib
+import threading
+import time
+from collections.abc import Mapping
+
+from pipeline.cluster.coordination.coordinator import Coordinator
+from pipeline.cluster.session import Session
+from pipeline.config.run_config import EVALUATOR, RunConfig
+from pipeline.errors import PipelineError, PlacementError
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.files.run_folder import RunFolder
+from pipeline.experiments.life import HostWait, Life, Look, Recover, Timing, Waiting
+from pipeline.experiments.plan import Plan, dispensable
+from pipeline.experiments.record import RunRecord
+from pipeline.experiments.room import plan_now
+from pipeline.experiments.saving import Saver
+from pipeline.experiments.scoring.beside_training import NO_HOST, TrainingEvaluation
+from pipeline.experiments.specs import fleet_spec
+from pipeline.roles.progress import RoleProgress
+from pipeline.topologies.fleet import Fleet
+
+
+class Training:
+    """Of one run, looked after by its coordinator."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        session: Session,
+        plan: Plan,
+        folder: RunFolder,
+        record: RunRecord,
+        life: Life,
+        interrupt: threading.Event,
+        timing: Timing,
+    ) -> None:
+        self._config = config
+        self._session = session
+        self._plan = plan
+        self._checkpoints = folder.checkpoints
+        self._record = record
+        self._life = life
+        self._interrupt = interrupt
+        self._timing = timing
+        self._saver = Saver(folder.checkpoints, config.checkpoint, record.say)
+        every_frames = config.training_evaluation.every_frames
+        self._evaluation: TrainingEvaluation | None = None
+        if every_frames is not None:
+            host = plan.placement[EVALUATOR].address
+            self._evaluation = TrainingEvaluation(session, config, every_frames, host, folder.path)
+
+    def train(self, coordinator: Coordinator, start: Checkpoint) -> tuple[Checkpoint, str]:
+        """Where the training ends that goes on from `start`, and why: a reason of `pipeline.experiments.life`.
+
+        Raises the PipelineError that it ends with otherwise.
+        """
+        while True:
+            generation = self._life.begin_generation(start.generation)
+            spec = fleet_spec(self._config, self._plan.demands, generation)
+            fleet = Fleet(self._session, coordinator, spec, self._plan.placement)
+            try:
+                coordinator.let_roles_run(start.progress)
+                fleet.start(start.server, start.progress)
+                reason = self._watch(fleet, coordinator, generation)
+                return self._end(fleet, coordinator, generation), reason
+            except PipelineError as error:
+                follows = self._life.after_error(error)
+                if not isinstance(follows, Recover):
+                    if follows.saves:
+                        self._saver.save_what_is_left(fleet, coordinator.progress(), generation)
+                    self._send_away(fleet, coordinator)
+                    if follows.error is error:
+                        raise
+                    raise follows.error from error
+                start = self._recover(fleet, coordinator, str(error))
+                if (ended := self._life.end_reason(self.look(start.progress))) is not None:
+                    return start, ended
+            finally:
+                fleet.release()
+
+    def look(self, roles: Mapping[str, RoleProgress], *, all_left: bool = False) -> Look:
+        """What is to be seen of the training, of roles that are so far."""
+        return Look(
+            num_frames=self._config.num_frames(sum(role.num_steps for role in roles.values())),
+            wall_seconds=max((role.wall_seconds for role in roles.values()), default=0.0),
+            best_mean=None if self._evaluation is None else self._evaluation.best_mean,
+            all_left=all_left,
+            is_interrupted=self._interrupt.is_set(),
+        )
+
+    def _watch(self, fleet: Fleet, coordinator: Coordinator, generation: int) -> str:
+        reason = None
+        while reason is None:
+            if not self._interrupt.wait(self._timing.tick_seconds):
+                self._look_after(fleet, coordinator)
+            roles, all_left = coordinator.progress(), fleet.finished()
+            reason = self._life.end_reason(self.look(roles, all_left=all_left))
+            if reason is None and self._evaluation is not None:
+                self._evaluate(self._evaluation, fleet, coordinator, generation)
+                # Not of new games alone: a run that was killed after them is not to train on when it is resumed.
+                reason = self._life.end_reason(self.look(roles, all_left=all_left))
+            if reason is None:
+                self._saver.save_if_due(fleet, roles, generation)
+        return reason
+
+    def _look_after(self, fleet: Fleet, coordinator: Coordinator) -> None:
+        num_restarted = fleet.num_restarted
+        for sentence in fleet.supervise():
+            self._record.say(sentence)
+        for _ in range(fleet.num_restarted - num_restarted):
+            self._record.restarted()
+        coordinator.check()
+        self._record.show(coordinator.progress())
+
+    def _evaluate(
+        self, evaluation: TrainingEvaluation, fleet: Fleet, coordinator: Coordinator, generation: int
+    ) -> None:
+        roles = coordinator.progress()
+        rows, sentence = evaluation.check(
+            self.look(roles).num_frames,
+            lambda: Checkpoint(fleet.snapshot(), roles, generation),
+            fleet.free_hosts(self._config.topology.compute_threads),
+        )
+        if evaluation.host != NO_HOST and not fleet.set_aside(EVALUATOR, evaluation.host):
+            evaluation.host = NO_HOST
+        if sentence:
+            self._record.say(sentence)
+        coordinator.write(rows)
+
+    def _end(self, fleet: Fleet, coordinator: Coordinator, generation: int) -> Checkpoint:
+        self._stop(coordinator)
+        end = self._saver.save(fleet, fleet.collect(self._timing.leave_seconds), generation)
+        coordinator.finish(self._timing.leave_seconds)
+        return end
+
+    def _stop(self, coordinator: Coordinator) -> None:
+        coordinator.stop_roles()
+        if self._evaluation is not None:
+            self._evaluation.cancel()
+
+    def _send_away(self, fleet: Fleet, coordinator: Coordinator) -> None:
+        # Until they have heard it: they would go on for as long as their lease lasts.
+        coordinator.stop_roles()
+        with contextlib.suppress(PipelineError):
+            fleet.abandon(self._timing.farewell_seconds)
+
+    def _recover(self, fleet: Fleet, coordinator: Coordinator, why: str) -> Checkpoint:
+        # Roles of the old generation leave first, so that none of their rows comes after the rows are trimmed.
+        self._stop(coordinator)
+        fleet.abandon(self._timing.leave_seconds)
+        coordinator.finish(self._timing.leave_seconds)
+        # Before the hosts are asked what is free: an old global replay holds much of it.
+        fleet.release()
+        start = checkpoint.load_newest(self._checkpoints)
+        discarded = self._record.go_back_to(start)
+        self._plan = self._plan_again(why)
+        if self._evaluation is not None:
+            seat = self._plan.placement.get(EVALUATOR)
+            self._evaluation.host = NO_HOST if seat is None else seat.address
+        self._record.say(
+            f"{why}; all roles go back to the checkpoint of update {start.server.version:,}, "
+            f"{discarded} newer rows set aside in discarded/"
+        )
+        return start
+
+    def _plan_again(self, why: str) -> Plan:
+        timeout_seconds = self._session.host_timeout_seconds
+        wait = HostWait(time.monotonic(), timeout_seconds, self._timing.silent_seconds)
+        while True:
+            try:
+                self._session.survey_again()
+                return plan_now(self._config, self._session)
+            except (OSError, PlacementError):
+                is_interrupted = self._interrupt.wait(self._timing.tick_seconds)
+            found = wait.look(time.monotonic(), is_interrupted=is_interrupted)
+            if found.is_told:
+                self._record.say(f"{why}; waiting up to {timeout_seconds:g} s for a host")
+            match found.then:
+                case Waiting.KEEP:
+                    return self._plan
+                case Waiting.WITHOUT:
+                    return plan_now(self._config, self._session, may_lack=dispensable(self._config))
