@@ -22,7 +22,7 @@ BUDGET, SCORE, INTERRUPTED = "budget", "score", "interrupted"
 
 
 @dataclass(frozen=True)
-class Timing:
+class RunTiming:
     """How often a coordinator looks after its run, and how long it waits for whom."""
 
     tick_seconds: float = 0.25

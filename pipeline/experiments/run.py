@@ -33,7 +33,7 @@ from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RunFolder, check_folder, open_folder
 from pipeline.experiments.interrupts import interruptible
-from pipeline.experiments.life import BUDGET, INTERRUPTED, SCORE, Life, Timing
+from pipeline.experiments.life import BUDGET, INTERRUPTED, SCORE, Life, RunTiming
 from pipeline.experiments.plan import Plan, make_plan, network_of
 from pipeline.experiments.record import RunRecord
 from pipeline.experiments.room import plan_beside_others
@@ -92,7 +92,7 @@ def train(
             return RunResult(None, "plan")
         folder = open_folder(config)
         with folder.hold():
-            return _Run(config, session, plan, folder, console, evaluates_when_interrupted, Timing()).carry_out()
+            return _Run(config, session, plan, folder, console, evaluates_when_interrupted, RunTiming()).carry_out()
 
 
 def _remarks_on_folder(config: RunConfig) -> list[str]:
@@ -117,7 +117,7 @@ class _Run:
         folder: RunFolder,
         console: Console,
         evaluates_when_interrupted: bool,
-        timing: Timing,
+        timing: RunTiming,
     ) -> None:
         self._config = config
         self._session = session

@@ -21,7 +21,7 @@ from pipeline.errors import PipelineError, PlacementError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.run_folder import RunFolder
-from pipeline.experiments.life import HostWait, Life, Look, Recover, Timing, Waiting
+from pipeline.experiments.life import HostWait, Life, Look, Recover, RunTiming, Waiting
 from pipeline.experiments.plan import Plan, dispensable
 from pipeline.experiments.record import RunRecord
 from pipeline.experiments.room import plan_now
@@ -44,7 +44,7 @@ class Training:
         record: RunRecord,
         life: Life,
         interrupt: threading.Event,
-        timing: Timing,
+        timing: RunTiming,
     ) -> None:
         self._config = config
         self._session = session

@@ -1,5 +1,7 @@
 """The decisions of a run's life, case by case; that a run keeps to them: `test_run`, `test_run_of_workers`."""
 
+from typing import Any
+
 import pytest
 
 from pipeline.config.run_config import BudgetConfig
@@ -49,7 +51,7 @@ def life(budget: BudgetConfig = LIMITS, max_restarts: int = 2, *, evaluates_when
         pytest.param({"num_frames": 1000, "is_interrupted": True}, INTERRUPTED, id="interrupted before budget"),
     ],
 )
-def test_a_training_ends_at_the_first_of_its_limits(seen: dict[str, float], reason: str | None) -> None:
+def test_a_training_ends_at_the_first_of_its_limits(seen: dict[str, Any], reason: str | None) -> None:
     assert life().end_reason(UNDER_WAY._replace(**seen)) == reason
 
 
@@ -71,7 +73,7 @@ def test_a_limit_that_is_not_set_is_never_reached() -> None:
     ],
 )
 def test_a_run_that_is_resumed_has_nothing_to_do_only_at_the_limit_that_it_ended_at(
-    limit: str, seen: dict[str, float], is_reached: bool
+    limit: str, seen: dict[str, Any], is_reached: bool
 ) -> None:
     assert life().has_reached(limit, UNDER_WAY._replace(**seen)) is is_reached
 

@@ -11,29 +11,24 @@ Not here: the games (`pipeline.evaluation`), when a mean ends the run (`pipeline
 import json
 import statistics
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.cluster.coordination.tasks import RoleAddress, run_until_stopped
-from pipeline.cluster.session import Session, Task
+from pipeline.cluster.coordination.tasks import RoleAddress
+from pipeline.cluster.session import Session
 from pipeline.config.run_config import EVALUATOR, RunConfig
-from pipeline.errors import (
-    CallTimeoutError,
-    CheckpointError,
-    RecordingError,
-    RemoteLostError,
-    RoleFailedError,
-    UnreachableError,
-)
+from pipeline.errors import CallTimeoutError, CheckpointError, RecordingError, RemoteLostError, UnreachableError
 from pipeline.evaluation import recordings
 from pipeline.evaluation.play import PlayedGame
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RECORDINGS
+from pipeline.experiments.scoring.hosted import HostedEvaluation
+from pipeline.experiments.scoring.queue import Fate
 from pipeline.experiments.scoring.tasks import BEST, evaluator_spec
 from pipeline.roles.evaluator import evaluate_params
 from pipeline.rows import EvaluationRow
+from pipeline.whole_file import whole_text
 
 TRAINING = "training"
 """Agent in the rows of these evaluations."""
@@ -58,17 +53,14 @@ class TrainingEvaluation:
         self._every_frames = every_frames
         self._recordings = folder / RECORDINGS
         self._folder = folder / CHECKPOINTS / BEST
-        self._task: Task | None = None
+        self._hosted: HostedEvaluation | None = None
         self._playing: Checkpoint | None = None
         self._num_started = 0
         self._due_frames = every_frames
         self._has_no_host = False
-
-    @property
-    def best_mean(self) -> float | None:
-        """The best mean score so far, of a resumed run as well; None before the first."""
         path = self._folder / _SCORE
-        return float(json.loads(path.read_text(encoding="utf-8"))["mean_score"]) if path.exists() else None
+        self.best_mean = float(json.loads(path.read_text(encoding="utf-8"))["mean_score"]) if path.exists() else None
+        """The best mean score so far, of a resumed run as well; None before the first."""
 
     def check(
         self, num_frames: int, take: Callable[[], Checkpoint], free_hosts: set[str]
@@ -77,21 +69,22 @@ class TrainingEvaluation:
 
         Starts one of what `take` gives when it is due. If the evaluator's host is gone, one of `free_hosts` takes over.
         """
-        if self.host not in self._session.fit_hosts():
+        present = self._session.fit_hosts()
+        if self.host not in present:
             return [], self._move(free_hosts)
-        if self._task is None:
+        if self._hosted is None:
             return [], self._start(take) if num_frames >= self._due_frames else ""
-        if not self._task.done():
+        if (fate := self._hosted.fate(present)) is Fate.PLAYING:
             return [], ""
-        task, self._task = self._task, None
-        games = _games_of(task)
-        return [game.row for game in games], self._judge(games)
+        hosted, self._hosted = self._hosted, None
+        games = hosted.games(EVALUATOR, _RESULT_SECONDS) if fate is Fate.ENDED else None
+        return [game.row for game in games or ()], self._judge(games or [])
 
     def cancel(self) -> None:
         """Give up what is being played; it is played anew at the next `check`."""
-        if self._task is not None:
-            self._session.client.cancel([self._task])
-            self._task = None
+        if self._hosted is not None:
+            self._hosted.cancel()
+            self._hosted = None
             self._due_frames = 0
 
     def _start(self, take: Callable[[], Checkpoint]) -> str:
@@ -101,22 +94,23 @@ class TrainingEvaluation:
             # Where this is no passing weakness, the run's own checkpoints will find out.
             self._due_frames += self._every_frames
             return f"an evaluation is left out: {error}"
-        try:
-            params = self._session.send(taken.server.params, self.host)
-        except RemoteLostError:
-            # The next check knows that the host is gone, and the evaluation is still due.
-            return ""
         frames = self._config.num_frames(taken.num_steps)
-        self._due_frames = frames - frames % self._every_frames + self._every_frames
-        self._num_started += 1
-        self._playing = taken
         episodes = self._config.training_evaluation.num_episodes
         spec = evaluator_spec(self._config, taken, TRAINING)
         spec = replace(spec, evaluation=replace(spec.evaluation, num_episodes=episodes))
-        address = RoleAddress(self._session.run_id, EVALUATOR, self._num_started, self._config.cluster.lease_seconds)
-        self._task = self._session.submit(
-            run_until_stopped, evaluate_params, spec, params, address=address, host=self.host, name=EVALUATOR
-        )
+        attempt = self._num_started + 1
+        address = RoleAddress(self._session.run_id, EVALUATOR, attempt, self._config.cluster.lease_seconds)
+        params = taken.server.params
+        try:
+            self._hosted = HostedEvaluation(
+                self._session, evaluate_params, spec, params, self.host, address, name=EVALUATOR
+            )
+        except RemoteLostError:
+            # The next check knows that the host is gone, and the evaluation is still due.
+            return ""
+        self._due_frames = frames - frames % self._every_frames + self._every_frames
+        self._num_started = attempt
+        self._playing = taken
         return ""
 
     def _judge(self, games: list[PlayedGame]) -> str:
@@ -124,11 +118,12 @@ class TrainingEvaluation:
         if not games or self._playing is None:
             self._due_frames = 0
             return ""
-        first, mean, best = games[0].row, statistics.fmean(game.row.score for game in games), self.best_mean
+        first, mean = games[0].row, statistics.fmean(game.row.score for game in games)
         sentence = f"evaluation at {first.total_frames:,} frames: mean {mean:.1f} over {len(games)} games"
-        if best is None or mean > best:
+        if self.best_mean is None or mean > self.best_mean:
             try:
                 self._keep(self._playing, {"mean_score": mean, "num_episodes": len(games), "protocol": first.protocol})
+                self.best_mean = mean
                 recordings.save(self._recordings, games)
             except (CheckpointError, RecordingError, OSError) as error:
                 # The training is worth more than the best of it so far.
@@ -137,9 +132,7 @@ class TrainingEvaluation:
 
     def _keep(self, played: Checkpoint, score: dict[str, object]) -> None:
         path = checkpoint.save(self._folder, played, keep=2)
-        temporary = self._folder / f".{_SCORE}"
-        temporary.write_text(json.dumps(score) + "\n", encoding="utf-8")
-        temporary.replace(self._folder / _SCORE)
+        whole_text(self._folder / _SCORE, json.dumps(score) + "\n")
         # By hand: the best may be older than the best before, after the run went back to a checkpoint.
         for other in set(self._folder.glob("*.npz")) - {path}:
             other.unlink()
@@ -156,17 +149,3 @@ class TrainingEvaluation:
             return "" if told else f"{lost}: nothing is evaluated until another host is free"
         self.host, self._has_no_host = min(free_hosts), False
         return f"{lost} and goes on at {self.host}"
-
-
-def _games_of(task: Task) -> list[PlayedGame]:
-    """What was played; nothing if it was lost with its host. Raises RoleFailedError with what it failed of."""
-    # Dask cancels the task of a lost host with the parameters that were sent there, or waits for ever.
-    if task.cancelled():
-        return []
-    if (error := task.exception()) is not None:
-        raise RoleFailedError(f"{EVALUATOR} failed: {error!r}") from error
-    try:
-        games: list[PlayedGame] = task.result(timeout=_RESULT_SECONDS)
-    except (CancelledError, TimeoutError):
-        return []
-    return games

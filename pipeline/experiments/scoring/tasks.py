@@ -6,30 +6,42 @@
     games of each, as soon as it ends
 
 Tasks leave by themselves when they are no longer wanted, or when this process is gone for `cluster.lease_seconds`.
-Not here: the games (`pipeline.evaluation`), which parameters are played when
+Not here: what is started, played again or given up (`pipeline.experiments.scoring.queue`), the games
+(`pipeline.evaluation`), which parameters are played when
 (`pipeline.experiments.scoring.at_the_end`, `pipeline.experiments.scoring.afterwards`), evaluations beside a training
 (`pipeline.experiments.scoring.beside_training`).
 """
 
 import contextlib
-import math
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from pipeline import seeding
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.coordination.coordinator import Coordinator
-from pipeline.cluster.coordination.tasks import RoleAddress, run_until_stopped
+from pipeline.cluster.coordination.tasks import RoleAddress
 from pipeline.cluster.session import Session, Task
 from pipeline.config.run_config import RunConfig
-from pipeline.errors import PipelineError, RemoteLostError, RoleFailedError
+from pipeline.errors import RemoteLostError, RoleFailedError
 from pipeline.evaluation import start_states
 from pipeline.evaluation.play import PlayedGame
 from pipeline.experiments.files import provenance
 from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.scoring.hosted import HostedEvaluation
+from pipeline.experiments.scoring.queue import (
+    AskForHosts,
+    EvaluationQueue,
+    Fail,
+    FailWithoutHosts,
+    GiveBack,
+    HandOver,
+    Instruction,
+    Seen,
+    Start,
+)
 from pipeline.roles.evaluator import EvaluatorSpec, evaluate_params, evaluate_random
 from pipeline.types import Float32Array
 
@@ -37,11 +49,20 @@ CHECKPOINT, BEST = "checkpoint", "best"
 """Agents in the rows: parameters that the run left, mostly its last ones; and those of the best evaluation during
 training. The latter's checkpoint is in a folder of that name, inside `checkpoints/`."""
 
-_TICK_SECONDS = 0.25
-_FAREWELL_SECONDS = 3.0
-"""How long evaluations that are not wanted any more are waited for."""
-_RESULT_SECONDS = 60.0
-"""How long a host may take to hand over games that it has played."""
+
+@dataclass(frozen=True)
+class EvaluationTiming:
+    """How often evaluations are looked after, and how long is waited for whom."""
+
+    tick_seconds: float = 0.25
+    """Between two looks."""
+    farewell_seconds: float = 3.0
+    """How long evaluations that are not wanted any more are waited for."""
+    result_seconds: float = 60.0
+    """How long a host may take to hand over games that it has played."""
+
+
+DEFAULT_TIMING = EvaluationTiming()
 
 
 class Evaluation(NamedTuple):
@@ -53,7 +74,11 @@ class Evaluation(NamedTuple):
 
 
 def play_all(
-    session: Session, cluster: ClusterConfig, evaluations: Sequence[Evaluation], interrupt: threading.Event
+    session: Session,
+    cluster: ClusterConfig,
+    evaluations: Sequence[Evaluation],
+    interrupt: threading.Event,
+    timing: EvaluationTiming = DEFAULT_TIMING,
 ) -> Iterator[tuple[int, list[PlayedGame]]]:
     """The index and the games of each evaluation, as they end; nothing more once `interrupt` is set.
 
@@ -61,51 +86,24 @@ def play_all(
     and what an evaluation raised.
     """
     name = f"{session.run_id}-evaluations"
-    waiting, playing = deque(range(len(evaluations))), dict[str, tuple[int, Task]]()
-    num_lost, nobody_since = 0, math.inf
+    queue = EvaluationQueue(len(evaluations), cluster.max_restarts, session.host_timeout_seconds)
+    desk = _Desk(session, queue, evaluations, name, cluster.lease_seconds, timing)
     with Coordinator(session.client, name, write=lambda rows: None) as coordinator:
         try:
-            while (waiting or playing) and not interrupt.is_set():
-                present = session.fit_hosts()
-                if not present:
-                    session.ask_for_hosts()
-                # Dask cancels the task of a lost host with the parameters that were sent there, or waits for ever.
-                for host in [host for host, (_, task) in playing.items() if host not in present or task.cancelled()]:
-                    index, task = playing.pop(host)
-                    session.client.cancel([task])
-                    waiting.appendleft(index)
-                    num_lost += 1
-                    if num_lost > cluster.max_restarts:
-                        raise RoleFailedError(
-                            f"{host} was lost during an evaluation, the {num_lost}. host: cluster.max_restarts="
-                            f"{cluster.max_restarts} allows no more"
-                        )
-                # One of Dask's threads: with how many an evaluation computes is the host's business.
-                hosts = session.open_hosts(num_threads=1) if waiting else set()
-                for host in _by_speed(session, hosts - playing.keys()):
-                    if waiting and session.hold_also(host, num_threads=1):
-                        address = RoleAddress(name, f"evaluation-{waiting[0]}", num_lost, cluster.lease_seconds)
-                        # A host that dies while parameters travel to it is missing at the next look.
-                        with contextlib.suppress(RemoteLostError):
-                            playing[host] = waiting[0], _submit(session, evaluations[waiting[0]], host, address)
-                            waiting.popleft()
-                nobody_since = math.inf if hosts or playing else min(nobody_since, time.monotonic())
-                if time.monotonic() - nobody_since > session.host_timeout_seconds:
-                    others = session.others()
-                    raise RoleFailedError(
-                        f"no host is left for {len(waiting)} evaluation(s), and none has come within "
-                        f"{session.host_timeout_seconds:g} s{f'; others have {others}' if others else ''}"
-                    )
-                interrupt.wait(_TICK_SECONDS)
-                for host, (index, task) in list(playing.items()):
-                    if task.done() and not task.cancelled():
-                        del playing[host]
-                        yield index, _games(evaluations[index], task)
+            while not queue.is_empty and not interrupt.is_set():
+                for todo in queue.look(desk.see(), time.monotonic()):
+                    # Set by whoever takes the games, maybe.
+                    if interrupt.is_set():
+                        break
+                    if (played := desk.carry_out(todo)) is not None:
+                        yield played
+                if not queue.is_empty:
+                    interrupt.wait(timing.tick_seconds)
         finally:
             coordinator.stop_roles()
             # Until those that can hear it have heard it: they would play on for as long as their lease lasts.
-            session.wait_for([task for _, task in playing.values()], _FAREWELL_SECONDS)
-            session.client.cancel([task for _, task in playing.values()])
+            session.wait_for(desk.tasks, timing.farewell_seconds)
+            session.client.cancel(desk.tasks)
 
 
 def evaluator_spec(config: RunConfig, played: Checkpoint, agent: str) -> EvaluatorSpec:
@@ -130,32 +128,91 @@ def evaluator_spec(config: RunConfig, played: Checkpoint, agent: str) -> Evaluat
     )
 
 
-def _submit(session: Session, evaluation: Evaluation, host: str, address: RoleAddress) -> Task:
-    if evaluation.load is None:
-        return session.submit(
-            run_until_stopped, evaluate_random, evaluation.spec, address=address, host=host, name="evaluate-random"
-        )
-    params = session.send(evaluation.load(), host)
-    return session.submit(
-        run_until_stopped, evaluate_params, evaluation.spec, params, address=address, host=host, name="evaluate"
-    )
+class _Desk:
+    """Sees the hosts, and does with them what the queue says."""
 
+    def __init__(
+        self,
+        session: Session,
+        queue: EvaluationQueue,
+        evaluations: Sequence[Evaluation],
+        name: str,
+        lease_seconds: float,
+        timing: EvaluationTiming,
+    ) -> None:
+        self._session = session
+        self._queue = queue
+        self._evaluations = evaluations
+        self._name = name
+        self._lease_seconds = lease_seconds
+        self._timing = timing
+        self._hosted: dict[str, HostedEvaluation] = {}
 
-def _games(evaluation: Evaluation, task: Task) -> list[PlayedGame]:
-    spec, error = evaluation.spec, task.exception()
-    what = f"the evaluation of {spec.game}, agent {spec.agent}, update {spec.version:,}"
-    if error is not None and not isinstance(error, PipelineError):
-        raise RoleFailedError(f"{what} failed: {error!r}") from error
-    try:
-        games: list[PlayedGame] = task.result(timeout=_RESULT_SECONDS)
-    except TimeoutError as timeout:
-        raise RoleFailedError(f"{what} has ended, and its host did not hand it over: play it again") from timeout
-    if not games:
-        raise RoleFailedError(
-            f"{what} was given up by its host, to which this process was silent for too long: raise "
-            "cluster.lease_seconds"
-        )
-    return games
+    @property
+    def tasks(self) -> list[Task]:
+        """Of all that are under way."""
+        return [hosted.task for hosted in self._hosted.values()]
+
+    def see(self) -> Seen:
+        """What there is to be seen now."""
+        session = self._session
+        present = session.fit_hosts()
+        # One of Dask's threads: with how many an evaluation computes is the host's business.
+        open_hosts = _by_speed(session, session.open_hosts(num_threads=1)) if self._queue.wants_hosts else []
+        return Seen(bool(present), open_hosts, {host: one.fate(present) for host, one in self._hosted.items()})
+
+    def carry_out(self, todo: Instruction) -> tuple[int, list[PlayedGame]] | None:
+        """Do one thing; gives the games that it has taken. Raises what ends all evaluations."""
+        match todo:
+            case Start(index, host, attempt):
+                if not self._start(index, host, attempt):
+                    self._queue.not_started(todo)
+            case HandOver(index, host):
+                if (games := self._take(index, host)) is not None:
+                    return index, games
+                self._queue.not_handed_over(todo)
+            case GiveBack(_, host):
+                self._hosted.pop(host).cancel()
+            case AskForHosts():
+                self._session.ask_for_hosts()
+            case Fail(message):
+                raise RoleFailedError(message)
+            case FailWithoutHosts(message):
+                others = self._session.others()
+                raise RoleFailedError(f"{message}{f'; others have {others}' if others else ''}")
+        return None
+
+    def _start(self, index: int, host: str, attempt: int) -> bool:
+        """False if others have just taken the host, or it died meanwhile."""
+        session, evaluation = self._session, self._evaluations[index]
+        if not session.hold_also(host, num_threads=1):
+            return False
+        address = RoleAddress(self._name, f"evaluation-{index}", attempt, self._lease_seconds)
+        is_random = evaluation.load is None
+        with contextlib.suppress(RemoteLostError):
+            self._hosted[host] = HostedEvaluation(
+                session,
+                evaluate_random if is_random else evaluate_params,
+                evaluation.spec,
+                None if evaluation.load is None else evaluation.load(),
+                host,
+                address,
+                name="evaluate-random" if is_random else "evaluate",
+            )
+            return True
+        return False
+
+    def _take(self, index: int, host: str) -> list[PlayedGame] | None:
+        """The games of an evaluation that has ended; None if they were lost with their host."""
+        spec = self._evaluations[index].spec
+        what = f"the evaluation of {spec.game}, agent {spec.agent}, update {spec.version:,}"
+        games = self._hosted.pop(host).games(what, self._timing.result_seconds)
+        if games is not None and not games:
+            raise RoleFailedError(
+                f"{what} was given up by its host, to which this process was silent for too long: raise "
+                "cluster.lease_seconds"
+            )
+        return games
 
 
 def _by_speed(session: Session, hosts: set[str]) -> list[str]:

@@ -1,0 +1,169 @@
+"""What an evaluation queue decides, look by look. Hosts that really die: `test_at_the_end`."""
+
+import pytest
+
+from pipeline.experiments.scoring.queue import (
+    AskForHosts,
+    EvaluationQueue,
+    Fail,
+    FailWithoutHosts,
+    Fate,
+    GiveBack,
+    HandOver,
+    Instruction,
+    Seen,
+    Start,
+    fate_of,
+)
+
+
+class Looked:
+    """A queue of three evaluations, two losses allowed, that is looked at every second."""
+
+    def __init__(self, num_evaluations: int = 3, max_restarts: int = 2, host_timeout_seconds: float = 60.0) -> None:
+        self.queue = EvaluationQueue(num_evaluations, max_restarts, host_timeout_seconds)
+        self.now = 100.0
+        self._fates: dict[str, Fate] = {}
+
+    def look(self, *open_hosts: str, has_hosts: bool = True, **fates: Fate) -> list[Instruction]:
+        """What it says when these hosts are open and these evaluations, by host, are no longer played."""
+        self.now += 1.0
+        seen = Seen(has_hosts, open_hosts, self._fates | fates)
+        todo = self.queue.look(seen, self.now)
+        for one in todo:
+            match one:
+                case Start(_, host, _):
+                    self._fates[host] = Fate.PLAYING
+                case HandOver(_, host) | GiveBack(_, host):
+                    del self._fates[host]
+        return todo
+
+
+@pytest.mark.parametrize(
+    ("is_present", "is_ended", "is_cancelled", "fate"),
+    [
+        pytest.param(True, False, False, Fate.PLAYING, id="under way"),
+        pytest.param(True, True, False, Fate.ENDED, id="over"),
+        pytest.param(False, True, False, Fate.ENDED, id="over, and then its host went"),
+        pytest.param(False, False, False, Fate.LOST, id="its host is gone"),
+        pytest.param(True, True, True, Fate.LOST, id="Dask has missed its host before anybody else"),
+        pytest.param(True, False, True, Fate.LOST, id="its parameters are gone"),
+    ],
+)
+def test_the_fate_of_a_task_is_told_by_its_host_and_by_dask(
+    is_present: bool, is_ended: bool, is_cancelled: bool, fate: Fate
+) -> None:
+    assert fate_of(is_present=is_present, is_ended=is_ended, is_cancelled=is_cancelled) == fate
+
+
+def test_the_first_evaluations_start_on_the_first_hosts_one_on_each() -> None:
+    looked = Looked()
+    assert looked.look("fast", "slow") == [Start(0, "fast", 0), Start(1, "slow", 0)]
+    assert looked.look("fast", "slow") == [], "they play"
+    assert looked.queue.wants_hosts and not looked.queue.is_empty
+
+
+def test_a_host_that_is_done_hands_over_and_gets_the_next_at_once() -> None:
+    looked = Looked()
+    looked.look("fast", "slow")
+    assert looked.look("fast", "slow", slow=Fate.ENDED) == [HandOver(1, "slow"), Start(2, "slow", 0)]
+    assert not looked.queue.wants_hosts
+
+
+def test_a_queue_is_empty_once_all_are_handed_over() -> None:
+    looked = Looked(num_evaluations=1)
+    looked.look("host")
+    assert not looked.queue.is_empty
+    looked.look(host=Fate.ENDED)
+    assert looked.queue.is_empty
+    assert Looked(num_evaluations=0).queue.is_empty
+
+
+def test_what_was_lost_is_given_back_and_starts_elsewhere_before_those_behind_it() -> None:
+    looked = Looked()
+    looked.look("fast", "slow")
+    assert looked.look("slow", "new", fast=Fate.LOST) == [GiveBack(0, "fast"), Start(0, "new", 1)]
+    assert looked.look("slow", "new", slow=Fate.ENDED) == [HandOver(1, "slow"), Start(2, "slow", 1)]
+
+
+def test_what_was_lost_waits_where_no_host_is_open() -> None:
+    looked = Looked(num_evaluations=2)
+    looked.look("fast", "slow")
+    assert looked.look(fast=Fate.LOST) == [GiveBack(0, "fast")]
+    assert looked.look("slow") == [], "the other one plays on"
+    assert looked.look("slow", slow=Fate.ENDED) == [HandOver(1, "slow"), Start(0, "slow", 1)]
+
+
+def test_as_many_losses_as_restarts_are_borne_and_one_more_is_not() -> None:
+    looked = Looked(num_evaluations=1, max_restarts=1)
+    looked.look("first")
+    assert looked.look("second", first=Fate.LOST) == [GiveBack(0, "first"), Start(0, "second", 1)]
+    assert looked.look("third", second=Fate.LOST) == [
+        GiveBack(0, "second"),
+        Fail("second was lost during an evaluation, the 2. host: cluster.max_restarts=1 allows no more"),
+    ]
+
+
+def test_losses_of_all_evaluations_are_counted_together_and_games_that_are_there_are_taken_first() -> None:
+    looked = Looked(max_restarts=1)
+    looked.look("a", "b", "c")
+    *todo, last = looked.look(a=Fate.LOST, b=Fate.ENDED, c=Fate.LOST)
+    assert todo == [GiveBack(0, "a"), HandOver(1, "b"), GiveBack(2, "c")]
+    assert isinstance(last, Fail) and last.message.startswith("c was lost during an evaluation, the 2. host")
+
+
+def test_one_that_could_not_be_started_keeps_its_place_and_costs_no_restart() -> None:
+    looked = Looked(num_evaluations=2, max_restarts=0)
+    (start,) = looked.look("taken")
+    assert isinstance(start, Start)
+    looked.queue.not_started(start)
+    assert looked.look("free") == [Start(0, "free", 0)]
+
+
+def test_games_that_do_not_arrive_are_lost_with_their_host() -> None:
+    looked = Looked(num_evaluations=1, max_restarts=1)
+    looked.look("mute")
+    (ended,) = looked.look(mute=Fate.ENDED)
+    assert isinstance(ended, HandOver)
+    looked.queue.not_handed_over(ended)
+    assert not looked.queue.is_empty and looked.look("other") == [Start(0, "other", 1)]
+    (ended,) = looked.look(other=Fate.ENDED)
+    assert isinstance(ended, HandOver)
+    looked.queue.not_handed_over(ended)
+    (failed,) = looked.look("third")
+    assert isinstance(failed, Fail) and failed.message.startswith("other was lost")
+
+
+def test_where_there_is_no_host_others_are_asked_for_at_every_look_until_one_comes() -> None:
+    looked = Looked()
+    assert looked.look(has_hosts=False) == looked.look(has_hosts=False) == [AskForHosts()]
+    assert looked.look("new") == [Start(0, "new", 0)]
+
+
+def test_where_others_have_all_hosts_they_are_waited_for_and_none_is_asked_for() -> None:
+    looked = Looked(host_timeout_seconds=3.0)
+    assert looked.look() == []
+
+
+def test_nobody_waits_for_longer_than_it_takes_a_host_to_come() -> None:
+    looked = Looked(host_timeout_seconds=3.0)
+    assert [looked.look() for _ in range(4)] == [[], [], [], []]
+    assert looked.look() == [
+        FailWithoutHosts("no host is left for 3 evaluation(s), and none has come within 3 s")
+    ]  # fmt: skip
+
+
+def test_a_host_that_comes_in_time_begins_the_wait_anew() -> None:
+    looked = Looked(num_evaluations=1, host_timeout_seconds=3.0)
+    for _ in range(4):
+        looked.look()
+    assert looked.look("late") == [Start(0, "late", 0)]
+    assert looked.look(late=Fate.LOST) == [GiveBack(0, "late")]
+    assert [looked.look() for _ in range(3)] == [[], [], []]
+    assert isinstance(looked.look()[-1], FailWithoutHosts)
+
+
+def test_while_one_plays_the_others_wait_for_as_long_as_it_takes() -> None:
+    looked = Looked(host_timeout_seconds=3.0)
+    looked.look("only")
+    assert [looked.look() for _ in range(10)] == [[]] * 10
