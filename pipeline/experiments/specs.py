@@ -1,6 +1,6 @@
 """From a run's configuration to what its hosts are told: the pattern of its roles, and the fleet that is made of it.
 
-Not here: which roles a topology has (`pipeline.topologies.systems`), starting them (`pipeline.experiments.run`).
+Not here: which roles a topology has (`pipeline.topologies.systems`), starting them (`pipeline.experiments.training`).
 """
 
 import math

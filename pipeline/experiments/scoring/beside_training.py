@@ -5,7 +5,7 @@
 
 The maximum of noisy means is too high, so at the end the best parameters are played again, from other seeds
 (`pipeline.experiments.scoring.at_the_end`). Departure: Mnih et al. 2015 report that maximum.
-Not here: the games (`pipeline.evaluation`), when a mean ends the run (`pipeline.experiments.run`).
+Not here: the games (`pipeline.evaluation`), when a mean ends the run (`pipeline.experiments.life`).
 """
 
 import json
