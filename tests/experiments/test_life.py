@@ -68,8 +68,8 @@ def test_a_limit_that_is_not_set_is_never_reached() -> None:
         pytest.param(SCORE, {"best_mean": 31.0}, True, id="scored"),
         pytest.param(SCORE, {}, False, id="wanted more since"),
         pytest.param(BUDGET, {"best_mean": 31.0}, False, id="another limit"),
-        pytest.param("error: bundle-0 failed", {"num_frames": 1000}, False, id="ended with an error"),
-        pytest.param("None", {"num_frames": 1000}, False, id="was killed"),
+        pytest.param("error: a host", {"num_frames": 1000, "best_mean": 31.0}, False, id="ended with an error"),
+        pytest.param("None", {"num_frames": 1000, "best_mean": 31.0}, False, id="was killed"),
     ],
 )
 def test_a_run_that_is_resumed_has_nothing_to_do_only_at_the_limit_that_it_ended_at(

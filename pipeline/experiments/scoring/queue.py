@@ -127,8 +127,8 @@ class EvaluationQueue:
         if not seen.has_hosts:
             todo.append(AskForHosts())
         todo += self._starts(seen.open_hosts)
-        is_anybody = bool(seen.open_hosts or self._playing)
-        self._nobody_since = math.inf if is_anybody else min(self._nobody_since, now)
+        # Who is open has been started on, though it may be refused.
+        self._nobody_since = math.inf if self._playing else min(self._nobody_since, now)
         if now - self._nobody_since > self._host_timeout_seconds:
             todo.append(FailWithoutHosts(self._why_nobody()))
         return todo

@@ -38,6 +38,15 @@ class Looked:
                     del self._fates[host]
         return todo
 
+    def refuse(self, *open_hosts: str) -> list[Instruction]:
+        """What it says at a look after which nothing can be started."""
+        todo = self.look(*open_hosts)
+        for one in todo:
+            assert isinstance(one, Start)
+            del self._fates[one.host]
+            self.queue.not_started(one)
+        return todo
+
 
 @pytest.mark.parametrize(
     ("is_present", "is_ended", "is_cancelled", "fate"),
@@ -114,10 +123,13 @@ def test_losses_of_all_evaluations_are_counted_together_and_games_that_are_there
 
 def test_one_that_could_not_be_started_keeps_its_place_and_costs_no_restart() -> None:
     looked = Looked(num_evaluations=2, max_restarts=0)
-    (start,) = looked.look("taken")
-    assert isinstance(start, Start)
-    looked.queue.not_started(start)
-    assert looked.look("free") == [Start(0, "free", 0)]
+    assert looked.refuse("taken", "dead") == [Start(0, "taken", 0), Start(1, "dead", 0)]
+    assert looked.look("free", "taken") == [Start(0, "free", 0), Start(1, "taken", 0)]
+
+
+def test_while_a_host_is_open_nobody_gives_up_though_others_are_faster_every_time() -> None:
+    looked = Looked(num_evaluations=1, host_timeout_seconds=3.0)
+    assert [looked.refuse("wanted") for _ in range(10)] == [[Start(0, "wanted", 0)]] * 10
 
 
 def test_games_that_do_not_arrive_are_lost_with_their_host() -> None:
