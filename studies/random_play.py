@@ -32,9 +32,8 @@ from pipeline.results.protocols import NOOP_STARTS
 from pipeline.results.published import load_published
 from pipeline.results.random_play import random_play_table
 from pipeline.results.random_player import random_scores
-from pipeline.results.row_files import TRUE_BEFORE
 from pipeline.results.scores import mean_interval
-from pipeline.rows import EvaluationRow
+from pipeline.rows import TRUE_BEFORE, EvaluationRow
 from studies.markdown import commits_cell, markdown
 from studies.row_file import RowFile
 

@@ -4,7 +4,7 @@
     roles      long-running Dask tasks that talk to these and never to each other
 
 It looks at them and does what is decided of what it sees; a lost shard of either kind ends it, and the run begins a new
-generation from its newest checkpoint (`pipeline.experiments.run`).
+generation from its newest checkpoint (`pipeline.experiments.training`).
 Not here: what is decided (`pipeline.topologies.supervision`), which roles there are (`pipeline.topologies.bundled`,
 `.separate`, `.workers`), where they stand at first (`pipeline.cluster.placement`), what is saved of the shards
 (`pipeline.topologies.snapshots`).

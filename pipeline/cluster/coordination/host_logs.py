@@ -3,7 +3,7 @@
 A role that loses a shard, or diverges, ends with an error of ours, and the run says what becomes of it. Dask logs the
 same error with its whole traceback on the host, in the middle of the terminal where hosts are local. Errors that are
 not ours keep theirs: a traceback is all that tells where they come from.
-Not here: what the coordinator says (`pipeline.topologies.fleet`, `pipeline.experiments.run`).
+Not here: what the coordinator says (`pipeline.topologies.fleet`, `pipeline.experiments.training`).
 """
 
 import logging

@@ -192,10 +192,10 @@ def test_all_mistakes_are_told_at_once(runs: Path, tmp_path: Path, capsys: pytes
         "evaluation.epsilom=1: no such setting; did you mean evaluation.epsilon?",
         "evaluation.environment.grey=False must equal environment.grey=True: one network plays both",
     )
-    found = mistakes(f"run={runs}", "checkpoint=best,9")
+    found = mistakes(f"run={runs}", "checkpoint=best,999999")
     assert found[0].startswith(f"{runs / '0'}: checkpoint=best: there is none")
-    assert f"{runs / '1'}: checkpoint=9 must be newest, best or a version that is there; there is 0, 7" in found
-    assert main([f"run={runs}", "checkpoint=9"]) == 2
+    assert f"{runs / '1'}: checkpoint=999999 must be newest, best or a version that is there; there is 0, 7" in found
+    assert main([f"run={runs}", "checkpoint=999999"]) == 2
     assert capsys.readouterr().err.startswith("error: 2 mistakes")
 
 
