@@ -32,7 +32,7 @@ from pipeline.experiments.plan import network_of
 from pipeline.experiments.run import train
 from pipeline.experiments.specs import q_role_spec
 from pipeline.interfaces import RowSink
-from pipeline.optimizers import OptimizerConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot
 from pipeline.results.load import load_run

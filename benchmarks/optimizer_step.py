@@ -8,7 +8,10 @@ import torch
 
 from measuring.provenance import report
 from measuring.rounds import median_seconds
-from pipeline.optimizers import AdaGradConfig, AdamConfig, OptimizerConfig, RMSPropConfig, make_optimizer
+from pipeline.optimizers.adagrad import AdaGradConfig
+from pipeline.optimizers.adam import AdamConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
+from pipeline.optimizers.rmsprop import RMSPropConfig
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.config import WIRE_DTYPES, ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
@@ -53,7 +56,7 @@ def main(num_params: int = NUM_PARAMS, num_calls: int = 200) -> None:
 
 def step_optimizer(config: OptimizerConfig, params: Float32Array, gradient: Float32Array, num_calls: int) -> None:
     """The bare step."""
-    optimizer = make_optimizer(config, params.size)
+    optimizer = config.make(params.size)
     seconds = median_seconds(lambda: optimizer.apply(params, gradient), num_calls)
     report("optimizer_step", optimizer=config.kind, num_params=params.size, step_ms=seconds * 1e3)
 

@@ -21,6 +21,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "errors",
             "games",
             "interfaces",
+            "kinds",
             "older_settings",
             "rows",
             "schedules",

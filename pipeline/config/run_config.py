@@ -23,7 +23,7 @@ from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.games import ATARI49
 from pipeline.networks.config import ACTOR_CRITIC_NETWORK, Q_NETWORK, NetworkConfig
-from pipeline.optimizers import OptimizerConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig
 from pipeline.replay.memory import fit_mistakes

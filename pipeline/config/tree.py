@@ -34,7 +34,7 @@ from pipeline.networks.config import (
     QNetworkConfig,
 )
 from pipeline.older_settings import in_settings_of_today
-from pipeline.optimizers import AdaGradConfig, AdamConfig, OptimizerConfig, RMSPropConfig
+from pipeline.optimizers.optimizer import OPTIMIZERS, OptimizerConfig
 from pipeline.roles.straggler import Stragglers
 from pipeline.schedules import Changes
 from pipeline.topologies.config import (
@@ -53,7 +53,7 @@ Tree = Mapping[str, Any]
 VARIANTS: Mapping[type, Mapping[str, type]] = {
     AlgorithmConfig: {Q_LEARNING: QLearningConfig, ACTOR_CRITIC: ActorCriticConfig},
     NetworkConfig: {Q_NETWORK: QNetworkConfig, ACTOR_CRITIC_NETWORK: ActorCriticNetworkConfig},
-    OptimizerConfig: {"adagrad": AdaGradConfig, "rmsprop": RMSPropConfig, "adam": AdamConfig},
+    OptimizerConfig: OPTIMIZERS,
     ClusterConfig: CLUSTER_KINDS,
     TopologyConfig: {SINGLE: BundledConfig, BUNDLED: BundledConfig, GLOBAL: GlobalConfig, WORKERS: WorkersConfig},
 }

@@ -20,7 +20,7 @@ wait for their quorum (`pipeline.param_server.synchronous`).
 import threading
 
 from pipeline.interfaces import Immediate, PulledSlice, Push, ShardHandle, SliceLoader
-from pipeline.optimizers import OptimizerConfig, OptimizerState, make_optimizer
+from pipeline.optimizers.optimizer import OptimizerConfig, OptimizerState
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.snapshot import ShardSnapshot
 from pipeline.param_server.wire import decode, encode
@@ -49,7 +49,7 @@ class ParameterShard:
         self._config = config
         self._generation = generation
         self._params = start.params.copy()
-        self._optimizer = make_optimizer(optimizer, self._params.size)
+        self._optimizer = optimizer.make(self._params.size)
         if start.version > 0 or start.slots:
             self._optimizer.load_state(OptimizerState(start.version, start.slots))
         self._target = start.target.copy()

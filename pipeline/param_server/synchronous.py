@@ -24,7 +24,7 @@ import numpy as np
 
 from pipeline.errors import BrokenQuorumError
 from pipeline.interfaces import ClosedUpdate, Immediate, Push, SynchronousShardHandle
-from pipeline.optimizers import OptimizerConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.quorum import DUPLICATE, LATE, OLD_GENERATION
 from pipeline.param_server.shard import DirectShard, ParameterShard

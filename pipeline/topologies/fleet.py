@@ -20,7 +20,7 @@ from pipeline.cluster.coordination.tasks import RoleResult
 from pipeline.cluster.placement import Demand, Placement
 from pipeline.cluster.session import Session
 from pipeline.errors import CallTimeoutError, PlacementError, RemoteLostError
-from pipeline.optimizers import OptimizerConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.replay_server import ReplayServerSpec

@@ -19,7 +19,7 @@ from pipeline.cluster.remotes.replays import HostedReplay, ReplayAddress
 from pipeline.cluster.remotes.shards import HostedShard, ShardAddress
 from pipeline.cluster.session import Session, Task
 from pipeline.errors import RemoteLostError
-from pipeline.optimizers import OptimizerConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.snapshot import ServerSnapshot, split_snapshot

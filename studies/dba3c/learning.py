@@ -27,7 +27,7 @@ from matplotlib.figure import Figure
 from measuring.worker_speed import batch_size, num_parameters
 from pipeline import api
 from pipeline.errors import DivergedError, PipelineError
-from pipeline.optimizers import AdamConfig
+from pipeline.optimizers.adam import AdamConfig
 from pipeline.results.style import save_figure
 from pipeline.topologies.config import WorkersConfig
 from studies.dba3c.figures import (

@@ -35,7 +35,7 @@ from pipeline.config.run_config import RunConfig
 from pipeline.experiments.plan import make_plan, network_of
 from pipeline.experiments.specs import fleet_spec
 from pipeline.interfaces import RowSink, Servers
-from pipeline.optimizers import OptimizerConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot
 from pipeline.results.formats import cell

@@ -22,7 +22,7 @@ from distributed import Actor
 from pipeline.cluster.remotes.quorum import HostedSynchronousShard, RemoteLeader, RemoteSynchronousShard
 from pipeline.interfaces import Call, ClosedUpdate, Commit, CommitAnswer, Immediate, Push, SliceLoader
 from pipeline.networks.compute import set_compute_threads
-from pipeline.optimizers import OptimizerConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.snapshot import ShardSnapshot
 from pipeline.param_server.synchronous import SynchronousShard

@@ -14,7 +14,7 @@ from pipeline.config.run_config import RunConfig
 from pipeline.config.tree import build, from_yaml, setting_names, to_yaml, unknown_setting, wrong_type
 from pipeline.errors import ConfigError
 from pipeline.networks.config import QNetworkConfig
-from pipeline.optimizers import AdaGradConfig
+from pipeline.optimizers.adagrad import AdaGradConfig
 from pipeline.topologies.config import WorkersConfig
 
 Tree = dict[str, Any]

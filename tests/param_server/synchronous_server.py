@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from pipeline.errors import CallTimeoutError, PipelineError
 from pipeline.interfaces import Call, ClosedUpdate
-from pipeline.optimizers import OptimizerConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.leader import DirectLeader, QuorumLeader
 from pipeline.param_server.quorum import Quorum

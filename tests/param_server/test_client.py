@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.errors import CallTimeoutError
 from pipeline.interfaces import Call, Immediate, PulledSlice, Push, ShardHandle, SliceLoader
-from pipeline.optimizers import OptimizerConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard

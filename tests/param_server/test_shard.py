@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.errors import CheckpointError
 from pipeline.interfaces import Push
-from pipeline.optimizers import OptimizerConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot
 from pipeline.types import Receipt

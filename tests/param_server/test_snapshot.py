@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pipeline.errors import CheckpointError
-from pipeline.optimizers import OptimizerConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.snapshot import ServerSnapshot, first_snapshot, merge_snapshots, split_snapshot
 from tests.param_server.conftest import MakeServer

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.errors import BrokenQuorumError
 from pipeline.interfaces import ClosedUpdate, Push
-from pipeline.optimizers import OptimizerConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.synchronous import DirectSynchronousShard, SynchronousShard
 from pipeline.param_server.wire import encode
 from pipeline.types import Receipt

@@ -15,7 +15,7 @@ from pipeline.interfaces import GradientExchange, ParamVector
 from pipeline.networks import compute
 from pipeline.networks.network import ActorCriticNetwork
 from pipeline.networks.replica import PolicyReplica
-from pipeline.optimizers import OptimizerConfig, make_optimizer
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.roles import divergence, worker
 from pipeline.roles.rollouts import Rollouts
@@ -44,7 +44,7 @@ def loop_by_hand(spec: WorkerSpec, num_updates: int, optimizer_config: Optimizer
     network = network_of(spec)
     assert isinstance(network, ActorCriticNetwork)
     replica = PolicyReplica(network, torch.float32, torch.device("cpu"))
-    optimizer = make_optimizer(optimizer_config, params.size)
+    optimizer = optimizer_config.make(params.size)
     lanes = make_due_lanes(spec.game, spec.environment, spec.num_lanes, num_threads=1)
     rollouts = Rollouts(
         spec.place,
@@ -117,7 +117,7 @@ def two_workers(quorum: int, **changes: object) -> WiredTogether:
 def test_an_update_of_two_workers_is_the_mean_of_their_two_gradients() -> None:
     wired = two_workers(quorum=2)
     params = wired.server().params.copy()
-    optimizer = make_optimizer(ADAM, params.size)
+    optimizer = ADAM.make(params.size)
     sent = [Sent(one) for one in wired.workers]
     for update in range(1, 4):
         for one in wired.workers:

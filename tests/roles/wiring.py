@@ -8,7 +8,8 @@ from pipeline.algorithms.config import ExplorationConfig, QLearningConfig
 from pipeline.envs.rom import num_actions
 from pipeline.interfaces import RowSink
 from pipeline.networks.network import make_network
-from pipeline.optimizers import AdaGradConfig, OptimizerConfig
+from pipeline.optimizers.adagrad import AdaGradConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ServerSnapshot, first_snapshot, merge_snapshots, split_snapshot

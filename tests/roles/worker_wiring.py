@@ -8,7 +8,8 @@ from pipeline.algorithms.config import ActorCriticConfig
 from pipeline.envs.rom import num_actions
 from pipeline.interfaces import Servers
 from pipeline.networks.network import Network, make_network
-from pipeline.optimizers import AdamConfig, OptimizerConfig
+from pipeline.optimizers.adam import AdamConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.leader import DirectLeader
 from pipeline.param_server.shard import DirectShard, ParameterShard

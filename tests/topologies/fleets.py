@@ -10,7 +10,7 @@ import numpy as np
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.placement import Placement, place
 from pipeline.cluster.session import Session
-from pipeline.optimizers import OptimizerConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.spec import QRoleSpec, WorkerSpec
 from pipeline.rows import Row

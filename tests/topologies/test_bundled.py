@@ -10,7 +10,10 @@ import pytest
 
 from pipeline.cluster.session import Session, open_session
 from pipeline.errors import RemoteLostError, RoleFailedError
-from pipeline.optimizers import AdaGradConfig, AdamConfig, OptimizerConfig, RMSPropConfig
+from pipeline.optimizers.adagrad import AdaGradConfig
+from pipeline.optimizers.adam import AdamConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
+from pipeline.optimizers.rmsprop import RMSPropConfig
 from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import QRoleSpec

@@ -14,7 +14,7 @@ from typing import ClassVar
 from pipeline.cluster.remotes.calls import Hosted, HostedAddress, Remote
 from pipeline.cluster.remotes.shards import HostedShard, RemoteShard, ShardAddress
 from pipeline.interfaces import Call, ClosedUpdate, Commit, CommitAnswer, LeaderHandle, SynchronousShardHandle
-from pipeline.optimizers import OptimizerConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.leader import DirectLeader, QuorumLeader
 from pipeline.param_server.quorum import Quorum

@@ -11,7 +11,7 @@ from distributed import Actor
 
 from pipeline.cluster.remotes.calls import Hosted, HostedAddress, Remote
 from pipeline.interfaces import Call, PulledSlice, Push, ShardHandle, SliceLoader
-from pipeline.optimizers import OptimizerConfig
+from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot

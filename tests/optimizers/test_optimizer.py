@@ -9,14 +9,10 @@ import pytest
 import torch
 
 from pipeline.errors import CheckpointError
-from pipeline.optimizers import (
-    AdaGradConfig,
-    AdamConfig,
-    OptimizerConfig,
-    OptimizerState,
-    RMSPropConfig,
-    make_optimizer,
-)
+from pipeline.optimizers.adagrad import AdaGradConfig
+from pipeline.optimizers.adam import AdamConfig
+from pipeline.optimizers.optimizer import OptimizerConfig, OptimizerState
+from pipeline.optimizers.rmsprop import RMSPropConfig
 from pipeline.types import Float32Array
 
 Float64Array = npt.NDArray[np.float64]
@@ -94,11 +90,11 @@ def test_a_vector_in_pieces_with_any_number_of_threads_is_updated_bit_for_bit_li
     pieces = [piece.copy() for piece in np.split(whole, ends)]
 
     torch.set_num_threads(1)
-    whole_optimizer = make_optimizer(config, whole.size)
+    whole_optimizer = config.make(whole.size)
     for gradient in gradients:
         whole_optimizer.apply(whole, gradient)
     torch.set_num_threads(num_threads)
-    optimizers = [make_optimizer(config, piece.size) for piece in pieces]
+    optimizers = [config.make(piece.size) for piece in pieces]
     for gradient in gradients:
         for optimizer, piece, part in zip(optimizers, pieces, np.split(gradient, ends), strict=True):
             optimizer.apply(piece, part)
@@ -121,11 +117,11 @@ def test_from_each_change_on_the_learning_rate_is_the_new_one(config: OptimizerC
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.kind)
 def test_a_loaded_state_goes_on_at_the_rate_of_its_updates(config: OptimizerConfig) -> None:
     changing = replace(config, learning_rate_changes=((2, 0.0),))
-    first = make_optimizer(changing, 2)
+    first = changing.make(2)
     params = np.zeros(2, np.float32)
     for _ in range(2):
         first.apply(params, np.ones(2, np.float32))
-    second = make_optimizer(changing, 2)
+    second = changing.make(2)
     assert second.learning_rate == 0.5
     second.load_state(first.state())
     assert second.learning_rate == 0.0
@@ -140,7 +136,7 @@ def test_a_read_only_gradient_is_taken_and_never_kept(config: OptimizerConfig) -
     gradient = memory[1:36]
     gradient.setflags(write=False)
     params, expected = np.zeros(35, np.float32), np.zeros(35, np.float32)
-    optimizer, other = make_optimizer(config, 35), make_optimizer(config, 35)
+    optimizer, other = config.make(35), config.make(35)
     optimizer.apply(params, gradient)
     memory[:] = 1e6
     other.apply(expected, np.ones(35, np.float32))
@@ -155,12 +151,12 @@ def test_a_loaded_state_continues_bit_for_bit(config: OptimizerConfig) -> None:
     start = rng.standard_normal(50).astype(np.float32)
     gradients = rng.standard_normal((6, 50)).astype(np.float32)
     params = start.copy()
-    first = make_optimizer(config, 50)
+    first = config.make(50)
     for gradient in gradients[:3]:
         first.apply(params, gradient)
     state = first.state()
     first.apply(params.copy(), gradients[3])  # the state is a copy: this must not reach it
-    second = make_optimizer(config, 50)
+    second = config.make(50)
     second.load_state(state)
     for gradient in gradients[3:]:
         second.apply(params, gradient)
@@ -179,9 +175,9 @@ def test_the_settings_foretell_how_many_floats_per_parameter_the_state_takes(con
 
 
 def test_a_state_of_another_optimizer_or_length_is_refused_with_both_shapes() -> None:
-    adagrad = make_optimizer(ADAGRAD, 3)
+    adagrad = ADAGRAD.make(3)
     with pytest.raises(CheckpointError, match=r"mean.*sum_of_squares"):
-        adagrad.load_state(make_optimizer(ADAM, 3).state())
+        adagrad.load_state(ADAM.make(3).state())
     with pytest.raises(CheckpointError, match=r"\(4,\).*\(3,\)"):
         adagrad.load_state(OptimizerState(1, {"sum_of_squares": np.zeros(4, np.float32)}))
 
@@ -194,7 +190,7 @@ def test_rmsprop_stays_finite_where_rounding_makes_the_variance_negative() -> No
 
 
 def test_adam_still_steps_after_more_updates_than_a_float32_can_count() -> None:
-    optimizer = make_optimizer(ADAM, 2)
+    optimizer = ADAM.make(2)
     zeros = np.zeros(2, np.float32)
     optimizer.load_state(OptimizerState(2**24 + 1, {"mean": zeros, "mean_square": zeros}))
     params = np.zeros(2, np.float32)
@@ -229,14 +225,14 @@ def test_settings_out_of_range_are_all_named() -> None:
 
 def test_settings_of_no_known_optimizer_are_refused_by_name() -> None:
     with pytest.raises(TypeError, match="OptimizerConfig"):
-        make_optimizer(OptimizerConfig(kind="sgd", learning_rate=0.1, learning_rate_changes=()), 3)
+        OptimizerConfig(kind="sgd", learning_rate=0.1, learning_rate_changes=()).make(3)
 
 
 def _trajectory(
     config: OptimizerConfig, start: npt.ArrayLike, gradients: Iterable[npt.ArrayLike]
 ) -> list[Float32Array]:
     params = np.array(start, np.float32)
-    optimizer = make_optimizer(config, params.size)
+    optimizer = config.make(params.size)
     after = []
     for gradient in gradients:
         optimizer.apply(params, np.array(gradient, np.float32))

@@ -1,0 +1,98 @@
+"""Classes that settings choose by name: ours by a word, anybody's by where they are.
+
+    optimizer.kind=adam                          the class below `pipeline.optimizers` that answers to "adam"
+    optimizer.kind=my_package.lion.LionConfig    that class, in a package of the user's own
+
+There is no list to add to. Ours are found by importing the modules of their package, all others by their name alone: a
+host that is sent such a name, or a run folder that holds one, needs nothing but the package itself.
+Why names and no registration: docs/decisions/0035-a-kind-of-one-s-own-is-named-by-where-it-is.md.
+Not here: the wording of an unknown word (`pipeline.config.words`).
+"""
+
+import pkgutil
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+from typing import TypeVar
+
+from pipeline.errors import ConfigError
+
+T = TypeVar("T")
+
+CANNOT_BE_IMPORTED = "cannot be imported"
+"""In every mistake about a class that is not there: a run that names it may be sound where it is."""
+
+
+class Kinds(Mapping[str, type[T]]):
+    """The classes below `base`: those in modules of `package` by the words in their `KINDS`, others by a dotted name.
+
+    Only the former are listed. KeyError for all that is neither; `why_not` says why.
+    """
+
+    def __init__(self, base: type[T], package: str) -> None:
+        self._base = base
+        self._package = package
+
+    def __getitem__(self, name: str) -> type[T]:
+        if "." not in name:
+            return self._ours[name]
+        try:
+            return imported(name, self._base)
+        except ConfigError as error:
+            raise KeyError(name) from error
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ours)
+
+    def __len__(self) -> int:
+        return len(self._ours)
+
+    def why_not(self, name: str) -> str | None:
+        """What is wrong with a name, as the end of a line that begins with its setting; None if nothing is."""
+        if "." not in name:
+            return None if name in self._ours else f"must be one of {', '.join(self)}"
+        try:
+            imported(name, self._base)
+        except ConfigError as error:
+            return error.mistakes[0]
+        return None
+
+    @cached_property
+    def _ours(self) -> Mapping[str, type[T]]:
+        ours = sorted(classes_in(self._package, self._base), key=lambda found: found.__module__)
+        return {word: found for found in ours for word in vars(found).get("KINDS", ())}
+
+
+def imported(path: str, base: type[T]) -> type[T]:
+    """The class with this dotted name, such as `my_package.lion.LionConfig`.
+
+    Raises ConfigError where it is not there or not below `base`, with the end of a line that begins with its setting.
+    """
+    module, _, name = path.rpartition(".")
+    try:
+        found = getattr(import_module(module), name)
+    except Exception as error:  # whatever a module of the user's raises
+        raise ConfigError(
+            [
+                f"{CANNOT_BE_IMPORTED}: {' '.join(str(error).split()) or type(error).__name__}; its package has to be "
+                "installed, or in the folder where the command is typed"
+            ]
+        ) from error
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise ConfigError([f"must be a class below {base.__module__}.{base.__qualname__}"])
+    return found
+
+
+def classes_in(package: str, base: type[T]) -> list[type[T]]:
+    """All classes below `base` that modules of `package` define; imports them."""
+    for module in pkgutil.iter_modules(import_module(package).__path__):
+        import_module(f"{package}.{module.name}")
+    return [found for found in all_below(base) if found.__module__.startswith(f"{package}.")]
+
+
+def all_below(base: type[T]) -> list[type[T]]:
+    """Every class that inherits from `base` and was defined so far, in the order of their definition."""
+    found: dict[type[T], None] = {}
+    for child in base.__subclasses__():
+        found |= dict.fromkeys([child, *all_below(child)])
+    return list(found)
