@@ -41,7 +41,6 @@ from pipeline.roles.parts import UPDATES_PER_ROW
 from pipeline.roles.spec import QRoleSpec
 from pipeline.rows import Row, UpdateRow
 from pipeline.topologies.bundled import bundle_name
-from pipeline.topologies.systems import num_actors
 from pipeline.types import Float32Array
 
 STEADY = [
@@ -107,7 +106,7 @@ def _run_without_server(config: RunConfig, bundle_steps: int) -> float:
     spec = q_role_spec(config, generation=1)
     spec = replace(spec, max_steps=bundle_steps, param_server=replace(spec.param_server, num_shards=1))
     params = network_of(config).initial_parameters(seeding.stream(config.seed, "parameters"))
-    stop, sinks = threading.Event(), [_Rows() for _ in range(num_actors(config.topology))]
+    stop, sinks = threading.Event(), [_Rows() for _ in range(config.topology.num_playing)]
     loops = [
         threading.Thread(target=_loop, args=(_placed(spec, index), config.optimizer, params, rows, stop))
         for index, rows in enumerate(sinks)
@@ -149,9 +148,9 @@ def _steps_per_second(updates: pd.DataFrame, config: RunConfig) -> float:
     """Sum over the bundles of the steps between their first and last row, by the time between these."""
     rows = updates.groupby("role")[["total_frames", "wall_seconds"]]
     spans = rows.max() - rows.min()
-    if len(spans) < num_actors(config.topology) or spans["wall_seconds"].min() <= 0:
+    if len(spans) < config.topology.num_playing or spans["wall_seconds"].min() <= 0:
         raise ValueError(f"a bundle made less than two rows of {UPDATES_PER_ROW} updates: raise bundle_steps")
-    frames_per_step = config.environment.frame_skip * num_actors(config.topology)  # rows count frames of all bundles
+    frames_per_step = config.environment.frame_skip * config.topology.num_playing  # rows count frames of all bundles
     return float((spans["total_frames"] / frames_per_step / spans["wall_seconds"]).sum())
 
 

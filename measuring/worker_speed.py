@@ -16,8 +16,7 @@ from pipeline.experiments.plan import network_of
 from pipeline.experiments.run import train
 from pipeline.results.load import load_run
 from pipeline.roles import worker
-from pipeline.topologies.config import WorkersConfig
-from pipeline.topologies.workers import worker_name
+from pipeline.topologies.workers import WorkersConfig, worker_name
 
 
 class Speed(NamedTuple):

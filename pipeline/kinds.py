@@ -69,6 +69,8 @@ def imported(path: str, base: type[T]) -> type[T]:
     Raises ConfigError where it is not there or not below `base`, with the end of a line that begins with its setting.
     """
     module, _, name = path.rpartition(".")
+    if not module:
+        raise ConfigError(["must be a dotted name, e.g. my_package.my_module.MyClass"])
     try:
         found = getattr(import_module(module), name)
     except Exception as error:  # whatever a module of the user's raises

@@ -3,7 +3,8 @@
 Not here: what each one means, and what it may be (`pipeline.config.run_config`).
 """
 
-from collections.abc import Iterator, Mapping
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 OF_THE_COURSE = frozenset(
@@ -21,6 +22,24 @@ OF_THE_COURSE = frozenset(
     }
 )
 """Settings that say how long, where and how visibly a run goes on, not what it computes."""
+
+
+MISSING = "???"
+"""What Hydra leaves where a value must be given."""
+
+
+def setting_name(field: str) -> str:
+    """What a dataclass's field is called in settings: the field `class_` is the setting `class`, a word of Python's."""
+    return field.removesuffix("_")
+
+
+def as_settings(config: Any) -> dict[str, Any]:
+    """The settings that a dataclass holds, and those that it is made of, as nested dictionaries."""
+
+    def named(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        return {setting_name(field): value for field, value in items}
+
+    return dataclasses.asdict(config, dict_factory=named)
 
 
 def flat(tree: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

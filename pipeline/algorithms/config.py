@@ -1,7 +1,10 @@
 """Settings of the learning rules: Q-learning's target, loss, guards, exploration; actor-critic's returns and loss."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from pipeline.kinds import Kinds
+from pipeline.rows import ActorCriticUpdateRow, Row, UpdateRow
 from pipeline.schedules import Changes, changes_mistakes
 
 Q_LEARNING = "q_learning"
@@ -10,16 +13,48 @@ ACTOR_CRITIC = "actor_critic"
 
 @dataclass(frozen=True)
 class AlgorithmConfig:
-    """What all learning rules have. Sources stand beside the values in `conf/algorithm/`."""
+    """What all learning rules have. Sources stand beside the values in `conf/algorithm/`.
+
+    Its facts below are what others need to know of it; the roles that carry it out name it themselves
+    (`pipeline.roles.role`).
+    """
+
+    KINDS: ClassVar[tuple[str, ...]] = ()
+    """What `kind` may be for this class, besides where it is."""
+    NETWORK: ClassVar[str]
+    """What its network has to answer: "q" or "actor_critic" (`pipeline.networks.config`)."""
+    UPDATE_ROW: ClassVar[type[Row]]
+    """What its roles write of their gradients."""
+    NEEDS_REPLAY: ClassVar[bool]
+    """Whether it learns from a replay; else from each step once."""
+    NEEDS_TARGET_NETWORK: ClassVar[bool]
+    """Whether it learns from an older copy of the network, too."""
+    TAKES_LANES_TOGETHER: ClassVar[bool]
+    """Whether all lanes of a role have to make the same number of steps."""
+    EXCHANGES_EVERY_GRADIENT: ClassVar[bool]
+    """Whether each gradient is sent by itself, and computed at the newest parameters."""
 
     kind: str
-    """"q_learning" (DQN and Gorila) or "actor_critic" (BA3C and DBA3C)."""
+    """One of `ALGORITHMS`, or a class of one's own. "q_learning" (DQN and Gorila), "actor_critic" (BA3C and DBA3C)."""
     discount: float
     """Gamma."""
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         return [] if 0 <= self.discount <= 1 else [f"discount={self.discount} must lie in [0, 1]"]
+
+    @property
+    def steps_per_transition(self) -> int:
+        """Agent steps between the two observations of a transition in the replay."""
+        return 1
+
+    def num_stacks_held(self, num_lanes: int) -> int:
+        """Observations that a role of so many lanes holds beside its replay, at most."""
+        return 0
+
+
+ALGORITHMS: Kinds[AlgorithmConfig] = Kinds(AlgorithmConfig, "pipeline.algorithms")
+"""Settings of learning rules, by kind."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +88,14 @@ class ExplorationConfig:
 class QLearningConfig(AlgorithmConfig):
     """DQN's learning rule with Gorila's guards."""
 
+    KINDS = (Q_LEARNING,)
+    NETWORK = "q"
+    UPDATE_ROW = UpdateRow
+    NEEDS_REPLAY = True
+    NEEDS_TARGET_NETWORK = True
+    TAKES_LANES_TOGETHER = True
+    EXCHANGES_EVERY_GRADIENT = False
+
     n_step: int
     """Rewards summed before the target network's value is added (Sutton 1988); 1: DQN's one-step target."""
     double: bool
@@ -68,6 +111,11 @@ class QLearningConfig(AlgorithmConfig):
     steps_per_update: int
     """Agent steps of the bundle, all lanes together, per gradient."""
     exploration: ExplorationConfig
+
+    @property
+    def steps_per_transition(self) -> int:
+        """See `AlgorithmConfig`."""
+        return self.n_step
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
@@ -89,6 +137,14 @@ class QLearningConfig(AlgorithmConfig):
 class ActorCriticConfig(AlgorithmConfig):
     """The learning rule of batch A3C (Adamski et al. 2018), after A3C (Mnih et al. 2016)."""
 
+    KINDS = (ACTOR_CRITIC,)
+    NETWORK = "actor_critic"
+    UPDATE_ROW = ActorCriticUpdateRow
+    NEEDS_REPLAY = False
+    NEEDS_TARGET_NETWORK = False
+    TAKES_LANES_TOGETHER = False
+    EXCHANGES_EVERY_GRADIENT = True
+
     t_max: int
     """Steps of one lane that make one return; fewer where the episode ends before."""
     batch_size: int
@@ -103,6 +159,10 @@ class ActorCriticConfig(AlgorithmConfig):
     """Each tensor's gradient is scaled down to this L2 norm per element at the sender; None: never."""
     max_gradient_norm: float | None
     """After that the whole gradient is scaled down to this L2 norm; None: never."""
+
+    def num_stacks_held(self, num_lanes: int) -> int:
+        """Those that wait for their return, and once more those of one batch, side by side."""
+        return num_lanes * self.t_max + 2 * self.batch_size
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""

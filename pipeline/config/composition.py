@@ -1,10 +1,12 @@
 """Hydra over `conf/`: where that folder is, what files it has, and what Hydra makes of them and of right overrides.
 
+A user's own folder, Hydra's `--config-dir`, is looked into behind ours: of two files with one name ours counts.
 Not here: wrong overrides (`overrides`, `sweep_words`), what a run may contain (`run_config`).
 """
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,26 +36,41 @@ def config_directory() -> Path:
     )
 
 
-def options(group: str) -> list[str]:
-    """Names of the files in `conf/<group>/`; empty if `group` is no group."""
-    return sorted(file.stem for file in (config_directory() / group).glob("*.yaml")) if group else []
+@dataclass(frozen=True)
+class Files:
+    """The files that runs are composed of."""
+
+    own: Path | None = None
+    """A folder of the user's with groups like those of `conf/`; None: `conf/` alone."""
+
+    def options(self, group: str) -> list[str]:
+        """Names of the files in `<group>/`; empty if `group` is no group."""
+        folders = [config_directory(), *([] if self.own is None else [self.own])]
+        return sorted({file.stem for folder in folders for file in (folder / group).glob("*.yaml")}) if group else []
+
+    def compose_tree(self, overrides: Sequence[str]) -> Tree:
+        """All but Hydra's own settings, interpolations as they are. Raises ConfigError with the first mistake."""
+        return as_tree(self._composed(overrides))
+
+    def sweep_params(self, override: str) -> Mapping[str, str]:
+        """What the sweep that `override` chooses goes over: setting -> its values. Raises as `compose_tree` does."""
+        params = self._composed([override], return_hydra_config=True).hydra.sweeper.params
+        return cast(Mapping[str, str], OmegaConf.to_container(params))
+
+    def _composed(self, overrides: Sequence[str], *, return_hydra_config: bool = False) -> DictConfig:
+        # Puts the folder where --config-dir puts it.
+        own = [] if self.own is None else [f"hydra.searchpath=[{_quoted(f'file://{self.own.absolute()}')}]"]
+        try:
+            with _hydra_over_conf():
+                return hydra.compose(CONFIG_NAME, [*overrides, *own], return_hydra_config=return_hydra_config)
+        except HydraException as error:
+            raise ConfigError([f"Hydra cannot compose this: {one_line(error)}"]) from error
 
 
 def launchers() -> list[str]:
     """The options of `hydra/launcher` that Hydra finds, plugins' and our own."""
     with _hydra_over_conf():
         return GlobalHydra.instance().config_loader().get_group_options("hydra/launcher")
-
-
-def compose_tree(overrides: Sequence[str]) -> Tree:
-    """All but Hydra's own settings, interpolations as they are. Raises ConfigError with the first mistake."""
-    return as_tree(_composed(overrides))
-
-
-def sweep_params(override: str) -> Mapping[str, str]:
-    """What the sweep that `override` chooses goes over: setting -> its values. Raises ConfigError as `compose_tree`."""
-    params = _composed([override], return_hydra_config=True).hydra.sweeper.params
-    return cast(Mapping[str, str], OmegaConf.to_container(params))
 
 
 def as_tree(config: DictConfig) -> Tree:
@@ -75,14 +92,6 @@ def one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _composed(overrides: Sequence[str], *, return_hydra_config: bool = False) -> DictConfig:
-    try:
-        with _hydra_over_conf():
-            return hydra.compose(CONFIG_NAME, overrides=list(overrides), return_hydra_config=return_hydra_config)
-    except HydraException as error:
-        raise ConfigError([f"Hydra cannot compose this: {one_line(error)}"]) from error
-
-
 @contextlib.contextmanager
 def _hydra_over_conf() -> Iterator[None]:
     """A Hydra of our own; one that is running already, since a job or a notebook composes, is put back afterwards."""
@@ -93,3 +102,8 @@ def _hydra_over_conf() -> Iterator[None]:
             yield
     finally:
         GlobalHydra.instance().hydra = running
+
+
+def _quoted(text: str) -> str:
+    """The text as Hydra's overrides hold it, whatever is in it."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

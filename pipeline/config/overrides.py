@@ -22,15 +22,7 @@ from omegaconf import DictConfig
 
 from pipeline.cluster.config import ClusterConfig
 from pipeline.config import tree as config_tree
-from pipeline.config.composition import (
-    as_tree,
-    compose_tree,
-    launchers,
-    one_line,
-    options,
-    resolved,
-    sweep_params,
-)
+from pipeline.config.composition import Files, as_tree, launchers, one_line, resolved
 from pipeline.config.run_config import RunConfig
 from pipeline.config.sweep_words import SWEEP, shared_folder, wrong_launcher_words, wrong_sweep
 from pipeline.config.tree import Tree
@@ -40,23 +32,26 @@ from pipeline.errors import ConfigError
 T = TypeVar("T")
 
 
-def compose(overrides: Sequence[str] = ()) -> RunConfig:
+def compose(overrides: Sequence[str] = (), config_dir: Path | None = None) -> RunConfig:
     """The run that `overrides` describe, e.g. `["experiment=dqn", "game=Pong"]`; for notebooks, scripts and tests.
 
-    Raises ConfigError with all mistakes of all overrides.
+    `config_dir`: a folder with groups of one's own, e.g. `experiment/mine.yaml`. Raises ConfigError with all mistakes
+    of all overrides.
     """
-    if found := check_overrides(overrides):
+    if found := check_overrides(overrides, config_dir=config_dir):
         raise ConfigError(found)
-    return config_tree.build(resolved(compose_tree(overrides)))
+    return config_tree.build(resolved(Files(config_dir).compose_tree(overrides)))
 
 
-def compose_onto(saved: Tree, overrides: Sequence[str], groups: Sequence[str]) -> RunConfig:
+def compose_onto(
+    saved: Tree, overrides: Sequence[str], groups: Sequence[str], config_dir: Path | None = None
+) -> RunConfig:
     """A run's saved settings with options and settings of some of its `groups` as in `overrides`, e.g.
-    `["evaluation=sticky", "evaluation.num_episodes=10"]`.
+    `["evaluation=sticky", "evaluation.num_episodes=10"]`; `config_dir` as for `compose`.
 
     Raises ConfigError with all mistakes of all overrides, those of groups that may not be changed included.
     """
-    tree, found = _changed(saved, overrides, groups)
+    tree, found = _changed(saved, overrides, groups, Files(config_dir))
     return _without(found, lambda: config_tree.build(resolved(tree)))
 
 
@@ -65,7 +60,8 @@ def compose_cluster(overrides: Sequence[str]) -> ClusterConfig:
 
     Raises ConfigError with all mistakes of all overrides.
     """
-    tree, found = _changed(compose_tree(("~experiment",)), overrides, ("cluster",))
+    files = Files()
+    tree, found = _changed(files.compose_tree(("~experiment",)), overrides, ("cluster",), files)
     return _without(found, lambda: config_tree.build_cluster(resolved(tree)["cluster"]))
 
 
@@ -79,39 +75,44 @@ def compose_job(overrides: Sequence[str]) -> RunConfig:
 
     Raises ConfigError if they are not, with the first mistake alone where Hydra finds it.
     """
-    return config_tree.build(resolved(compose_tree(overrides)))
+    return config_tree.build(resolved(Files().compose_tree(overrides)))
 
 
 def check_command_line(arguments: Sequence[str]) -> list[str]:
     """All mistakes in the arguments of a program with `@hydra.main`, flags included; empty: let Hydra start.
 
-    Nothing is checked where Hydra only shows something (`--help`, `--info`, `--cfg`, ...), nor where files outside of
-    `conf/` are named (`-cd`, `-cp`, `-cn`, `hydra.searchpath`): there `from_hydra` has the last word.
+    Nothing is checked where Hydra only shows something (`--help`, `--info`, `--cfg`, ...), nor where files in the place
+    of `conf/` are named (`-cp`, `-cn`, `hydra.searchpath`): there `from_hydra` has the last word. Those in a folder
+    beside it (`--config-dir`, `-cd`) count like those of `conf/`.
     """
     words = get_args_parser().parse_args(list(arguments))
     only_shows = (words.help, words.hydra_help, words.cfg, words.info, words.shell_completion, words.experimental_rerun)
-    elsewhere = (words.config_dir, words.config_path, words.config_name)
+    elsewhere = (words.config_path, words.config_name)
     if any(only_shows) or any(elsewhere) or any("hydra.searchpath" in word for word in words.overrides):
         return []
-    return check_overrides(words.overrides, multirun=words.multirun)
+    own = None if words.config_dir is None else Path(words.config_dir)
+    return check_overrides(words.overrides, multirun=words.multirun, config_dir=own)
 
 
-def check_overrides(overrides: Sequence[str], *, multirun: bool = False) -> list[str]:
+def check_overrides(overrides: Sequence[str], *, multirun: bool = False, config_dir: Path | None = None) -> list[str]:
     """All mistakes in `overrides`, one line each, in the order of the command line; ranges and combinations last.
 
     With `multirun` a value may be a sweep: each of its choices is checked, together with the first choice of the other
-    sweeps. Other combinations are checked by `from_hydra` in the job that runs them.
+    sweeps. Other combinations are checked by `from_hydra` in the job that runs them. `config_dir` as for `compose`.
     """
-    parsed, found = _parse(overrides, multirun=multirun)
+    if config_dir is not None and not config_dir.is_dir():
+        return [f"--config-dir {config_dir}: there is no such folder"]
+    files = Files(config_dir)
+    parsed, found = _parse(overrides, files, multirun=multirun)
     found += wrong_launcher_words(overrides, launchers())
-    of_file, unusable = _of_sweep_file(parsed)
+    of_file, unusable = _of_sweep_file(parsed, files)
     if unusable:
         return [*found, *unusable]
     parsed += of_file
-    compose_once = functools.cache(compose_tree)
+    compose_once = functools.cache(files.compose_tree)
     folders: dict[Path, RunConfig] = {}
     for swept, case in _cases(parsed):
-        mistakes, run = _check_case(case, compose_once)
+        mistakes, run = _check_case(case, files, compose_once)
         found += mistakes
         # A word that is wrong was left out of its run, whose folder is not the one that was meant.
         is_wrong = any(line.lstrip("+").startswith(f"{swept}=") for line in found)
@@ -127,20 +128,20 @@ def check_overrides(overrides: Sequence[str], *, multirun: bool = False) -> list
     return list(dict.fromkeys(found))
 
 
-def _changed(saved: Tree, overrides: Sequence[str], groups: Sequence[str]) -> tuple[Tree, list[str]]:
+def _changed(saved: Tree, overrides: Sequence[str], groups: Sequence[str], files: Files) -> tuple[Tree, list[str]]:
     """`saved` with those of `overrides` that are right by themselves, and the mistakes of the others."""
-    parsed, found = _parse(overrides, multirun=False)
+    parsed, found = _parse(overrides, files, multirun=False)
     words = []
     for (word,) in parsed:
         if word.key_or_group.partition(".")[0] in groups:
             words.append(word)
         else:
             found.append(f"{_text(word)}: only settings of {' and '.join(groups)} can be changed here")
-    choices = [word for word in words if options(word.key_or_group)]
-    found += [mistake for word in choices if (mistake := _wrong_choice(word)) is not None]
-    sound = [word for word in choices if _wrong_choice(word) is None]
+    choices = [word for word in words if files.options(word.key_or_group)]
+    found += [mistake for word in choices if (mistake := _wrong_choice(word, files)) is not None]
+    sound = [word for word in choices if _wrong_choice(word, files) is None]
     # Without an experiment: what it says of these groups is in the saved settings, if it is of this run at all.
-    composed = compose_tree(("~experiment", *(_text(word) for word in sound)))
+    composed = files.compose_tree(("~experiment", *(_text(word) for word in sound)))
     tree = {**saved, **{word.key_or_group: composed[word.key_or_group] for word in sound}}
     settings = [word for word in words if word not in choices]
     mistakes = {_text(word): _wrong_setting(word, tree) for word in settings}
@@ -159,7 +160,7 @@ def _without(mistakes: Sequence[str], build: Callable[[], T]) -> T:
     return built
 
 
-def _parse(overrides: Sequence[str], *, multirun: bool) -> tuple[list[list[Override]], list[str]]:
+def _parse(overrides: Sequence[str], files: Files, *, multirun: bool) -> tuple[list[list[Override]], list[str]]:
     """Each override as the list of its choices (one, if it is no sweep), and the mistakes of those that are none."""
     parser = OverridesParser.create()
     parsed: list[list[Override]] = []
@@ -170,11 +171,11 @@ def _parse(overrides: Sequence[str], *, multirun: bool) -> tuple[list[list[Overr
             if override.is_hydra_override():
                 continue
             if override.key_or_group == SWEEP:
-                mistake = wrong_sweep(override, multirun, options(SWEEP))
+                mistake = wrong_sweep(override, multirun, files.options(SWEEP))
                 if mistake is not None:
                     found.append(mistake)
                     continue
-            choices = [parser.parse_override(choice) for choice in _choices(override)]
+            choices = [parser.parse_override(choice) for choice in _choices(override, files)]
         except HydraException as error:
             found.append(f"{text}: Hydra cannot read this: {one_line(error)}")
             continue
@@ -187,7 +188,7 @@ def _parse(overrides: Sequence[str], *, multirun: bool) -> tuple[list[list[Overr
     return parsed, found
 
 
-def _of_sweep_file(parsed: Sequence[Sequence[Override]]) -> tuple[list[list[Override]], list[str]]:
+def _of_sweep_file(parsed: Sequence[Sequence[Override]], files: Files) -> tuple[list[list[Override]], list[str]]:
     """What the file of a sweep, if there is one, says besides the command line, which wins; and why it cannot be used.
 
     What a sweeper chooses by itself, such as the numbers of an interval, is left to the jobs.
@@ -196,23 +197,23 @@ def _of_sweep_file(parsed: Sequence[Sequence[Override]]) -> tuple[list[list[Over
     for word, *_ in parsed:
         if word.key_or_group == SWEEP:
             try:
-                params = sweep_params(_text(word))
+                params = files.sweep_params(_text(word))
             except ConfigError as error:
                 missing = "hydra/sweeper/optuna" in error.mistakes[0]
                 why = "it needs pip install -e '.[optuna]'" if missing else error.mistakes[0]
                 return [], [f"{_text(word)}: {why}"]
             words = [f"{name}={values}" for name, values in params.items() if name not in given]
-            return _parse(words, multirun=True)[0], []
+            return _parse(words, files, multirun=True)[0], []
     return [], []
 
 
-def _choices(override: Override) -> list[str]:
+def _choices(override: Override, files: Files) -> list[str]:
     """The override once for each of its values, as text."""
     if not override.is_sweep_override():
         return [cast(str, override.input_line)]
     key = override.get_key_element()
     if override.value_type == ValueType.GLOB_CHOICE_SWEEP:
-        return [f"{key}={name}" for name in override.value().filter(options(override.key_or_group))]  # type: ignore[union-attr]
+        return [f"{key}={name}" for name in override.value().filter(files.options(override.key_or_group))]  # type: ignore[union-attr]
     return [f"{key}={value}" for value in override.sweep_string_iterator()]
 
 
@@ -226,12 +227,12 @@ def _cases(parsed: Sequence[Sequence[Override]]) -> Iterator[tuple[str, list[Ove
 
 
 def _check_case(
-    case: Sequence[Override], compose_once: Callable[[tuple[str, ...]], Tree]
+    case: Sequence[Override], files: Files, compose_once: Callable[[tuple[str, ...]], Tree]
 ) -> tuple[list[str], RunConfig | None]:
     """The mistakes of one run's overrides, and the run if they make one: what is wrong by itself is left out of it."""
-    groups = [override for override in case if options(override.key_or_group)]
+    groups = [override for override in case if files.options(override.key_or_group)]
     settings = [override for override in case if override not in groups]
-    found = {_text(override): _wrong_choice(override) for override in groups}
+    found = {_text(override): _wrong_choice(override, files) for override in groups}
     run: RunConfig | None = None
     try:
         chosen = compose_once(tuple(_text(override) for override in groups if found[_text(override)] is None))
@@ -244,7 +245,7 @@ def _check_case(
     return [*(line for line in in_order if line is not None), *others], run
 
 
-def _wrong_choice(override: Override) -> str | None:
+def _wrong_choice(override: Override, files: Files) -> str | None:
     """What is wrong with choosing an option of a group, or None."""
     group, text = override.key_or_group, _text(override)
     if override.is_delete():
@@ -252,8 +253,8 @@ def _wrong_choice(override: Override) -> str | None:
     if (override.is_add() and group in _ALWAYS_CHOSEN) or override.is_force_add():
         return f"{text}: {group} is chosen already; write {text.lstrip('+')}"
     option = override.value()
-    if option not in options(group):
-        return no_such(group, text, str(option), options(group))
+    if option not in (known := files.options(group)):
+        return no_such(group, text, str(option), known)
     return None
 
 

@@ -10,26 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from pipeline.algorithms.config import (
-    ACTOR_CRITIC,
-    Q_LEARNING,
-    ActorCriticConfig,
-    AlgorithmConfig,
-    QLearningConfig,
-)
+from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.cluster.config import ClusterConfig
 from pipeline.config.words import listed, no_such
 from pipeline.envs.protocol import EnvironmentConfig
+from pipeline.envs.rom import num_actions
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.games import ATARI49
-from pipeline.networks.config import ACTOR_CRITIC_NETWORK, Q_NETWORK, NetworkConfig
+from pipeline.networks.config import NetworkConfig
 from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig
 from pipeline.replay.memory import fit_mistakes
-from pipeline.settings import OF_THE_COURSE, flat
-from pipeline.topologies import systems
-from pipeline.topologies.config import TopologyConfig, WorkersConfig
+from pipeline.settings import MISSING, OF_THE_COURSE, as_settings, flat
+from pipeline.topologies.config import TopologyConfig
 from pipeline.topologies.needs import RoleNeeds
 
 DEVICES = ("auto", "cpu", "cuda")
@@ -40,9 +34,6 @@ LOGGING_TOOLS = (TENSORBOARD, MLFLOW)
 
 EVALUATOR = "evaluator"
 """Name of the host that evaluations during training are played on."""
-
-MISSING = "???"
-"""What Hydra leaves where a value must be given."""
 
 
 @runtime_checkable
@@ -212,9 +203,11 @@ class RunConfig:
                 f"budget.score={self.budget.score} needs training_evaluation.every_frames: without it nobody plays "
                 "before the end"
             )
-        can_be_started = not systems.mistakes(self.topology, self.algorithm)
+        can_be_started = not self.topology.unfit_for(self.algorithm)
         if can_be_started and {"topology", "algorithm", "param_server", "cluster"} <= sound:
             found += self._too_few_hosts()
+        if {"network", "environment"} <= sound and self.game in ATARI49 and self.precision in PRECISIONS:
+            found += self._unfit_network()
         if {"topology", "environment", "algorithm"} <= sound and self.replay is not None:
             found += self._too_small_replay(self.replay)
         if {"environment", "evaluation"} <= sound:
@@ -222,42 +215,50 @@ class RunConfig:
         return found
 
     def _unfit_for_algorithm(self) -> list[str]:
-        found = systems.mistakes(self.topology, self.algorithm)
-        kind = self.algorithm.kind
-        wanted = {Q_LEARNING: Q_NETWORK, ACTOR_CRITIC: ACTOR_CRITIC_NETWORK}[kind]
-        if self.network.kind != wanted:
-            found.append(f"network.kind={self.network.kind} must be {wanted} with algorithm.kind={kind}")
-        if isinstance(self.algorithm, ActorCriticConfig):
-            if self.replay is not None:
-                found.append(
-                    f"replay must be null with algorithm.kind={kind}, which learns from each step once: replay=none"
-                )
+        algorithm, kind = self.algorithm, self.algorithm.kind
+        found = [f"topology.{line}" for line in self.topology.unfit_for(algorithm)]
+        if (line := self.network.unfit_for(kind, algorithm.NETWORK)) is not None:
+            found.append(f"network.{line}")
+        if self.replay is not None and not algorithm.NEEDS_REPLAY:
+            found.append(
+                f"replay must be null with algorithm.kind={kind}, which learns from each step once: replay=none"
+            )
+        if self.replay is None and algorithm.NEEDS_REPLAY:
+            found.append(f"replay is missing: algorithm.kind={kind} needs one, e.g. replay=uniform")
+        if algorithm.EXCHANGES_EVERY_GRADIENT:
             found += [
                 f"param_server.{name}={getattr(self.param_server, name)} must be 1 with algorithm.kind={kind}"
                 for name in ("actor_pull_every_steps", "learner_pull_every_updates", "push_every_updates")
                 if getattr(self.param_server, name) != 1
             ]
-        else:
-            if self.replay is None:
-                found.append(f"replay is missing: algorithm.kind={kind} needs one, e.g. replay=uniform")
-            if self.param_server.target_period_updates is None:
-                found.append(
-                    f"param_server.target_period_updates=null must be a number with algorithm.kind={kind}, which "
-                    "learns from a target network"
-                )
-            if self.environment.min_frame_skip != self.environment.frame_skip:
-                found.append(
-                    f"environment.min_frame_skip={self.environment.min_frame_skip} must equal environment.frame_skip="
-                    f"{self.environment.frame_skip} with algorithm.kind={kind}, whose replay takes all lanes together"
-                )
-        if isinstance(self.topology, WorkersConfig) and self.topology.sync and self.param_server.overlap:
+        if algorithm.NEEDS_TARGET_NETWORK and self.param_server.target_period_updates is None:
+            found.append(
+                f"param_server.target_period_updates=null must be a number with algorithm.kind={kind}, which "
+                "learns from a target network"
+            )
+        if algorithm.TAKES_LANES_TOGETHER and self.environment.min_frame_skip != self.environment.frame_skip:
+            found.append(
+                f"environment.min_frame_skip={self.environment.min_frame_skip} must equal environment.frame_skip="
+                f"{self.environment.frame_skip} with algorithm.kind={kind}, whose replay takes all lanes together"
+            )
+        if self.topology.quorum is not None and self.param_server.overlap:
             found.append(
                 "param_server.overlap=true must be false with topology.sync=true: a worker waits for its quorum"
             )
         return found
 
+    def _unfit_network(self) -> list[str]:
+        environment = self.environment
+        lines = self.network.unfit_for_games(
+            environment.stack,
+            environment.frame_shape,
+            lambda: num_actions(self.game, environment.full_action_set),
+            self.precision,
+        )
+        return [f"network.{line}" for line in lines]
+
     def _too_few_hosts(self) -> list[str]:
-        wanted = systems.demands(self.topology, self.algorithm, self.param_server.num_shards, RoleNeeds(0, 0, 0, 0, 0))
+        wanted = self.topology.demands(self.algorithm, self.param_server.num_shards, RoleNeeds(0, 0, 0, 0, 0))
         alone = [demand.role for demand in wanted if demand.beside is None]
         if self.training_evaluation.every_frames is not None:
             alone.append(EVALUATOR)
@@ -267,10 +268,10 @@ class RunConfig:
         return []
 
     def _too_small_replay(self, replay: ReplayConfig) -> list[str]:
-        if replay.mistakes() or not isinstance(self.algorithm, QLearningConfig):
+        if replay.mistakes() or not self.algorithm.NEEDS_REPLAY:
             return []
-        lanes, environment, n_step = self.topology.num_lanes, self.environment, self.algorithm.n_step
-        writers = systems.num_writers(self.topology)
+        lanes, environment, n_step = self.topology.num_lanes, self.environment, self.algorithm.steps_per_transition
+        writers = self.topology.writers_per_replay
         too_small = fit_mistakes(replay, writers, lanes, environment.frame_shape, environment.stack, n_step)
         return [f"replay.{line}" for line in too_small]
 
@@ -280,7 +281,7 @@ def differences(saved: RunConfig, now: RunConfig) -> list[str]:
 
     Budget, checkpoints, cluster, results folder, progress and logging may change: see `settings.OF_THE_COURSE`.
     """
-    before, after = (dict(flat(dataclasses.asdict(config))) for config in (saved, now))
+    before, after = (dict(flat(as_settings(config))) for config in (saved, now))
     return [
         f"{name}: {before.get(name, 'not set')} in the run folder, {after.get(name, 'not set')} now"
         for name in dict.fromkeys([*before, *after])

@@ -14,48 +14,29 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from pipeline.algorithms.config import (
-    ACTOR_CRITIC,
-    Q_LEARNING,
-    ActorCriticConfig,
-    AlgorithmConfig,
-    QLearningConfig,
-)
+from pipeline.algorithms.config import ALGORITHMS, AlgorithmConfig
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.config.run_config import RunConfig
 from pipeline.config.words import listed, nearest, no_such
 from pipeline.errors import ConfigError
-from pipeline.networks.config import (
-    ACTOR_CRITIC_NETWORK,
-    Q_NETWORK,
-    ActorCriticNetworkConfig,
-    NetworkConfig,
-    QNetworkConfig,
-)
+from pipeline.kinds import Kinds
+from pipeline.networks.config import NETWORKS, NetworkConfig
 from pipeline.older_settings import in_settings_of_today
 from pipeline.optimizers.optimizer import OPTIMIZERS, OptimizerConfig
 from pipeline.roles.straggler import Stragglers
 from pipeline.schedules import Changes
-from pipeline.topologies.config import (
-    BUNDLED,
-    GLOBAL,
-    SINGLE,
-    WORKERS,
-    BundledConfig,
-    GlobalConfig,
-    TopologyConfig,
-    WorkersConfig,
-)
+from pipeline.settings import as_settings, setting_name
+from pipeline.topologies.config import TOPOLOGIES, TopologyConfig
 
 Tree = Mapping[str, Any]
 
 VARIANTS: Mapping[type, Mapping[str, type]] = {
-    AlgorithmConfig: {Q_LEARNING: QLearningConfig, ACTOR_CRITIC: ActorCriticConfig},
-    NetworkConfig: {Q_NETWORK: QNetworkConfig, ACTOR_CRITIC_NETWORK: ActorCriticNetworkConfig},
+    AlgorithmConfig: ALGORITHMS,
+    NetworkConfig: NETWORKS,
     OptimizerConfig: OPTIMIZERS,
     ClusterConfig: CLUSTER_KINDS,
-    TopologyConfig: {SINGLE: BundledConfig, BUNDLED: BundledConfig, GLOBAL: GlobalConfig, WORKERS: WorkersConfig},
+    TopologyConfig: TOPOLOGIES,
 }
 """Groups whose class depends on their `kind`."""
 
@@ -87,7 +68,7 @@ def build_cluster(tree: Tree) -> ClusterConfig:
 
 def to_yaml(config: RunConfig) -> str:
     """The whole configuration, as `config.yaml` of a run folder holds it."""
-    return OmegaConf.to_yaml(OmegaConf.create(dataclasses.asdict(config)))
+    return OmegaConf.to_yaml(OmegaConf.create(as_settings(config)))
 
 
 def from_yaml(text: str) -> RunConfig:
@@ -186,8 +167,7 @@ def _build(declared: type, tree: Any, prefix: str, found: list[str]) -> Any:
         return None
     cls = _class_of(declared, tree)
     if declared in VARIANTS and cls is declared:
-        kinds = VARIANTS[declared]
-        found.append(no_such("kind", f"{prefix}kind={tree.get('kind')}", str(tree.get("kind")), kinds))
+        found.append(_no_such_kind(VARIANTS[declared], f"{prefix}kind={tree.get('kind')}", str(tree.get("kind"))))
         return None
     hints = _hints(cls)
     before = len(found)
@@ -195,10 +175,18 @@ def _build(declared: type, tree: Any, prefix: str, found: list[str]) -> Any:
     found += [
         _no_such_setting(f"{prefix}{name}", _nearest_of(str(name), beside), group, beside)
         for name in tree
-        if name not in hints
+        if name not in hints and name not in getattr(cls, "NOT_ITS_OWN", ())
     ]
     values = {name: _convert(hint, tree.get(name, _ABSENT), prefix + name, found) for name, hint in hints.items()}
-    return cls(**values) if len(found) == before else None
+    if len(found) > before:
+        return None
+    return cls(**{field.name: values[setting_name(field.name)] for field in dataclasses.fields(cls)})
+
+
+def _no_such_kind(kinds: Mapping[str, type], given: str, kind: str) -> str:
+    if "." in kind and isinstance(kinds, Kinds):
+        return f"{given} {kinds.why_not(kind)}"
+    return no_such("kind", given, kind, kinds)
 
 
 def _convert(declared: Any, value: Any, name: str, found: list[str]) -> Any:
@@ -297,7 +285,7 @@ def _class_of(declared: type, tree: Any) -> type:
 @functools.cache
 def _hints(cls: type) -> dict[str, Any]:
     hints = typing.get_type_hints(cls)
-    return {field.name: hints[field.name] for field in dataclasses.fields(cls)}
+    return {setting_name(field.name): hints[field.name] for field in dataclasses.fields(cls)}
 
 
 def _shown(value: Any) -> str:

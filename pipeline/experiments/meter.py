@@ -13,8 +13,6 @@ from pipeline.config.run_config import BudgetConfig, RunConfig
 from pipeline.replay.memory import lane_capacity
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, Row, UpdateRow
-from pipeline.topologies import systems
-from pipeline.topologies.config import GlobalConfig, WorkersConfig
 
 _RATE_SECONDS = 30.0
 """Speeds are means over this long."""
@@ -28,7 +26,7 @@ class RunMeter:
         self._config = config
         self._folder = folder
         self._replay = _capacity(config)
-        self._synchronous = isinstance(config.topology, WorkersConfig) and config.topology.sync
+        self._synchronous = config.topology.quorum is not None
         self._num_restarts = 0
         self._scores: deque[float] = deque(maxlen=_RECENT_EPISODES)
         self._update: UpdateRow | ActorCriticUpdateRow | None = None
@@ -156,8 +154,6 @@ class _Capacity(NamedTuple):
 def _capacity(config: RunConfig) -> _Capacity | None:
     if config.replay is None:
         return None
-    topology, num_writers = config.topology, systems.num_writers(config.topology)
-    shared = isinstance(topology, GlobalConfig)
-    num_replays = topology.num_replay_shards if isinstance(topology, GlobalConfig) else systems.num_actors(topology)
+    topology, num_writers = config.topology, config.topology.writers_per_replay
     held = lane_capacity(config.replay, num_writers, topology.num_lanes, config.environment.frame_shape)
-    return _Capacity(held * num_writers * topology.num_lanes * num_replays, shared)
+    return _Capacity(held * num_writers * topology.num_lanes * topology.num_replays, topology.shares_replay)

@@ -11,19 +11,15 @@ from dataclasses import dataclass, replace
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from pipeline.algorithms.config import ActorCriticConfig
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.offers import future_offers
 from pipeline.cluster.placement import Demand, Offer, Placement, place
 from pipeline.config.run_config import EVALUATOR, RunConfig, unlike_training
 from pipeline.envs.rom import num_actions
 from pipeline.errors import PlacementError
-from pipeline.networks.network import Network, make_network
+from pipeline.networks.network import Network
 from pipeline.replay.memory import memory_bytes
-from pipeline.topologies.config import WorkersConfig
 from pipeline.topologies.needs import RoleNeeds
-from pipeline.topologies.systems import demands, num_learners, num_writers
-from pipeline.topologies.workers import worker_name
 
 _BYTES_PER_FLOAT = 4
 _LEARNER_VECTORS = 6
@@ -69,10 +65,9 @@ class Plan:
             f"cluster {config.cluster.kind}; {self.num_parameters:,} parameters in {config.param_server.num_shards} "
             f"shard(s); {total / 2**30:.2f} GiB in all"
         ]
-        learners, limit = num_learners(config.topology), config.param_server.max_staleness
+        learners, limit = config.topology.num_learning, config.param_server.max_staleness
         # While one computes, each of the others makes an update, if all are equally fast.
-        is_quorum = isinstance(config.topology, WorkersConfig) and config.topology.sync
-        if limit is not None and not is_quorum and learners > 1 and limit < 2 * learners:
+        if limit is not None and config.topology.quorum is None and learners > 1 and limit < 2 * learners:
             lines.append(
                 f"[yellow]warning:[/yellow] of {learners} learners many gradients will be older than "
                 f"param_server.max_staleness={limit} updates, and thrown away; {4 * learners} would be the share that "
@@ -103,7 +98,7 @@ def network_of(config: RunConfig) -> Network:
     """The run's network."""
     environment = config.environment
     actions = num_actions(config.game, environment.full_action_set)
-    return make_network(config.network, environment.stack, environment.frame_shape, actions)
+    return config.network.make(environment.stack, environment.frame_shape, actions)
 
 
 def make_plan(
@@ -140,10 +135,7 @@ def make_plan(
 def dispensable(config: RunConfig) -> list[str]:
     """Roles without which a run that is under way goes on for as long as no host is there, the first one first."""
     evaluator = [] if config.training_evaluation.every_frames is None else [EVALUATOR]
-    topology = config.topology
-    if not isinstance(topology, WorkersConfig) or not topology.sync:
-        return evaluator
-    return evaluator + [worker_name(i) for i in reversed(range(topology.num_workers, topology.num_started))]
+    return evaluator + list(config.topology.spare_roles)
 
 
 def _place_most(
@@ -172,7 +164,7 @@ def host_demands(config: RunConfig) -> list[Demand]:
 
 def _demands(config: RunConfig, needs: RoleNeeds) -> list[Demand]:
     topology = config.topology
-    wanted = demands(topology, config.algorithm, config.param_server.num_shards, needs)
+    wanted = topology.demands(config.algorithm, config.param_server.num_shards, needs)
     if config.training_evaluation.every_frames is not None:
         wanted.append(Demand(EVALUATOR, topology.compute_threads, needs.actor_bytes + needs.host_bytes))
     return wanted
@@ -195,20 +187,16 @@ def _needs(config: RunConfig, num_parameters: int, host_bytes: int) -> RoleNeeds
 def _num_kept(config: RunConfig) -> int:
     """Vectors of P floats that all synchronous shards keep at most: a gradient of each worker, and the mean."""
     topology = config.topology
-    return topology.num_started + 1 if isinstance(topology, WorkersConfig) and topology.sync else 0
+    return 0 if topology.quorum is None else topology.num_learning + 1
 
 
 def _replay_bytes(config: RunConfig) -> int:
     if config.replay is None:
         return 0
-    writers, lanes = num_writers(config.topology), config.topology.num_lanes
+    writers, lanes = config.topology.writers_per_replay, config.topology.num_lanes
     return memory_bytes(config.replay, writers, lanes, config.environment.frame_shape)
 
 
 def _rollout_bytes(config: RunConfig) -> int:
-    # Stacks that wait for their return, and once more those of one batch, side by side.
-    if not isinstance(config.algorithm, ActorCriticConfig):
-        return 0
     stack_bytes = config.environment.stack * math.prod(config.environment.frame_shape)
-    num_waiting = config.topology.num_lanes * config.algorithm.t_max + config.algorithm.batch_size
-    return (num_waiting + config.algorithm.batch_size) * stack_bytes
+    return config.algorithm.num_stacks_held(config.topology.num_lanes) * stack_bytes

@@ -1,27 +1,22 @@
 """From a run's configuration to what its hosts are told: the pattern of its roles, and the fleet that is made of it.
 
-Not here: which roles a topology has (`pipeline.topologies.systems`), starting them (`pipeline.experiments.training`).
+Not here: which roles a topology has (`pipeline.topologies`), starting them (`pipeline.experiments.training`).
 """
 
+import dataclasses
 import math
-from typing import TypedDict
 
-from pipeline.algorithms.config import ActorCriticConfig, QLearningConfig
 from pipeline.cluster.placement import Demand
 from pipeline.config.run_config import RunConfig
-from pipeline.envs.protocol import EnvironmentConfig
-from pipeline.networks.config import ActorCriticNetworkConfig, QNetworkConfig
-from pipeline.param_server.config import ParamServerConfig
-from pipeline.replay.config import ReplayConfig
 from pipeline.roles.place import RolePlace
-from pipeline.roles.spec import QRoleSpec, RoleSpec, WorkerSpec
+from pipeline.roles.role import role_of
+from pipeline.roles.spec import QRoleSpec, RoleSpec
 from pipeline.topologies.fleet import FleetSpec
-from pipeline.topologies.systems import num_actors, system
 
 
 def fleet_spec(config: RunConfig, demands: tuple[Demand, ...], generation: int) -> FleetSpec:
     """What the run's topology is asked to start, as one generation of the parameter server."""
-    roles, replays, role, quorum = system(config.topology, role_spec(config, generation))
+    roles, replays, role, quorum = config.topology.system(role_spec(config, generation))
     return FleetSpec(
         roles=roles,
         replays=replays,
@@ -36,48 +31,10 @@ def fleet_spec(config: RunConfig, demands: tuple[Demand, ...], generation: int) 
 
 def role_spec(config: RunConfig, generation: int) -> RoleSpec:
     """The pattern of all roles; which role it is, and how its topology wants it, is filled in later."""
-    if isinstance(config.algorithm, ActorCriticConfig):
-        return worker_spec(config, generation)
-    return q_role_spec(config, generation)
-
-
-def q_role_spec(config: RunConfig, generation: int) -> QRoleSpec:
-    """The pattern of all roles of Q-learning. Raises TypeError for a run of another algorithm."""
-    match config.algorithm, config.network, config.replay:
-        case QLearningConfig() as algorithm, QNetworkConfig() as network, ReplayConfig() as replay:
-            common = _common(config, generation)
-            return QRoleSpec(**common, algorithm=algorithm, network=network, replay=replay, traffic=None)
-    raise TypeError(f"algorithm.kind={config.algorithm.kind} with this network and replay is no Q-learning")
-
-
-def worker_spec(config: RunConfig, generation: int) -> WorkerSpec:
-    """The pattern of all workers. Raises TypeError for a run of another algorithm."""
-    match config.algorithm, config.network:
-        case ActorCriticConfig() as algorithm, ActorCriticNetworkConfig() as network:
-            return WorkerSpec(**_common(config, generation), algorithm=algorithm, network=network, stragglers=())
-    raise TypeError(f"algorithm.kind={config.algorithm.kind} with this network has no workers")
-
-
-class _Common(TypedDict):
-    place: RolePlace
-    attempt: int
-    seed: int
-    game: str
-    num_lanes: int
-    compute_threads: int
-    device: str
-    precision: str
-    generation: int
-    max_steps: int | None
-    environment: EnvironmentConfig
-    param_server: ParamServerConfig
-
-
-def _common(config: RunConfig, generation: int) -> _Common:
-    players, max_steps = num_actors(config.topology), None
+    players, max_steps = config.topology.num_playing, None
     if players == 1 and config.budget.frames is not None:
         max_steps = math.ceil(config.budget.frames / config.environment.mean_frame_skip)
-    return _Common(
+    common = RoleSpec(
         place=RolePlace("", 0, players, 0, 0.0),
         attempt=0,
         seed=config.seed,
@@ -88,6 +45,20 @@ def _common(config: RunConfig, generation: int) -> _Common:
         precision=config.precision,
         generation=generation,
         max_steps=max_steps,
+        algorithm=config.algorithm,
+        network=config.network,
         environment=config.environment,
         param_server=config.param_server,
     )
+    wanted = role_of(type(config.algorithm)).SPEC
+    # What else a role wants is a group of the run by that name, or has a default.
+    values = vars(config) | vars(common)
+    return wanted(**{field.name: values[field.name] for field in dataclasses.fields(wanted) if field.name in values})
+
+
+def q_role_spec(config: RunConfig, generation: int) -> QRoleSpec:
+    """The same of Q-learning. Raises TypeError for a run of another algorithm."""
+    spec = role_spec(config, generation)
+    if not isinstance(spec, QRoleSpec):
+        raise TypeError(f"algorithm.kind={config.algorithm.kind} is no Q-learning")
+    return spec

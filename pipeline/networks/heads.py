@@ -16,7 +16,6 @@ from collections.abc import Sequence
 import torch
 import torch.nn.functional as F
 
-from pipeline.networks.config import QNetworkConfig
 from pipeline.networks.linear import Linear, Noise
 from pipeline.networks.parameters import HEAD, Tensors
 
@@ -28,23 +27,25 @@ class Head(ABC):
     """In vector order."""
 
     @abstractmethod
+    def __init__(
+        self, num_features: int, num_actions: int, hidden_units: int, num_atoms: int, noise_scale: float | None
+    ) -> None:
+        """`hidden_units` in each stream; `noise_scale`: sigma_0 of all layers, None without noise."""
+
+    @abstractmethod
     def __call__(self, parameters: Tensors, features: torch.Tensor, noise: Noise) -> torch.Tensor:
         """(B, F) in any dtype -> float32 (B, A), or (B, A, N) with N > 1 atoms."""
-
-
-def make_head(config: QNetworkConfig, num_features: int, num_actions: int) -> Head:
-    """The head that `config` asks for."""
-    return (DuelingHead if config.dueling else PlainHead)(config, num_features, num_actions)
 
 
 class PlainHead(Head):
     """One stream (Mnih et al. 2015, Methods, "Model architecture")."""
 
-    def __init__(self, config: QNetworkConfig, num_features: int, num_actions: int) -> None:
-        scale = config.noise_scale if config.noisy else None
-        self._num_atoms = config.num_atoms
-        self._hidden = Linear("hidden", num_features, config.hidden_units, scale)
-        self._output = Linear(f"{HEAD}output", config.hidden_units, num_actions * config.num_atoms, scale)
+    def __init__(
+        self, num_features: int, num_actions: int, hidden_units: int, num_atoms: int, noise_scale: float | None
+    ) -> None:
+        self._num_atoms = num_atoms
+        self._hidden = Linear("hidden", num_features, hidden_units, noise_scale)
+        self._output = Linear(f"{HEAD}output", hidden_units, num_actions * num_atoms, noise_scale)
         self.layers = (self._hidden, self._output)
 
     def __call__(self, parameters: Tensors, features: torch.Tensor, noise: Noise) -> torch.Tensor:
@@ -60,13 +61,14 @@ class DuelingHead(Head):
     Departure: Wang et al. 2016 (section 4.2) scale the gradient that enters the torso by 1/sqrt(2); here it is whole.
     """
 
-    def __init__(self, config: QNetworkConfig, num_features: int, num_actions: int) -> None:
-        scale, atoms = config.noise_scale if config.noisy else None, config.num_atoms
-        self._num_atoms = atoms
-        self._hidden_value = Linear("hidden_value", num_features, config.hidden_units, scale)
-        self._hidden_advantage = Linear("hidden_advantage", num_features, config.hidden_units, scale)
-        self._value = Linear(f"{HEAD}value", config.hidden_units, atoms, scale)
-        self._advantage = Linear(f"{HEAD}advantage", config.hidden_units, num_actions * atoms, scale)
+    def __init__(
+        self, num_features: int, num_actions: int, hidden_units: int, num_atoms: int, noise_scale: float | None
+    ) -> None:
+        self._num_atoms = num_atoms
+        self._hidden_value = Linear("hidden_value", num_features, hidden_units, noise_scale)
+        self._hidden_advantage = Linear("hidden_advantage", num_features, hidden_units, noise_scale)
+        self._value = Linear(f"{HEAD}value", hidden_units, num_atoms, noise_scale)
+        self._advantage = Linear(f"{HEAD}advantage", hidden_units, num_actions * num_atoms, noise_scale)
         self.layers = (self._hidden_value, self._hidden_advantage, self._value, self._advantage)
 
     def __call__(self, parameters: Tensors, features: torch.Tensor, noise: Noise) -> torch.Tensor:

@@ -20,6 +20,8 @@ CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
 class NatureTorso(Torso):
     """Three strided convolutions. Raises ValueError when the frame is too small for them."""
 
+    KINDS = ("nature",)
+
     def __init__(
         self, stack: int, frame_shape: tuple[int, ...], centred: bool, layer_shapes: LayerShapes = weight_and_bias
     ) -> None:

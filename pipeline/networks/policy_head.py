@@ -22,8 +22,9 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 
-from pipeline.networks.config import LINEAR, PRELU, RELU, ActorCriticNetworkConfig
 from pipeline.networks.parameters import HEAD, Constant, ParameterShape, Tensors, Uniform
+
+RELU, PRELU, LINEAR = ACTIVATIONS = ("relu", "prelu", "linear")
 
 _UNIT_SCALING = 1.43
 _INITIAL_SLOPE = 0.001
@@ -43,15 +44,17 @@ class PolicyAndValue(NamedTuple):
 class ActorCriticHead:
     """A hidden layer and two output layers, as a pure function of their parameters."""
 
-    def __init__(self, config: ActorCriticNetworkConfig, num_features: int, num_actions: int) -> None:
-        self._activation = config.activation
-        hidden = _scaled_layer(_HIDDEN, num_features, config.hidden_units, _UNIT_SCALING)
-        if config.activation == LINEAR:
+    def __init__(
+        self, num_features: int, num_actions: int, hidden_units: int, activation: str, policy_scale: float
+    ) -> None:
+        self._activation = activation
+        hidden = _scaled_layer(_HIDDEN, num_features, hidden_units, _UNIT_SCALING)
+        if activation == LINEAR:
             hidden = hidden[:1]
-        if config.activation == PRELU:
+        if activation == PRELU:
             hidden.append(ParameterShape(f"{_HIDDEN}.slope", (1,), Constant(_INITIAL_SLOPE)))
-        policy = _scaled_layer(_POLICY, config.hidden_units, num_actions, config.policy_scale)
-        value = _scaled_layer(_VALUE, config.hidden_units, 1, _UNIT_SCALING)
+        policy = _scaled_layer(_POLICY, hidden_units, num_actions, policy_scale)
+        value = _scaled_layer(_VALUE, hidden_units, 1, _UNIT_SCALING)
         self.shapes = (*hidden, *policy, *value)
         """In vector order, the output layers last."""
 

@@ -15,7 +15,7 @@ Not here: the fully connected layers behind them (`pipeline.networks.heads`, `.p
 import torch
 import torch.nn.functional as F
 
-from pipeline.networks.parameters import ParameterShape, Tensors, TruncatedNormal
+from pipeline.networks.parameters import LayerShapes, ParameterShape, Tensors, TruncatedNormal, weight_and_bias
 from pipeline.networks.torso import Torso, as_features, as_image, convolved_size, num_channels
 
 CONVOLUTIONS = ((32, 5, 2), (32, 5, 2), (64, 5, 2), (64, 3, 1))
@@ -28,7 +28,12 @@ INITIAL_WEIGHT = TruncatedNormal(0.03)
 class PooledTorso(Torso):
     """Four convolutions. Raises ValueError when the frame is too small for them."""
 
-    def __init__(self, stack: int, frame_shape: tuple[int, ...], centred: bool) -> None:
+    KINDS = ("ba3c",)
+
+    def __init__(
+        self, stack: int, frame_shape: tuple[int, ...], centred: bool, layer_shapes: LayerShapes = weight_and_bias
+    ) -> None:
+        """`layer_shapes` is not asked: the first values are those of DBA3C, whatever stands behind."""
         height, width = frame_shape[:2]
         channels = num_channels(stack, frame_shape)
         shapes: list[ParameterShape] = []

@@ -18,12 +18,13 @@ from pipeline.types import Float32Array, UInt8Array
 
 
 class Replica:
-    """Parameters on a device, torso in `dtype`, head in float32.
+    """Parameters on a device, torso in `dtype` if the network can compute in it, head in float32.
 
     `parameters` are leaves that require gradients, by name, in vector order.
     """
 
     def __init__(self, network: Network, dtype: torch.dtype, device: torch.device) -> None:
+        dtype = network.usable_dtype(dtype)
         self.device = device
         self._num_parameters = network.num_parameters
         self._num_torso = num_parameters([shape for shape in network.shapes if not shape.in_head])

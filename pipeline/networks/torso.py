@@ -1,19 +1,24 @@
 """What convolutions are to the network around them: parameters, and features computed from frames.
 
-Not here: the convolutions themselves (`pipeline.networks.nature`, `.pooled`), what stands behind them
+Not here: the convolutions themselves, a module each (`pipeline.networks.nature`, `.pooled`), what stands behind them
 (`pipeline.networks.heads`, `.policy_head`).
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 
-from pipeline.networks.parameters import ParameterShape, Tensors
+from pipeline.kinds import Kinds
+from pipeline.networks.parameters import LayerShapes, ParameterShape, Tensors
 
 
 class Torso(ABC):
     """Some convolutions for frames of one size, as a pure function of their parameters."""
+
+    KINDS: ClassVar[tuple[str, ...]] = ()
+    """What `network.torso` may be for this class, besides where it is."""
 
     shapes: Sequence[ParameterShape]
     """In vector order."""
@@ -21,8 +26,20 @@ class Torso(ABC):
     """F."""
 
     @abstractmethod
+    def __init__(self, stack: int, frame_shape: tuple[int, ...], centred: bool, layer_shapes: LayerShapes) -> None:
+        """For stacks of frames (H, W[, 3]); `centred` as in `as_image`.
+
+        `layer_shapes`: the first values that the network wants, for torsos without first values of their own. Raises
+        ValueError when the frame is too small.
+        """
+
+    @abstractmethod
     def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
         """uint8 (B, K, H, W[, 3]) -> (B, F) in the dtype of the parameters."""
+
+
+TORSOS: Kinds[Torso] = Kinds(Torso, "pipeline.networks")  # type: ignore[type-abstract]  # it makes none
+"""Torsos, by what `network.torso` calls them."""
 
 
 def num_channels(stack: int, frame_shape: tuple[int, ...]) -> int:

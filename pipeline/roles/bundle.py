@@ -12,16 +12,20 @@ Not here: who starts it (`pipeline.topologies`), how its shards are reached (`pi
 from collections.abc import Sequence
 
 from pipeline import seeding
-from pipeline.interfaces import RowSink, ShardHandle
+from pipeline.interfaces import RowSink, Servers, ShardHandle
 from pipeline.replay.memory import ReplayMemory
 from pipeline.roles.parts import UPDATES_PER_ROW, RoleParts
 from pipeline.roles.progress import RoleProgress
+from pipeline.roles.role import LearningRole
 from pipeline.roles.spec import QRoleSpec
 from pipeline.roles.statistics import UpdateStatistics
 
 
-class Bundle:
+class Bundle(LearningRole):
     """Actor, replay and learner in one loop."""
+
+    NAME = "bundle"
+    SPEC = QRoleSpec
 
     def __init__(self, spec: QRoleSpec, shards: Sequence[ShardHandle], rows: RowSink) -> None:
         self._spec = spec
@@ -44,6 +48,11 @@ class Bundle:
         self._learner = parts.learner(self._replay, self._statistics)
         self._heldout = parts.heldout()
         self._steps_owed = 0
+
+    @classmethod
+    def build(cls, spec: QRoleSpec, servers: Servers, rows: RowSink) -> "Bundle":
+        """A bundle on its host."""
+        return cls(spec, servers.shards, rows)
 
     @property
     def done(self) -> bool:

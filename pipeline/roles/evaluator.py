@@ -13,8 +13,8 @@ from pipeline.evaluation.play import ActionPreferences, PlayedGame, evaluate, ev
 from pipeline.evaluation.protocol import SAMPLED, EvaluationConfig
 from pipeline.evaluation.start_states import StartStates
 from pipeline.networks import compute
-from pipeline.networks.config import ActorCriticNetworkConfig, NetworkConfig, QNetworkConfig
-from pipeline.networks.network import make_network
+from pipeline.networks.config import ACTOR_CRITIC_NETWORK, NetworkConfig
+from pipeline.networks.network import ActorCriticNetwork, QNetwork
 from pipeline.networks.replica import PolicyReplica, QReplica
 from pipeline.types import Float32Array
 
@@ -51,7 +51,7 @@ class EvaluatorSpec:
 
 def draws_actions(network: NetworkConfig, evaluation: EvaluationConfig) -> bool:
     """Whether actions are drawn from the policy of such a network, if it has one."""
-    return isinstance(network, ActorCriticNetworkConfig) and evaluation.policy == SAMPLED
+    return evaluation.policy == SAMPLED and network.answers == ACTOR_CRITIC_NETWORK
 
 
 def evaluate_params(spec: EvaluatorSpec, params: Float32Array, stop: Callable[[], bool] = never) -> list[PlayedGame]:
@@ -94,18 +94,18 @@ def load_replica(
     network: NetworkConfig, game: str, environment: EnvironmentConfig, params: Float32Array, device: str, precision: str
 ) -> QReplica | PolicyReplica:
     """A replica with `params` (P,), for playing `game`; `device` and `precision` as a run's config has them."""
-    stack, frame_shape = environment.stack, environment.frame_shape
     actions = num_actions(game, environment.full_action_set)
+    made = network.make(environment.stack, environment.frame_shape, actions)
     on = compute.resolve_device(device)
     dtype = compute.resolve_precision(precision, on)
     replica: QReplica | PolicyReplica
-    match network:
-        case QNetworkConfig():
-            replica = QReplica(make_network(network, stack, frame_shape, actions), dtype, on)
-        case ActorCriticNetworkConfig():
-            replica = PolicyReplica(make_network(network, stack, frame_shape, actions), dtype, on)
+    match made:
+        case QNetwork():
+            replica = QReplica(made, dtype, on)
+        case ActorCriticNetwork():
+            replica = PolicyReplica(made, dtype, on)
         case _:
-            raise TypeError(f"no player for {type(network).__name__}: use QNetworkConfig or ActorCriticNetworkConfig")
+            raise TypeError(f"no player for {type(made).__name__}: use a QNetwork or an ActorCriticNetwork")
     replica.load(params)
     return replica
 

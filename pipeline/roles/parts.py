@@ -14,7 +14,7 @@ from pipeline.envs.atari import AtariLanes
 from pipeline.envs.rom import num_actions
 from pipeline.interfaces import RowSink, ShardHandle, TransitionSink, TransitionSource
 from pipeline.networks import compute
-from pipeline.networks.network import make_network
+from pipeline.networks.network import QNetwork
 from pipeline.networks.replica import QReplica
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.layout import ParamLayout
@@ -38,7 +38,9 @@ class RoleParts:
         self._num_threads = num_threads
         environment = spec.environment
         actions = num_actions(spec.game, environment.full_action_set)
-        self._network = make_network(spec.network, environment.stack, environment.frame_shape, actions)
+        network = spec.network.make(environment.stack, environment.frame_shape, actions)
+        assert isinstance(network, QNetwork), "another network is refused before the run starts"
+        self._network = network
         self._device = compute.resolve_device(spec.device)
         self._dtype = compute.resolve_precision(spec.precision, self._device)
         layout = ParamLayout(self._network.num_parameters, spec.param_server.num_shards)

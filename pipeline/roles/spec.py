@@ -6,9 +6,9 @@ which (`pipeline.topologies`).
 
 from dataclasses import dataclass
 
-from pipeline.algorithms.config import ActorCriticConfig, QLearningConfig
+from pipeline.algorithms.config import ActorCriticConfig, AlgorithmConfig, QLearningConfig
 from pipeline.envs.protocol import EnvironmentConfig
-from pipeline.networks.config import ActorCriticNetworkConfig, NetworkConfig, QNetworkConfig
+from pipeline.networks.config import NetworkConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig, ReplayTrafficConfig
 from pipeline.roles.place import RolePlace
@@ -32,6 +32,7 @@ class RoleSpec:
     """Generation of the parameter server that it belongs to."""
     max_steps: int | None
     """Agent steps after which the role is done, resumes included; None: until it is stopped."""
+    algorithm: AlgorithmConfig
     network: NetworkConfig
     environment: EnvironmentConfig
     param_server: ParamServerConfig
@@ -52,9 +53,8 @@ class QRoleSpec(RoleSpec):
     """One role of Q-learning."""
 
     algorithm: QLearningConfig
-    network: QNetworkConfig
     replay: ReplayConfig
-    traffic: ReplayTrafficConfig | None
+    traffic: ReplayTrafficConfig | None = None
     """How to talk to a global replay; None: the role has its own."""
 
     @property
@@ -68,6 +68,5 @@ class WorkerSpec(RoleSpec):
     """One worker of actor-critic learning."""
 
     algorithm: ActorCriticConfig
-    network: ActorCriticNetworkConfig
-    stragglers: Stragglers
+    stragglers: Stragglers = ()
     """Workers that are slow on purpose."""

@@ -24,7 +24,7 @@ from pipeline.envs.due_lanes import make_due_lanes
 from pipeline.envs.rom import num_actions
 from pipeline.interfaces import GradientExchange, RowSink, Servers, SynchronousShardHandle
 from pipeline.networks import compute
-from pipeline.networks.network import make_network
+from pipeline.networks.network import ActorCriticNetwork
 from pipeline.networks.replica import PolicyReplica
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.layout import ParamLayout
@@ -32,6 +32,7 @@ from pipeline.param_server.synchronous_client import SynchronousClient
 from pipeline.roles.divergence import BlindnessGuard, DivergenceGuard
 from pipeline.roles.follower import Follower
 from pipeline.roles.progress import RoleProgress
+from pipeline.roles.role import LearningRole
 from pipeline.roles.rollouts import Rollouts
 from pipeline.roles.spec import WorkerSpec
 from pipeline.roles.straggler import delay_of
@@ -49,8 +50,11 @@ _MAX_BLIND = 1_000
 """Gradients in a row: what one batch has seen may be alike, as at the start of a game."""
 
 
-class Worker:
+class Worker(LearningRole):
     """One gradient per `step()`, or a part of the wait for the others'."""
+
+    NAME = "worker"
+    SPEC = WorkerSpec
 
     def __init__(self, spec: WorkerSpec, servers: Servers, rows: RowSink) -> None:
         compute.set_compute_threads(spec.compute_threads)
@@ -58,8 +62,9 @@ class Worker:
         self._rows = rows
         environment = spec.environment
         actions = num_actions(spec.game, environment.full_action_set)
-        network = make_network(spec.network, environment.stack, environment.frame_shape, actions)
-        self._num_filters = network.shapes[0].shape[0]
+        network = spec.network.make(environment.stack, environment.frame_shape, actions)
+        assert isinstance(network, ActorCriticNetwork), "another network is refused before the run starts"
+        self._num_filters = network.num_filters
         device = compute.resolve_device(spec.device)
         self._replica = PolicyReplica(network, compute.resolve_precision(spec.precision, device), device)
         self._exchange = _exchange(spec, servers, ParamLayout(network.num_parameters, spec.param_server.num_shards))
@@ -84,6 +89,11 @@ class Worker:
         self._gradient: Float32Array | None = None
         """Computed, and not yet sent by a straggler."""
         self._send_at = 0.0
+
+    @classmethod
+    def build(cls, spec: WorkerSpec, servers: Servers, rows: RowSink) -> "Worker":
+        """A worker on its host."""
+        return cls(spec, servers, rows)
 
     @property
     def done(self) -> bool:

@@ -4,46 +4,78 @@
        ^  v                  gradients up, parameters down
     bundle-0 ... bundle-N    actor + local replay + learner each; they never talk to each other
 
-`topology=single` is one bundle beside its shards: the same role classes, every call within one thread.
+`topology=single` is one bundle beside its shards: the same role classes, every call within one thread. With an
+algorithm that needs no replay it is one worker beside its shards (`pipeline.topologies.workers`).
 A bundle that is started again elsewhere begins with an empty replay. Nair et al. 2015, bundled mode.
 Not here: how they are started and watched (`pipeline.topologies.fleet`).
 """
 
+from dataclasses import dataclass
+
+from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.cluster.placement import Demand
-from pipeline.interfaces import RowSink, Servers
 from pipeline.roles.bundle import Bundle
-from pipeline.roles.spec import QRoleSpec
-from pipeline.topologies.config import BundledConfig
+from pipeline.roles.role import role_of
+from pipeline.roles.spec import RoleSpec
+from pipeline.topologies.config import BESIDE, System, TopologyConfig
 from pipeline.topologies.hosted_roles import RolePlan
 from pipeline.topologies.hosted_servers import shard_name
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.servers import learner_demand, server_demand
 
+SINGLE = "single"
+BUNDLED = "bundled"
+
 
 def bundle_name(index: int) -> str:
     """Role name of a bundle."""
-    return f"bundle-{index}"
+    return f"{Bundle.NAME}-{index}"
 
 
-def demands(topology: BundledConfig, num_shards: int, needs: RoleNeeds) -> list[Demand]:
-    """What the roles want of their hosts: bundles first, so that shards can stand beside them."""
-    bundle_bytes = needs.replay_bytes + needs.learner_bytes
-    bundles = [
-        learner_demand(bundle_name(i), topology.compute_threads, bundle_bytes, needs)
-        for i in range(topology.num_bundles)
-    ]
-    shards = [
-        server_demand(shard_name(i), needs.shard_bytes, bundle_name(i % topology.num_bundles), topology.shards, needs)
-        for i in range(num_shards)
-    ]
-    return bundles + shards
+@dataclass(frozen=True)
+class BundledConfig(TopologyConfig):
+    """Bundles; a single one is the baseline."""
 
+    KINDS = (
+        SINGLE,
+        BUNDLED,
+    )
 
-def roles(topology: BundledConfig) -> tuple[RolePlan, ...]:
-    """The bundles."""
-    return tuple(RolePlan(bundle_name(i), i, build_bundle, plays=True) for i in range(topology.num_bundles))
+    num_bundles: int
+    """Actor + local replay + learner, each bundle on a host of its own."""
 
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = super().mistakes()
+        if self.num_bundles < 1:
+            found.append(f"num_bundles={self.num_bundles} must be at least 1")
+        if self.kind == SINGLE and (self.num_bundles != 1 or self.shards != BESIDE):
+            found.append(f"kind={SINGLE} needs num_bundles=1 and shards={BESIDE}")
+        return found
 
-def build_bundle(spec: QRoleSpec, servers: Servers, rows: RowSink) -> Bundle:
-    """A bundle on its host."""
-    return Bundle(spec, servers.shards, rows)
+    @classmethod
+    def runs(cls, kind: str, algorithm: AlgorithmConfig) -> bool:
+        """See `TopologyConfig`."""
+        return algorithm.NEEDS_REPLAY or kind == SINGLE
+
+    @property
+    def num_playing(self) -> int:
+        """See `TopologyConfig`."""
+        return self.num_bundles
+
+    def demands(self, algorithm: AlgorithmConfig, num_shards: int, needs: RoleNeeds) -> list[Demand]:
+        """Bundles first, so that shards can stand beside them."""
+        names = [f"{role_of(type(algorithm)).NAME}-{i}" for i in range(self.num_bundles)]
+        bundle_bytes = needs.replay_bytes + needs.learner_bytes
+        bundles = [learner_demand(name, self.compute_threads, bundle_bytes, needs) for name in names]
+        shards = [
+            server_demand(shard_name(i), needs.shard_bytes, names[i % len(names)], self.shards, needs)
+            for i in range(num_shards)
+        ]
+        return bundles + shards
+
+    def system(self, role: RoleSpec) -> System:
+        """The bundles."""
+        built = role_of(type(role.algorithm))
+        bundles = [RolePlan(f"{built.NAME}-{i}", i, built.build, plays=True) for i in range(self.num_bundles)]
+        return System(tuple(bundles), (), role, self.quorum)

@@ -1,24 +1,46 @@
-"""Settings of a topology: how many roles there are and where they stand. One class per kind."""
+"""What a topology is: settings of how many roles there are and where they stand, and the roles that they make.
 
+Not here: the topologies, a module each (`pipeline.topologies.bundled`, `.separate`, `.workers`); starting them
+(`pipeline.topologies.fleet`).
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
-from pipeline.replay.config import ReplayTrafficConfig
-from pipeline.roles.straggler import Stragglers, stragglers_mistakes
+from pipeline.algorithms.config import AlgorithmConfig
+from pipeline.cluster.placement import Demand
+from pipeline.kinds import Kinds
+from pipeline.roles.replay_server import ReplayServerSpec
+from pipeline.roles.spec import RoleSpec
+from pipeline.topologies.hosted_roles import RolePlan
+from pipeline.topologies.needs import RoleNeeds
 
-SINGLE = "single"
-BUNDLED = "bundled"
-GLOBAL = "global"
-WORKERS = "workers"
 BESIDE, APART = PLACES = ("beside", "apart")
+
+
+class System(NamedTuple):
+    """All roles of a run."""
+
+    roles: tuple[RolePlan, ...]
+    replays: tuple[ReplayServerSpec, ...]
+    role: RoleSpec
+    """The pattern of all roles."""
+    quorum: int | None
+    """Gradients that make one update; None: each is one as it comes."""
 
 
 @dataclass(frozen=True)
 class TopologyConfig:
     """What all topologies have. Sources stand beside the values in `conf/topology/`."""
 
+    KINDS: ClassVar[tuple[str, ...]] = ()
+    """What `kind` may be for this class, besides where it is."""
+
     kind: str
-    """"single": one bundle or worker and its parameters on one host, the baseline; "bundled": bundles around a server;
-    "global": actors and learners around a server and a global replay; "workers": DBA3C's workers around a server."""
+    """One of `TOPOLOGIES`, or a class of one's own. "single": one bundle or worker and its parameters on one host, the
+    baseline; "bundled": bundles around a server; "global": actors and learners around a server and a global replay;
+    "workers": DBA3C's workers around a server."""
     num_lanes: int
     """Games that one actor plays at once."""
     shards: str
@@ -36,79 +58,69 @@ class TopologyConfig:
                 found.append(f"{name}={getattr(self, name)} must be at least 1")
         return found
 
+    @classmethod
+    def runs(cls, kind: str, algorithm: AlgorithmConfig) -> bool:
+        """Whether a topology of this class and this kind can carry out such an algorithm."""
+        raise _no_such(cls)
 
-@dataclass(frozen=True)
-class BundledConfig(TopologyConfig):
-    """Bundles; a single one is the baseline."""
-
-    num_bundles: int
-    """Actor + local replay + learner, each bundle on a host of its own."""
-
-    def mistakes(self) -> list[str]:
-        """What is out of range, one line each, beginning with the field's name."""
-        found = super().mistakes()
-        if self.num_bundles < 1:
-            found.append(f"num_bundles={self.num_bundles} must be at least 1")
-        if self.kind == SINGLE and (self.num_bundles != 1 or self.shards != BESIDE):
-            found.append(f"kind={SINGLE} needs num_bundles=1 and shards={BESIDE}")
-        return found
-
-
-@dataclass(frozen=True)
-class GlobalConfig(TopologyConfig):
-    """Separate actors and learners around a global replay."""
-
-    num_actors: int
-    """Roles that play, each on a host of its own, with one compute thread."""
-    num_learners: int
-    """Roles that learn, each on a host of its own."""
-    num_replay_shards: int
-    """Parts of the global replay; actors write to them in turn, learners draw from all."""
-    replay_shards: str
-    """"apart": each has a host of its own; "beside": they share the actors' hosts in turn."""
-    traffic: ReplayTrafficConfig
-
-    def mistakes(self) -> list[str]:
-        """What is out of range, one line each, beginning with the field's name."""
-        found = super().mistakes()
-        for name in ("num_actors", "num_learners", "num_replay_shards"):
-            if getattr(self, name) < 1:
-                found.append(f"{name}={getattr(self, name)} must be at least 1")
-        if self.num_replay_shards > self.num_actors:
-            found.append(
-                f"num_replay_shards={self.num_replay_shards} must be at most num_actors={self.num_actors}: "
-                "an actor writes to one shard, the others would stay empty"
-            )
-        if self.replay_shards not in PLACES:
-            found.append(f"replay_shards={self.replay_shards} must be one of {', '.join(PLACES)}")
-        return found + [f"traffic.{line}" for line in self.traffic.mistakes()]
-
-
-@dataclass(frozen=True)
-class WorkersConfig(TopologyConfig):
-    """DBA3C's workers, which play and learn in turn, around a parameter server."""
-
-    num_workers: int
-    """N: with `sync`, so many gradients make one update."""
-    num_backup_workers: int
-    """b: workers beyond N, so that an update need not wait for the slowest b."""
-    sync: bool
-    """True: an update is the mean of the first N gradients computed at its version; False: each gradient is one."""
-    stragglers: Stragglers
-    """Workers that are slow on purpose."""
+    def unfit_for(self, algorithm: AlgorithmConfig) -> list[str]:
+        """Why this topology cannot run this algorithm, one line each, beginning with the field's name."""
+        if self.runs(self.kind, algorithm):
+            return []
+        fit = [kind for kind, topology in TOPOLOGIES.items() if topology.runs(kind, algorithm)]
+        return [f"kind={self.kind} cannot run algorithm.kind={algorithm.kind}: choose topology={_either(fit)}"]
 
     @property
-    def num_started(self) -> int:
-        """N + b."""
-        return self.num_workers + self.num_backup_workers
+    def num_playing(self) -> int:
+        """Roles that play."""
+        raise _no_such(type(self))
 
-    def mistakes(self) -> list[str]:
-        """What is out of range, one line each, beginning with the field's name."""
-        found = super().mistakes()
-        if self.num_workers < 1:
-            found.append(f"num_workers={self.num_workers} must be at least 1")
-        if self.num_backup_workers < 0:
-            found.append(f"num_backup_workers={self.num_backup_workers} must be at least 0")
-        if self.num_backup_workers and not self.sync:
-            found.append(f"num_backup_workers={self.num_backup_workers} needs sync=true: without it nobody waits")
-        return found + stragglers_mistakes(self.stragglers, self.num_started)
+    @property
+    def num_learning(self) -> int:
+        """Roles that send gradients."""
+        return self.num_playing
+
+    @property
+    def num_replays(self) -> int:
+        """Replays of the run, those inside of roles included."""
+        return self.num_playing
+
+    @property
+    def writers_per_replay(self) -> int:
+        """Actors that write to one replay, at most."""
+        return 1
+
+    @property
+    def shares_replay(self) -> bool:
+        """Whether all who learn draw from all replays; else each has one of its own."""
+        return False
+
+    @property
+    def quorum(self) -> int | None:
+        """Gradients that make one update; None: each is one as it comes."""
+        return None
+
+    @property
+    def spare_roles(self) -> tuple[str, ...]:
+        """Names of the roles that no update needs, the most dispensable one first."""
+        return ()
+
+    def demands(self, algorithm: AlgorithmConfig, num_shards: int, needs: RoleNeeds) -> list[Demand]:
+        """What all roles and shards want of their hosts; whom others stand beside comes before them."""
+        raise _no_such(type(self))
+
+    def system(self, role: RoleSpec) -> System:
+        """All roles of a run whose pattern is `role`."""
+        raise _no_such(type(self))
+
+
+TOPOLOGIES: Kinds[TopologyConfig] = Kinds(TopologyConfig, "pipeline.topologies")
+"""Settings of topologies, by kind."""
+
+
+def _either(words: Sequence[str]) -> str:
+    return " or ".join([*filter(None, [", ".join(words[:-1])]), *words[-1:]])
+
+
+def _no_such(topology: type) -> TypeError:
+    return TypeError(f"{topology.__name__} is no topology that can be started")

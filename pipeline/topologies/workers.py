@@ -10,38 +10,97 @@ Departure: in the authors' code the server's variables are read for each forward
 Not here: how they are started and watched (`pipeline.topologies.fleet`), the quorum (`pipeline.param_server.quorum`).
 """
 
+from dataclasses import dataclass, replace
+
+from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.cluster.placement import Demand
-from pipeline.interfaces import RowSink, Servers
-from pipeline.roles.spec import WorkerSpec
+from pipeline.roles.role import role_of
+from pipeline.roles.spec import RoleSpec, WorkerSpec
+from pipeline.roles.straggler import Stragglers, stragglers_mistakes
 from pipeline.roles.worker import Worker
+from pipeline.topologies.config import System, TopologyConfig
 from pipeline.topologies.hosted_roles import RolePlan
 from pipeline.topologies.hosted_servers import shard_name
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.servers import learner_demand, server_demand
 
+WORKERS = "workers"
+
 
 def worker_name(index: int) -> str:
     """Role name of a worker."""
-    return f"worker-{index}"
+    return f"{Worker.NAME}-{index}"
 
 
-def demands(
-    num_workers: int, num_holders: int, compute_threads: int, shards: str, num_shards: int, needs: RoleNeeds
-) -> list[Demand]:
-    """What the roles want of their hosts: workers first, so that shards can stand beside the first `num_holders`."""
-    workers = [learner_demand(worker_name(i), compute_threads, needs.learner_bytes, needs) for i in range(num_workers)]
-    servers = [
-        server_demand(shard_name(i), needs.shard_bytes, worker_name(i % num_holders), shards, needs)
-        for i in range(num_shards)
-    ]
-    return workers + servers
+@dataclass(frozen=True)
+class WorkersConfig(TopologyConfig):
+    """DBA3C's workers, which play and learn in turn, around a parameter server."""
 
+    KINDS = (WORKERS,)
 
-def roles(num_workers: int) -> tuple[RolePlan, ...]:
-    """The workers."""
-    return tuple(RolePlan(worker_name(i), i, build_worker, plays=True) for i in range(num_workers))
+    num_workers: int
+    """N: with `sync`, so many gradients make one update."""
+    num_backup_workers: int
+    """b: workers beyond N, so that an update need not wait for the slowest b."""
+    sync: bool
+    """True: an update is the mean of the first N gradients computed at its version; False: each gradient is one."""
+    stragglers: Stragglers
+    """Workers that are slow on purpose."""
 
+    @property
+    def num_started(self) -> int:
+        """N + b."""
+        return self.num_workers + self.num_backup_workers
 
-def build_worker(spec: WorkerSpec, servers: Servers, rows: RowSink) -> Worker:
-    """A worker on its host."""
-    return Worker(spec, servers, rows)
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = super().mistakes()
+        if self.num_workers < 1:
+            found.append(f"num_workers={self.num_workers} must be at least 1")
+        if self.num_backup_workers < 0:
+            found.append(f"num_backup_workers={self.num_backup_workers} must be at least 0")
+        if self.num_backup_workers and not self.sync:
+            found.append(f"num_backup_workers={self.num_backup_workers} needs sync=true: without it nobody waits")
+        return found + stragglers_mistakes(self.stragglers, self.num_started)
+
+    @classmethod
+    def runs(cls, kind: str, algorithm: AlgorithmConfig) -> bool:
+        """See `TopologyConfig`."""
+        return not algorithm.NEEDS_REPLAY
+
+    @property
+    def num_playing(self) -> int:
+        """See `TopologyConfig`."""
+        return self.num_started
+
+    @property
+    def quorum(self) -> int | None:
+        """See `TopologyConfig`."""
+        return self.num_workers if self.sync else None
+
+    @property
+    def spare_roles(self) -> tuple[str, ...]:
+        """The backup workers of a quorum, the last one first; without one there are none."""
+        return tuple(worker_name(i) for i in reversed(range(self.num_workers, self.num_started)))
+
+    def demands(self, algorithm: AlgorithmConfig, num_shards: int, needs: RoleNeeds) -> list[Demand]:
+        """Workers first, so that shards can stand beside them."""
+        # A lost shard sends the run back to its checkpoint: with backup workers, any host but the first can be.
+        num_holders = 1 if self.num_backup_workers else self.num_workers
+        names = [worker_name(i) for i in range(self.num_started)]
+        workers = [learner_demand(name, self.compute_threads, needs.learner_bytes, needs) for name in names]
+        shards = [
+            server_demand(shard_name(i), needs.shard_bytes, names[i % num_holders], self.shards, needs)
+            for i in range(num_shards)
+        ]
+        return workers + shards
+
+    def system(self, role: RoleSpec) -> System:
+        """The workers. Raises TypeError for some that are to be slow and know not how."""
+        if self.stragglers:
+            if not isinstance(role, WorkerSpec):
+                raise TypeError(f"{type(role).__name__} knows no stragglers: derive it from WorkerSpec")
+            role = replace(role, stragglers=self.stragglers)
+        build = role_of(type(role.algorithm)).build
+        workers = [RolePlan(worker_name(i), i, build, plays=True) for i in range(self.num_started)]
+        return System(tuple(workers), (), role, self.quorum)

@@ -27,9 +27,10 @@ from matplotlib.figure import Figure
 from measuring.worker_speed import batch_size, num_parameters
 from pipeline import api
 from pipeline.errors import DivergedError, PipelineError
+from pipeline.networks.config import LayeredConfig
 from pipeline.optimizers.adam import AdamConfig
 from pipeline.results.style import save_figure
-from pipeline.topologies.config import WorkersConfig
+from pipeline.topologies.workers import WorkersConfig
 from studies.dba3c.figures import (
     MANY_WORKERS_SUFFIX,
     adam_figure,
@@ -196,6 +197,7 @@ def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRo
         trained, end_reason = diverged_row(loaded, case, config), "diverged"
     topology, optimizer, network = config.topology, config.optimizer, config.network
     assert isinstance(topology, WorkersConfig) and isinstance(optimizer, AdamConfig)
+    assert isinstance(network, LayeredConfig)
     updates = loaded.actor_critic_updates
     num_admitted = int(updates["num_admitted"].sum())
     row = LearningRow(

@@ -31,7 +31,6 @@ from measuring.worker_speed import run
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.results.formats import cell
-from pipeline.topologies.systems import num_actors
 from pipeline.topologies.workers import worker_name
 from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK
 from studies.markdown import commits_cell, markdown
@@ -159,7 +158,7 @@ class _Killer(threading.Thread):
 
     def run(self) -> None:
         """Wait, then kill."""
-        folder, last = self._config.folder, worker_name(num_actors(self._config.topology) - 1)
+        folder, last = self._config.folder, worker_name(self._config.topology.num_playing - 1)
         while self.num_rows_seen < self._rows_before:
             if self._run_is_over.wait(_POLL_SECONDS):
                 return

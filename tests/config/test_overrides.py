@@ -12,7 +12,7 @@ import pytest
 from hydra.core.global_hydra import GlobalHydra
 
 from pipeline.config import tree as config_tree
-from pipeline.config.composition import CONFIG_NAME, HYDRA_VERSION_BASE, compose_tree, config_directory
+from pipeline.config.composition import CONFIG_NAME, HYDRA_VERSION_BASE, Files, config_directory
 from pipeline.config.overrides import (
     check_command_line,
     check_overrides,
@@ -274,7 +274,7 @@ def test_an_interval_is_no_list_of_values() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["--help", "--hydra-help", "--cfg job", "--info defaults", "-c all seed=x", "-cd somewhere experiment=mine"]
+    "line", ["--help", "--hydra-help", "--cfg job", "--info defaults", "-c all seed=x", "-cp somewhere experiment=mine"]
 )
 def test_where_hydra_only_shows_something_or_reads_other_files_nothing_is_checked(line: str) -> None:
     assert check_command_line(line.split()) == []
@@ -355,5 +355,7 @@ def test_a_whole_number_may_be_written_as_a_power_of_ten() -> None:
 
 
 def test_what_other_libraries_call_a_setting_is_one_of_ours() -> None:
-    settings = {name for kind in ("gorila", "dba3c") for name in setting_names(compose_tree([f"experiment={kind}"]))}
+    settings = {
+        name for kind in ("gorila", "dba3c") for name in setting_names(Files().compose_tree([f"experiment={kind}"]))
+    }
     assert settings >= set(config_tree._ELSEWHERE.values())

@@ -15,7 +15,7 @@ from pipeline.config.tree import build, from_yaml, setting_names, to_yaml, unkno
 from pipeline.errors import ConfigError
 from pipeline.networks.config import QNetworkConfig
 from pipeline.optimizers.adagrad import AdaGradConfig
-from pipeline.topologies.config import WorkersConfig
+from pipeline.topologies.workers import WorkersConfig
 
 Tree = dict[str, Any]
 

@@ -14,9 +14,9 @@ from pipeline.algorithms.config import ActorCriticConfig, QLearningConfig
 from pipeline.config.composition import config_directory
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
-from pipeline.networks.config import QNetworkConfig
+from pipeline.networks.config import LayeredConfig, QNetworkConfig
 from pipeline.replay.config import ReplayConfig
-from pipeline.topologies.config import WorkersConfig
+from pipeline.topologies.workers import WorkersConfig
 
 CONF = config_directory()
 OF_SWEEPS = ("hydra", "sweep")
@@ -31,6 +31,7 @@ NEEDED_BESIDE = {
     ("topology", "single"): ["param_server=single"],
     ("environment", "ba3c_deterministic"): ["experiment=dba3c", "evaluation=ba3c_50_deterministic"],
     ("evaluation", "ba3c_50_deterministic"): ["experiment=dba3c", "environment=ba3c_deterministic"],
+    ("network", "module"): ["network.class=tests.networks.modules.Values"],
     ("environment", "ba3c"): ["experiment=dba3c", "network=dba3c", "evaluation=ba3c_50"],
     ("evaluation", "ba3c_50"): ["experiment=dba3c", "environment=ba3c"],
     ("evaluation", "smoke_ba3c"): ["experiment=dba3c", "environment=ba3c"],
@@ -110,6 +111,7 @@ def test_a_smoke_experiment_is_its_system_made_small(name: str) -> None:
     assert smoke.param_server.num_shards == system.param_server.num_shards
     assert q_learning(smoke).algorithm.n_step == q_learning(system).algorithm.n_step
     assert q_learning(smoke).replay.priority_exponent == q_learning(system).replay.priority_exponent
+    assert isinstance(system.network, LayeredConfig)
     assert smoke.network == dataclasses.replace(system.network, hidden_units=16)
     assert smoke.evaluation.protocol == "smoke"
     assert smoke.budget.frames is not None and smoke.budget.frames <= 10_000
@@ -127,6 +129,7 @@ def test_dba3c_made_small_is_dba3c_on_the_games_of_its_paper() -> None:
     assert smoke.replay is None
     # There are more parts to turn: colours, random skips, sticky actions.
     paper = compose(["experiment=dba3c_paper", "game=Pong"])
+    assert isinstance(paper.network, LayeredConfig)
     assert smoke.network == dataclasses.replace(paper.network, hidden_units=16)
     assert smoke.environment == paper.environment
     assert smoke.evaluation.protocol == "smoke_ba3c" and smoke.evaluation.num_episodes == 2

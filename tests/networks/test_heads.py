@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pipeline.networks.config import QNetworkConfig
-from pipeline.networks.heads import Head, make_head
+from pipeline.networks.heads import Head
 from pipeline.networks.linear import NO_NOISE
 from tests.networks.configs import network_config
 
@@ -18,7 +18,7 @@ FloatArray = npt.NDArray[np.float64]
 
 def make(config: QNetworkConfig) -> tuple[Head, dict[str, torch.Tensor]]:
     """A head and parameters at random."""
-    head = make_head(config, NUM_FEATURES, NUM_ACTIONS)
+    head = config.make_head(NUM_FEATURES, NUM_ACTIONS)
     generator = torch.Generator().manual_seed(1)
     shapes = [shape for layer in head.layers for shape in layer.shapes()]
     return head, {shape.name: torch.randn(shape.shape, generator=generator) for shape in shapes}

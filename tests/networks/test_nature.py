@@ -5,7 +5,6 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.networks.network import make_network
 from pipeline.networks.replica import QReplica
 from pipeline.types import Float32Array, UInt8Array
 from tests.networks.configs import network_config
@@ -59,11 +58,11 @@ def num_terms(num_channels: int, hidden_units: int) -> int:
 
 def test_it_has_as_many_parameters_as_the_paper_s_layers() -> None:
     by_hand = (4 * 64 * 32 + 32) + (32 * 16 * 64 + 64) + (64 * 9 * 64 + 64) + (3136 * 512 + 512) + (512 * 6 + 6)
-    assert make_network(NATURE, 4, (84, 84), 6).num_parameters == by_hand == 1_687_206
+    assert NATURE.make(4, (84, 84), 6).num_parameters == by_hand == 1_687_206
 
 
 def test_its_values_and_gradients_equal_those_of_a_plain_module() -> None:
-    network = make_network(NATURE, 4, (84, 84), 6)
+    network = NATURE.make(4, (84, 84), 6)
     flat = network.initial_parameters(np.random.default_rng(1))
     plain, replica = PlainNature(flat, 4, 512, 6), QReplica(network, torch.float32, CPU)
     replica.load(flat)
@@ -88,7 +87,7 @@ def test_its_values_and_gradients_equal_those_of_a_plain_module() -> None:
 
 
 def test_rgb_stacks_are_channels_frame_by_frame() -> None:
-    network = make_network(SMALL, 4, (84, 84, 3), 3)
+    network = SMALL.make(4, (84, 84, 3), 3)
     flat = network.initial_parameters(np.random.default_rng(2))
     replica = QReplica(network, torch.float32, CPU)
     replica.load(flat)
@@ -100,4 +99,4 @@ def test_rgb_stacks_are_channels_frame_by_frame() -> None:
 
 def test_a_frame_that_is_too_small_is_refused_with_its_size() -> None:
     with pytest.raises(ValueError, match=r"\(30, 84\) pixels is too small for convolution 3"):
-        make_network(SMALL, 4, (30, 84), 3)
+        SMALL.make(4, (30, 84), 3)

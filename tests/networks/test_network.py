@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from pipeline.networks.config import NetworkConfig
-from pipeline.networks.network import QNetwork, expected_values, make_network
+from pipeline.networks.network import QNetwork, expected_values
 from pipeline.networks.replica import QReplica
 from tests.networks.configs import actor_critic_config, network_config
 
@@ -14,7 +14,7 @@ CPU = torch.device("cpu")
 
 
 def network(**changes: object) -> QNetwork:
-    return make_network(network_config(**changes), 4, (84, 84), 3)
+    return network_config(**changes).make(4, (84, 84), 3)
 
 
 def loaded(made: QNetwork, dtype: torch.dtype = torch.float32) -> QReplica:
@@ -34,13 +34,13 @@ def test_the_output_layers_come_last_and_together(dueling: bool, noisy: bool) ->
 @pytest.mark.parametrize("torso", ["nature", "ba3c"])
 @pytest.mark.parametrize("activation", ["relu", "prelu", "linear"])
 def test_the_output_layers_of_a_policy_come_last_and_together(torso: str, activation: str) -> None:
-    shapes = make_network(actor_critic_config(torso=torso, activation=activation), 4, (84, 84), 3).shapes
+    shapes = actor_critic_config(torso=torso, activation=activation).make(4, (84, 84), 3).shapes
     assert [shape.name for shape in shapes if shape.in_head] == [shape.name for shape in shapes[-4:]]
 
 
 def test_a_network_of_no_kind_is_refused_by_name() -> None:
     with pytest.raises(TypeError, match="no network for NetworkConfig: use QNetworkConfig or ActorCriticNetworkConfig"):
-        make_network(NetworkConfig(kind="?", torso="nature", hidden_units=16, centred_pixels=False), 4, (84, 84), 3)
+        NetworkConfig(kind="?").make(4, (84, 84), 3)
 
 
 def test_settings_out_of_range_are_all_named() -> None:
@@ -56,7 +56,7 @@ def test_rainbows_network_has_as_many_parameters_as_its_layers_by_hand() -> None
     rainbow = network_config(hidden_units=512, dueling=True, noisy=True, num_atoms=51)
     convolutions = (4 * 64 * 32 + 32) + (32 * 16 * 64 + 64) + (64 * 9 * 64 + 64)
     streams = 2 * (3136 * 512 + 512) + (512 * 51 + 51) + (512 * 6 * 51 + 6 * 51)
-    assert make_network(rainbow, 4, (84, 84), 6).num_parameters == convolutions + 2 * streams
+    assert rainbow.make(4, (84, 84), 6).num_parameters == convolutions + 2 * streams
 
 
 def test_the_atoms_divide_the_range_of_returns_equally() -> None:

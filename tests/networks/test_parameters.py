@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.networks.network import make_network
 from pipeline.networks.parameters import Constant, TruncatedNormal, Uniform
 from pipeline.networks.replica import PolicyReplica
 from tests.networks.configs import actor_critic_config, network_config
 
 
 def test_first_parameters_are_uniform_within_one_over_root_fan_in_and_first_sigmas_constant() -> None:
-    network = make_network(network_config(noisy=True, noise_scale=0.4), 4, (84, 84), 3)
+    network = network_config(noisy=True, noise_scale=0.4).make(4, (84, 84), 3)
     flat = network.initial_parameters(np.random.default_rng(3))
     assert flat.dtype == np.float32
     start, num_sigmas = 0, 0
@@ -35,7 +34,7 @@ def test_first_parameters_are_uniform_within_one_over_root_fan_in_and_first_sigm
 
 def test_noise_changes_no_other_first_value() -> None:
     plain, noisy = (
-        make_network(network_config(noisy=noisy), 4, (84, 84), 3).initial_parameters(np.random.default_rng(0))
+        network_config(noisy=noisy).make(4, (84, 84), 3).initial_parameters(np.random.default_rng(0))
         for noisy in (False, True)
     )
     num_head = 16 * 3 + 3
@@ -59,7 +58,7 @@ def test_uniform_values_fill_their_bounds_and_constant_ones_are_all_alike() -> N
 
 
 def test_dba3cs_convolutions_start_normal_whatever_their_fan_in_and_its_layers_in_unit_scaling() -> None:
-    network = make_network(actor_critic_config(hidden_units=128), 4, (84, 84, 3), 4)
+    network = actor_critic_config(hidden_units=128).make(4, (84, 84, 3), 4)
     flat, start, deviations = network.initial_parameters(np.random.default_rng(0)), 0, {}
     for shape in network.shapes:
         deviations[shape.name] = flat[start : start + shape.size].std()
@@ -73,9 +72,8 @@ def test_dba3cs_convolutions_start_normal_whatever_their_fan_in_and_its_layers_i
 
 
 def test_a_nature_torso_under_a_policy_starts_wide_without_biases_and_the_policy_nearly_even() -> None:
-    network = make_network(
-        actor_critic_config(torso="nature", hidden_units=512, activation="relu", policy_scale=0.01), 4, (84, 84), 4
-    )
+    config = actor_critic_config(torso="nature", hidden_units=512, activation="relu", policy_scale=0.01)
+    network = config.make(4, (84, 84), 4)
     initial = {shape.name: shape.initial for shape in network.shapes}
     for layer, fan_in in (("conv1", 4 * 8 * 8), ("conv2", 32 * 4 * 4), ("conv3", 64 * 3 * 3)):
         assert initial[f"{layer}.weight"] == Uniform(math.sqrt(6 / fan_in))

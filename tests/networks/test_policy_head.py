@@ -17,7 +17,7 @@ ACTIVATIONS = ["relu", "prelu", "linear"]
 
 def make(activation: str) -> tuple[ActorCriticHead, dict[str, torch.Tensor]]:
     """A head and parameters at random, the slope among them."""
-    head = ActorCriticHead(actor_critic_config(activation=activation), NUM_FEATURES, NUM_ACTIONS)
+    head = actor_critic_config(activation=activation).make_head(NUM_FEATURES, NUM_ACTIONS)
     generator = torch.Generator().manual_seed(1)
     return head, {shape.name: torch.randn(shape.shape, generator=generator) for shape in head.shapes}
 

@@ -5,7 +5,6 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.networks.network import make_network
 from pipeline.networks.pooled import CONVOLUTIONS, PooledTorso
 from pipeline.types import UInt8Array
 from tests.networks.configs import actor_critic_config, network_config
@@ -78,12 +77,12 @@ def test_dba3cs_network_has_as_many_parameters_as_the_authors_say_but_for_the_ch
     dba3c = actor_critic_config(hidden_units=128)
     convolutions = 25 * 32 * 32 + 25 * 32 * 64 + 9 * 64 * 64
     fc, heads = 1600 * 128, (128 * 4 + 4) + (128 + 1)
-    rgb = make_network(dba3c, 4, (84, 84, 3), 4).num_parameters
+    rgb = dba3c.make(4, (84, 84, 3), 4).num_parameters
     assert rgb == 25 * 12 * 32 + convolutions + fc + heads == 328_709
     # With 16 channels, as the authors have it: 126 k in convolutions, 205 k in FC, 332 k in all.
     padding = 25 * (16 - 12) * 32
     assert (padding, 25 * 16 * 32 + convolutions, fc, rgb + padding) == (3_200, 126_464, 204_800, 331_909)
-    assert make_network(dba3c, 4, (84, 84), 4).num_parameters == rgb - 25 * 8 * 32
+    assert dba3c.make(4, (84, 84), 4).num_parameters == rgb - 25 * 8 * 32
 
 
 def test_ba3cs_network_has_as_many_parameters_as_its_layers_by_hand() -> None:
@@ -91,12 +90,12 @@ def test_ba3cs_network_has_as_many_parameters_as_its_layers_by_hand() -> None:
     convolutions = 25 * 12 * 32 + 25 * 32 * 32 + 25 * 32 * 64 + 9 * 64 * 64
     fc, slope, heads = 1600 * 512 + 512, 1, (512 * 4 + 4) + (512 + 1)
     # About 0.95 million.
-    assert make_network(ba3c, 4, (84, 84, 3), 4).num_parameters == convolutions + fc + slope + heads == 945_542
-    assert make_network(ba3c, 4, (84, 84), 4).num_parameters == 945_542 - 6_400
+    assert ba3c.make(4, (84, 84, 3), 4).num_parameters == convolutions + fc + slope + heads == 945_542
+    assert ba3c.make(4, (84, 84), 4).num_parameters == 945_542 - 6_400
 
 
 def test_a_q_network_may_have_these_convolutions_too() -> None:
-    network = make_network(network_config(torso="ba3c"), 4, (84, 84), 3)
+    network = network_config(torso="ba3c").make(4, (84, 84), 3)
     assert [shape.name for shape in network.shapes[:5]] == [*(f"conv{i}.weight" for i in (1, 2, 3, 4)), "hidden.weight"]
 
 

@@ -5,13 +5,12 @@ import pytest
 import torch
 
 from pipeline.networks import compute
-from pipeline.networks.network import make_network
 from pipeline.networks.replica import PolicyReplica, QReplica
 from tests.networks.configs import actor_critic_config, network_config
 
 CPU = torch.device("cpu")
-NETWORK = make_network(network_config(), 4, (84, 84), 3)
-POLICY = make_network(actor_critic_config(), 4, (84, 84), 3)
+NETWORK = network_config().make(4, (84, 84), 3)
+POLICY = actor_critic_config().make(4, (84, 84), 3)
 FRAMES = np.random.default_rng(0).integers(0, 256, (4, 4, 84, 84), dtype=np.uint8)
 
 

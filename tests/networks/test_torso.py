@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.networks.network import make_network
 from pipeline.networks.replica import PolicyReplica
 from pipeline.networks.torso import as_image
 from pipeline.types import UInt8Array
@@ -37,7 +36,7 @@ def test_brightness_of_all_pixels_means_nothing_once_they_are_centred(torso: str
     dark = observations(GREY, highest=155)
     values: dict[bool, list[torch.Tensor]] = {}
     for centred in (False, True):
-        network = make_network(actor_critic_config(torso=torso, centred_pixels=centred), 4, (84, 84), 6)
+        network = actor_critic_config(torso=torso, centred_pixels=centred).make(4, (84, 84), 6)
         replica = PolicyReplica(network, torch.float32, torch.device("cpu"))
         replica.load(network.initial_parameters(np.random.default_rng(1)))
         values[centred] = [replica.policy_and_value(frames).value for frames in (dark, dark + np.uint8(100))]

@@ -170,7 +170,7 @@ def test_every_optimizer_is_tested_here() -> None:
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.kind)
 def test_the_settings_foretell_how_many_floats_per_parameter_the_state_takes(config: OptimizerConfig) -> None:
-    slots = make_optimizer(config, 7).state().slots.values()
+    slots = config.make(7).state().slots.values()
     assert sum(slot.nbytes for slot in slots) == config.num_slots * 7 * 4
 
 

@@ -6,7 +6,6 @@ import pytest
 from pipeline.envs.rom import num_actions
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.networks.config import NetworkConfig
-from pipeline.networks.network import make_network
 from pipeline.networks.parameters import ParameterShape
 from pipeline.roles.evaluator import EvaluatorSpec, evaluate_params
 from pipeline.types import Float32Array
@@ -41,7 +40,7 @@ def params_that_prefer(action: int, spec: EvaluatorSpec, bias_name: str) -> Floa
     """All zero, but for the bias of one action in the output layer."""
     environment = spec.evaluation.environment
     actions = num_actions(spec.game, environment.full_action_set)
-    network = make_network(spec.network, environment.stack, environment.frame_shape, actions)
+    network = spec.network.make(environment.stack, environment.frame_shape, actions)
     params = np.zeros(network.num_parameters, np.float32)
     params[offset(network.shapes, bias_name) + action] = 1.0
     return params
@@ -86,6 +85,6 @@ def test_a_stopped_evaluation_has_no_rows() -> None:
 
 
 def test_a_network_of_no_kind_is_refused_by_name() -> None:
-    spec = evaluator_spec(NetworkConfig(kind="?", torso="nature", hidden_units=16, centred_pixels=False))
+    spec = evaluator_spec(NetworkConfig(kind="?"))
     with pytest.raises(TypeError, match="NetworkConfig: use QNetworkConfig or ActorCriticNetworkConfig"):
         evaluate_params(spec, np.zeros(1, np.float32))

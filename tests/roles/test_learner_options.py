@@ -11,7 +11,6 @@ import torch
 from pipeline.algorithms.config import QLearningConfig
 from pipeline.interfaces import TransitionSource
 from pipeline.networks.config import QNetworkConfig
-from pipeline.networks.network import make_network
 from pipeline.networks.replica import QReplica
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.layout import ParamLayout
@@ -58,7 +57,7 @@ class Learning:
     """One learner and one shard in this thread."""
 
     def __init__(self, algorithm: QLearningConfig, network_settings: QNetworkConfig, replay: ReplayConfig) -> None:
-        network = make_network(network_settings, 4, (84, 84), NUM_ACTIONS)
+        network = network_settings.make(4, (84, 84), NUM_ACTIONS)
         layout = ParamLayout(network.num_parameters, num_shards=1)
         (start,) = split_snapshot(first_snapshot(network.initial_parameters(np.random.default_rng(0))), layout)
         self.shard = ParameterShard(start, ADAGRAD, SPEC.param_server, generation=1)
@@ -120,7 +119,7 @@ def test_all_options_go_together(
 
 
 def test_a_replay_with_priorities_is_told_the_error_of_each_transition_of_the_minibatch() -> None:
-    learning = Learning(SPEC.algorithm, SPEC.network, replay_config(prioritised=True))
+    learning = Learning(SPEC.algorithm, network_config(), replay_config(prioritised=True))
     learning.learner.step()
     ((key, abs_error),) = learning.transitions.told
     np.testing.assert_array_equal(key, learning.transitions.batch.key)
@@ -130,7 +129,7 @@ def test_a_replay_with_priorities_is_told_the_error_of_each_transition_of_the_mi
 
 
 def test_rare_transitions_weigh_more_and_ever_more_as_updates_go_by() -> None:
-    learning = Learning(SPEC.algorithm, SPEC.network, replay_config(prioritised=True))
+    learning = Learning(SPEC.algorithm, network_config(), replay_config(prioritised=True))
     batch = learning.transitions.sample()._replace(relative_chance=np.repeat([4.0, 1.0], 16).astype(np.float32))
     weights = []
     for version in (0, 5, 10, 1000):
@@ -144,7 +143,7 @@ def test_rare_transitions_weigh_more_and_ever_more_as_updates_go_by() -> None:
 
 
 def test_the_outlier_rule_and_the_rows_see_the_loss_without_weights() -> None:
-    plain, weighted = (Learning(SPEC.algorithm, SPEC.network, replay_config(prioritised=p)) for p in (False, True))
+    plain, weighted = (Learning(SPEC.algorithm, network_config(), replay_config(prioritised=p)) for p in (False, True))
     batch = plain.transitions.sample()._replace(relative_chance=np.linspace(0.5, 8.0, 32, dtype=np.float32))
     losses = []
     for learner in (plain.learner, weighted.learner):
@@ -155,7 +154,7 @@ def test_the_outlier_rule_and_the_rows_see_the_loss_without_weights() -> None:
 
 
 def test_a_loss_that_is_no_number_becomes_no_priority() -> None:
-    learning = Learning(SPEC.algorithm, SPEC.network, replay_config(prioritised=True))
+    learning = Learning(SPEC.algorithm, network_config(), replay_config(prioritised=True))
     learning.shard._params[:] = np.nan
     learning.learner.step()
     assert learning.transitions.told == []

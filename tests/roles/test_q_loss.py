@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pipeline.algorithms.config import QLearningConfig
-from pipeline.networks.network import QNetwork, make_network
+from pipeline.networks.network import QNetwork
 from pipeline.networks.replica import QReplica
 from pipeline.roles.q_loss import QLoss
 from pipeline.types import Float32Array, TransitionBatch
@@ -51,7 +51,7 @@ class Setting:
             max_return=2.0,
         )
         self.algorithm: QLearningConfig = replace(bundle_spec().algorithm, double=double, max_abs_td_error=0.5)
-        self.network: QNetwork = make_network(config, stack=1, frame_shape=(36, 36), num_actions=NUM_ACTIONS)
+        self.network: QNetwork = config.make(stack=1, frame_shape=(36, 36), num_actions=NUM_ACTIONS)
         self.online, self.target = (QReplica(self.network, torch.float32, torch.device("cpu")) for _ in range(2))
         # Large ones, so that values differ between states and the maximum is clear.
         self.flat = 2 * self.network.initial_parameters(np.random.default_rng(1))

@@ -7,7 +7,6 @@ from pipeline import seeding
 from pipeline.algorithms.config import ExplorationConfig, QLearningConfig
 from pipeline.envs.rom import num_actions
 from pipeline.interfaces import RowSink
-from pipeline.networks.network import make_network
 from pipeline.optimizers.adagrad import AdaGradConfig
 from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.layout import ParamLayout
@@ -73,9 +72,8 @@ def bundle_spec(**changes: Any) -> QRoleSpec:
 def first_server(spec: RoleSpec) -> ServerSnapshot:
     """The server before its first update, with the parameters that seed 0 gives."""
     environment = spec.environment
-    network = make_network(
-        spec.network, environment.stack, environment.frame_shape, num_actions(spec.game, environment.full_action_set)
-    )
+    actions = num_actions(spec.game, environment.full_action_set)
+    network = spec.network.make(environment.stack, environment.frame_shape, actions)
     return first_snapshot(network.initial_parameters(seeding.stream(spec.seed, "parameters")))
 
 

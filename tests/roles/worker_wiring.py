@@ -7,7 +7,7 @@ from typing import Any
 from pipeline.algorithms.config import ActorCriticConfig
 from pipeline.envs.rom import num_actions
 from pipeline.interfaces import Servers
-from pipeline.networks.network import Network, make_network
+from pipeline.networks.network import Network
 from pipeline.optimizers.adam import AdamConfig
 from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.layout import ParamLayout
@@ -69,7 +69,7 @@ def network_of(spec: WorkerSpec) -> Network:
     """The worker's network."""
     environment = spec.environment
     actions = num_actions(spec.game, environment.full_action_set)
-    return make_network(spec.network, environment.stack, environment.frame_shape, actions)
+    return spec.network.make(environment.stack, environment.frame_shape, actions)
 
 
 class WiredAlone:

@@ -18,7 +18,6 @@ from pipeline.topologies.config import TopologyConfig
 from pipeline.topologies.fleet import Fleet, FleetSpec
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.supervision import Patience
-from pipeline.topologies.systems import demands, num_actors, system
 from tests.clusters import LIMIT_SECONDS, wait_until
 from tests.roles.wiring import ADAGRAD, first_server
 
@@ -99,13 +98,12 @@ def fleet_on(
 
     Roles in `without` have no host when it starts.
     """
-    wanted = demands(
-        topology, role.algorithm, role.param_server.num_shards, RoleNeeds(0, 0, 0, 0, 0, num_gpus=num_gpus)
-    )
+    needs = RoleNeeds(0, 0, 0, 0, 0, num_gpus=num_gpus)
+    wanted = topology.demands(role.algorithm, role.param_server.num_shards, needs)
     placement = place([demand for demand in wanted if demand.role not in without], session.offers())
-    players = num_actors(topology)
+    players = topology.num_playing
     pattern = replace(role, place=replace(role.place, num_actors=players))
-    spec = FleetSpec(*system(topology, pattern), optimizer, tuple(wanted), lease_seconds, max_restarts, patience)
+    spec = FleetSpec(*topology.system(pattern), optimizer, tuple(wanted), lease_seconds, max_restarts, patience)
     # A run of its own on a session that is shared.
     session.run_id = uuid.uuid4().hex[:8]
     rows: list[Row] = []

@@ -17,7 +17,7 @@ from pipeline.optimizers.rmsprop import RMSPropConfig
 from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import QRoleSpec
-from pipeline.topologies.config import BundledConfig
+from pipeline.topologies.bundled import BundledConfig
 from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
 from tests.param_server.configs import server_config
 from tests.roles.wiring import Wired, bundle_spec, first_server

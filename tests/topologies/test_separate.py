@@ -15,9 +15,8 @@ from pipeline.replay.config import ReplayTrafficConfig
 from pipeline.roles.spec import QRoleSpec
 from pipeline.roles.standalone_learner import StandaloneLearner
 from pipeline.rows import EpisodeRow, UpdateRow
-from pipeline.topologies.config import GlobalConfig
 from pipeline.topologies.needs import RoleNeeds
-from pipeline.topologies.separate import demands
+from pipeline.topologies.separate import GlobalConfig
 from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
 from tests.param_server.configs import server_config
 from tests.roles.wiring import bundle_spec
@@ -203,11 +202,12 @@ def free_gpus(dask_worker: Worker) -> float:
 
 def test_learners_and_actors_ask_for_hosts_and_shards_stand_beside_them_or_apart() -> None:
     needs = RoleNeeds(replay_bytes=100, learner_bytes=30, actor_bytes=20, shard_bytes=5, host_bytes=1, num_gpus=1)
-    wanted = {demand.role: demand for demand in demands(topology(shards="apart"), 2, needs)}
+    wanted = {demand.role: demand for demand in topology(shards="apart").demands(role().algorithm, 2, needs)}
     assert list(wanted) == ["learner-0", "actor-0", "actor-1", "shard-0", "shard-1", "replay-0", "replay-1"]
     assert (wanted["learner-0"].num_gpus, wanted["actor-0"].num_gpus) == (1, 0)
     assert [wanted[role].memory_bytes for role in ("learner-0", "actor-0", "shard-0", "replay-0")] == [31, 21, 6, 101]
     assert wanted["replay-0"].alone and wanted["shard-1"].alone
-    beside = {demand.role: demand for demand in demands(topology(replay_shards="beside"), 2, needs)}
+    demanded = topology(replay_shards="beside").demands(role().algorithm, 2, needs)
+    beside = {demand.role: demand for demand in demanded}
     assert (beside["replay-1"].beside, beside["shard-1"].beside) == ("actor-1", "learner-0")
     assert beside["replay-1"].memory_bytes == 100

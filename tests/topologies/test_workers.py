@@ -14,12 +14,11 @@ from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import WorkerSpec
 from pipeline.rows import ActorCriticUpdateRow
-from pipeline.topologies.config import BundledConfig, TopologyConfig, WorkersConfig
+from pipeline.topologies.bundled import BundledConfig
+from pipeline.topologies.config import TopologyConfig
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.supervision import Patience
-from pipeline.topologies.systems import demands as system_demands
-from pipeline.topologies.systems import num_actors, system
-from pipeline.topologies.workers import demands
+from pipeline.topologies.workers import WorkersConfig
 from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
 from tests.param_server.configs import server_config
 from tests.roles.worker_wiring import ADAM, WiredTogether, worker_spec
@@ -267,30 +266,33 @@ def test_a_shard_and_the_leader_that_were_killed_with_their_host_end_the_fleet()
 
 def test_workers_ask_for_hosts_and_gpus_and_shards_stand_beside_them_in_turn_or_apart() -> None:
     needs = RoleNeeds(replay_bytes=100, learner_bytes=30, actor_bytes=20, shard_bytes=5, host_bytes=1, num_gpus=1)
-    wanted = {demand.role: demand for demand in demands(2, 2, 3, "beside", 3, needs)}
+    wanted = {
+        demand.role: demand for demand in replace(workers(2), compute_threads=3).demands(spec().algorithm, 3, needs)
+    }
     assert list(wanted) == ["worker-0", "worker-1", "shard-0", "shard-1", "shard-2"]
     assert [wanted[f"shard-{i}"].beside for i in range(3)] == ["worker-0", "worker-1", "worker-0"]
     assert (wanted["worker-1"].num_threads, wanted["worker-1"].num_gpus, wanted["worker-1"].memory_bytes) == (3, 1, 31)
     assert wanted["shard-2"].num_threads == 0 and wanted["shard-2"].memory_bytes == 5
-    assert all(demand.alone for demand in demands(2, 2, 3, "apart", 3, needs) if demand.role.startswith("shard"))
+    apart = workers(2, shards="apart").demands(spec().algorithm, 3, needs)
+    assert all(demand.alone for demand in apart if demand.role.startswith("shard"))
 
 
 def test_with_a_backup_worker_all_shards_stand_beside_the_first_so_that_any_other_may_be_lost() -> None:
     needs = RoleNeeds(0, 30, 20, 5, 1, num_gpus=0)
-    wanted = system_demands(workers(2, num_backup_workers=1), spec().algorithm, 2, needs)
+    wanted = workers(2, num_backup_workers=1).demands(spec().algorithm, 2, needs)
     assert [demand.beside for demand in wanted if demand.role.startswith("shard")] == ["worker-0", "worker-0"]
 
 
 def test_backup_workers_play_but_do_not_count_for_the_quorum() -> None:
-    made = system(workers(3, num_backup_workers=2), spec())
+    made = workers(3, num_backup_workers=2).system(spec())
     assert [role.name for role in made.roles] == [f"worker-{i}" for i in range(5)]
     assert all(role.plays for role in made.roles)
-    assert made.quorum == 3 and num_actors(workers(3, num_backup_workers=2)) == 5
-    assert system(workers(3, sync=False), spec()).quorum is None
-    assert system(SINGLE, spec()).quorum is None and len(system(SINGLE, spec()).roles) == 1
+    assert made.quorum == 3 and workers(3, num_backup_workers=2).num_playing == 5
+    assert workers(3, sync=False).system(spec()).quorum is None
+    assert SINGLE.system(spec()).quorum is None and len(SINGLE.system(spec()).roles) == 1
 
 
 def test_workers_are_told_who_straggles() -> None:
     slow = replace(workers(2), stragglers=((1, "exponential", 0.5),))
-    role = system(slow, spec()).role
+    role = slow.system(spec()).role
     assert isinstance(role, WorkerSpec) and role.stragglers == slow.stragglers

@@ -9,7 +9,6 @@ Not here: which points (`pipeline.experiments.curves.scalars`), what happens whe
 """
 
 import contextlib
-import dataclasses
 import sqlite3
 from collections.abc import Sequence
 from itertools import islice
@@ -21,7 +20,7 @@ from mlflow.tracking import MlflowClient
 from pipeline.config.run_config import RunConfig
 from pipeline.experiments.curves.logger import LoggedRun
 from pipeline.experiments.curves.scalars import EVALUATIONS, Scalar
-from pipeline.settings import flat
+from pipeline.settings import as_settings, flat
 
 DATABASE = "mlflow.db"
 """Name inside the results folder."""
@@ -86,7 +85,7 @@ class MlflowLogger:
         made = self._client.create_run(
             experiment, start_time=round(1000 * self._started_at), run_name=f"{config.game}/{config.seed}"
         )
-        params = iter([Param(name, str(value)) for name, value in flat(dataclasses.asdict(config))])
+        params = iter([Param(name, str(value)) for name, value in flat(as_settings(config))])
         while batch := list(islice(params, _MOST_PARAMS)):
             self._client.log_batch(made.info.run_id, params=batch)
         self._client.log_batch(made.info.run_id, tags=[RunTag(name, value) for name, value in tags.items()])

@@ -23,12 +23,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from pipeline.algorithms.config import ActorCriticConfig
 from pipeline.config.run_config import RunConfig, differences
 from pipeline.config.tree import Tree, build, to_yaml, tree_from_yaml
 from pipeline.errors import ConfigError, RunFolderError
 from pipeline.experiments.files import checkpoint, run_lock
-from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
+from pipeline.kinds import CANNOT_BE_IMPORTED
+from pipeline.rows import ROW_FILES, EpisodeRow, EvaluationRow, Row
 from pipeline.whole_file import whole_text
 
 CHECKPOINTS = "checkpoints"
@@ -170,12 +170,13 @@ def saved_settings(path: Path) -> Tree:
 def check_version(path: Path, tree: Tree, aside: tuple[str, ...] = ("cluster",)) -> None:
     """Raise RunFolderError if the settings of a run folder are of another version of pipeline.
 
-    Those of the groups `aside` do not count: others take their place, or what they name may be gone.
+    Those of the groups `aside` do not count: others take their place, or what they name may be gone. Nor do classes of
+    the user's own that cannot be imported here.
     """
     try:
         build(tree)
     except ConfigError as error:
-        mistakes = [line for line in error.mistakes if not line.startswith(aside)]
+        mistakes = [line for line in error.mistakes if not line.startswith(aside) and CANNOT_BE_IMPORTED not in line]
         if not mistakes:
             return
         commit = RunFolder(path).read_run().get("commit")
@@ -266,8 +267,7 @@ def _check_same_run(path: Path, config: RunConfig) -> None:
 
 def _row_types(config: RunConfig) -> tuple[type[Row], ...]:
     """What a run writes: one kind of update, its algorithm's."""
-    update = ActorCriticUpdateRow if isinstance(config.algorithm, ActorCriticConfig) else UpdateRow
-    return EpisodeRow, update, EvaluationRow
+    return EpisodeRow, config.algorithm.UPDATE_ROW, EvaluationRow
 
 
 def _is_before(line: str, header: str, of_roles: Mapping[str, float], wall_seconds: float) -> bool:

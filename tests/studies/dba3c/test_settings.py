@@ -4,6 +4,7 @@ import pytest
 
 from pipeline.algorithms.config import ActorCriticConfig
 from pipeline.config.overrides import compose
+from pipeline.networks.config import ActorCriticNetworkConfig
 from studies.dba3c.settings import NETWORKS, QUICK
 
 STEPS_AND_LANES = {"experiment_dba3c": (40, 8), "dba3c_quick": (20, 4), "dba3c_32": (32, 10), "ba3c_32": (32, 10)}
@@ -27,4 +28,6 @@ def test_speeds_named_after_an_experiment_are_of_its_network_and_games(network: 
     measured = compose([*QUICK, *NETWORKS[network], "game=Pong"])
     meant = compose([f"experiment={experiment}", "game=Pong"])
     assert (measured.environment, measured.topology) == (meant.environment, meant.topology)
+    assert isinstance(measured.network, ActorCriticNetworkConfig)
+    assert isinstance(meant.network, ActorCriticNetworkConfig)
     assert measured.network.torso == meant.network.torso and measured.param_server == meant.param_server

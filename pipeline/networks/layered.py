@@ -1,0 +1,46 @@
+"""Networks of a torso and a head.
+
+    uint8 (B, K, H, W[, 3]) -> torso -> features (B, F) -> head -> what the network answers
+
+Not here: torsos (`pipeline.networks.torso`), heads (`pipeline.networks.heads`, `.policy_head`).
+"""
+
+import torch
+
+from pipeline.networks.heads import Head
+from pipeline.networks.linear import Noise
+from pipeline.networks.network import ActorCriticNetwork, QNetwork
+from pipeline.networks.parameters import Tensors
+from pipeline.networks.policy_head import ActorCriticHead, PolicyAndValue
+from pipeline.networks.torso import Torso
+
+
+class LayeredQNetwork(QNetwork):
+    """A torso and one or two streams that value actions."""
+
+    def __init__(self, torso: Torso, head: Head, support: torch.Tensor | None) -> None:
+        super().__init__([*torso.shapes, *(shape for layer in head.layers for shape in layer.shapes())])
+        self.support = support
+        self._torso = torso
+        self._head = head
+
+    def draw_noise(self, generator: torch.Generator) -> Noise:
+        """See `QNetwork`."""
+        return {layer.name: layer.draw_noise(generator) for layer in self._head.layers if layer.noise_scale is not None}
+
+    def outputs(self, parameters: Tensors, observations: torch.Tensor, noise: Noise) -> torch.Tensor:
+        """See `QNetwork`."""
+        return self._head(parameters, self._torso(parameters, observations), noise)
+
+
+class LayeredActorCriticNetwork(ActorCriticNetwork):
+    """A torso and a hidden layer that policy and value share."""
+
+    def __init__(self, torso: Torso, head: ActorCriticHead) -> None:
+        super().__init__([*torso.shapes, *head.shapes])
+        self._torso = torso
+        self._head = head
+
+    def outputs(self, parameters: Tensors, observations: torch.Tensor) -> PolicyAndValue:
+        """See `ActorCriticNetwork`."""
+        return self._head(parameters, self._torso(parameters, observations))

@@ -1,0 +1,86 @@
+"""Whether a module of anybody's can be a network here: it is made and asked once, before any work.
+
+    forward         answers tensors of the right shapes, by itself and not by chance
+    buffers         are constants: all that learning changes is in the parameters, which the server holds
+    gradients       reach every parameter
+
+Not here: how it computes afterwards (`pipeline.networks.wrapped`).
+"""
+
+from collections.abc import Sequence
+
+import torch
+
+from pipeline.networks.wrapped import WrappedModule
+
+NUM_FRAMES = 3
+"""B of the trial: more than one, for which some layers have rules of their own."""
+
+_CPU = torch.device("cpu")
+
+
+def faults(module: WrappedModule, answers: str, shapes: Sequence[Sequence[tuple[int, ...]]]) -> list[str]:
+    """Why it cannot be a network, each as the end of a line that begins with its name.
+
+    `answers` tells in words what `shapes` are: what each of its answers may look like, for NUM_FRAMES observations.
+    """
+    if not module.shapes:
+        return ["has no parameters: there is nothing to learn"]
+    if module.frozen:
+        return [f"has parameters that want no gradient, {', '.join(module.frozen)}: make them buffers"]
+    parameters, buffers = module.copied_parameters(torch.float32), module.copied_buffers(torch.float32, _CPU)
+    before = {name: buffer.clone() for name, buffer in buffers.items()}
+    frames = trial_frames(module)
+    try:
+        answered = _tensors(module(parameters, frames, buffers))
+        again = _tensors(module(parameters, frames, buffers))
+    except Exception as error:  # whatever the module raises
+        return [f"cannot compute with frames (B, C, H, W) in float32: {in_words(error)}"]
+    found = [tuple(tensor.shape) for tensor in answered]
+    if len(found) != len(shapes) or any(shape not in allowed for shape, allowed in zip(found, shapes, strict=True)):
+        said = " and ".join(map(str, found)) or "no tensors"
+        return [f"answers {said} to {NUM_FRAMES} observations, and must answer {answers}"]
+    if changed := [name for name, buffer in buffers.items() if not torch.equal(buffer, before[name])]:
+        return [
+            f"changes its buffers {', '.join(changed)} while it computes, as BatchNorm does: each role would have "
+            "others; use LayerNorm or GroupNorm"
+        ]
+    if not all(map(torch.equal, answered, again)):
+        return ["answers by chance, as Dropout does: take that layer out"]
+    return _unreached(parameters, answered)
+
+
+def cannot_compute_in(module: WrappedModule, dtype: torch.dtype) -> str | None:
+    """What the module raises with parameters and frames of `dtype`; None if it computes with them."""
+    try:
+        with torch.no_grad():
+            module(module.copied_parameters(dtype), trial_frames(module), module.copied_buffers(dtype, _CPU))
+    except Exception as error:  # whatever the module raises
+        return in_words(error)
+    return None
+
+
+def trial_frames(module: WrappedModule) -> torch.Tensor:
+    """uint8 (NUM_FRAMES, K, H, W[, 3]), none like the other, always the same."""
+    shape = (NUM_FRAMES, *module.observation_shape)
+    return torch.randint(256, shape, dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+
+
+def in_words(error: Exception) -> str:
+    """One line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
+def _tensors(answer: object) -> list[torch.Tensor]:
+    answers = answer if isinstance(answer, tuple | list) else (answer,)
+    return [tensor for tensor in answers if isinstance(tensor, torch.Tensor)]
+
+
+def _unreached(parameters: dict[str, torch.Tensor], answered: Sequence[torch.Tensor]) -> list[str]:
+    total = torch.stack([tensor.float().sum() for tensor in answered]).sum()
+    try:
+        gradients = torch.autograd.grad(total, list(parameters.values()), allow_unused=True)
+    except RuntimeError as error:
+        return [f"cannot be differentiated: {in_words(error)}"]
+    unreached = [name.partition(".")[2] for name, g in zip(parameters, gradients, strict=True) if g is None]
+    return [f"has parameters that its answers do not depend on: {', '.join(unreached)}"] if unreached else []

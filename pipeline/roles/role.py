@@ -1,0 +1,59 @@
+"""A role that plays and learns by itself, and which one carries an algorithm out.
+
+    algorithm=q_learning      Bundle    QRoleSpec
+    algorithm=actor_critic    Worker    WorkerSpec
+    one of a user's own       a role derived from LearningRole, with a spec for that algorithm
+
+There is no table: a role names its spec, whose field `algorithm` is of its algorithm's class.
+Not here: how many of them there are, and roles that only play or only learn (`pipeline.topologies`).
+"""
+
+import typing
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from pipeline.algorithms.config import AlgorithmConfig
+from pipeline.interfaces import RowSink, Servers
+from pipeline.kinds import all_below, classes_in
+from pipeline.roles.progress import RoleProgress
+from pipeline.roles.spec import RoleSpec
+
+
+class LearningRole(ABC):
+    """Stepped on its host until it is done or stopped."""
+
+    NAME: ClassVar[str]
+    """What such roles are called: bundle-0, bundle-1, ..."""
+    SPEC: ClassVar[type[RoleSpec]]
+    """What it is built from."""
+
+    @classmethod
+    @abstractmethod
+    def build(cls, spec: Any, servers: Servers, rows: RowSink) -> "LearningRole":
+        """The role on its host; `spec` is of `SPEC`."""
+
+    @property
+    @abstractmethod
+    def done(self) -> bool:
+        """True once the role has nothing left to do."""
+
+    @abstractmethod
+    def step(self) -> None:
+        """One unit of work, seconds at most."""
+
+    @abstractmethod
+    def progress(self) -> RoleProgress:
+        """What it has done so far."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Emit what is left and free what it holds."""
+
+
+def role_of(algorithm: type[AlgorithmConfig]) -> type[LearningRole]:
+    """The role that carries out the algorithm with these settings. Raises TypeError if there is none."""
+    classes_in("pipeline.roles", LearningRole)  # type: ignore[type-abstract]  # ours are defined now, too
+    for role in all_below(LearningRole):  # type: ignore[type-abstract]
+        if "SPEC" in vars(role) and typing.get_type_hints(role.SPEC)["algorithm"] is algorithm:
+            return role
+    raise TypeError(f"no role carries out {algorithm.__name__}: derive one from LearningRole, with a spec for it")

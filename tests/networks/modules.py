@@ -1,0 +1,116 @@
+"""Ordinary torch modules, as users write them: two that can be networks, and some that cannot."""
+
+import torch
+from torch import nn
+
+
+class Values(nn.Module):
+    """Q-values, written like CleanRL's; small."""
+
+    def __init__(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> None:
+        super().__init__()
+        channels = stack * (frame_shape[2] if len(frame_shape) == 3 else 1)
+        self.network = nn.Sequential(
+            nn.Conv2d(channels, 4, 8, stride=8),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.LazyLinear(8),
+            nn.ReLU(),
+            nn.Linear(8, num_actions),
+        )
+        self.network(torch.zeros(1, channels, *frame_shape[:2]))
+
+    def forward(self, frames: torch.Tensor) -> torch.Tensor:
+        """(B, C, H, W), 0 to 255 -> (B, A)."""
+        values: torch.Tensor = self.network(frames / 255.0)
+        return values
+
+
+class PolicyAndValues(nn.Module):
+    """Logits and values (B, 1), with a constant."""
+
+    def __init__(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> None:
+        super().__init__()
+        self.body = Values(stack, frame_shape, 8)
+        self.actor = nn.Linear(8, num_actions)
+        self.critic = nn.Linear(8, 1)
+        self.register_buffer("scale", torch.tensor(0.5))
+
+    def forward(self, frames: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """(B, C, H, W), 0 to 255 -> (B, A) and (B, 1)."""
+        features = torch.relu(self.body(frames)) * self.scale
+        return self.actor(features), self.critic(features)
+
+
+class Float32Only(Values):
+    """Turns what it is given into float32, whatever its parameters are."""
+
+    def forward(self, frames: torch.Tensor) -> torch.Tensor:
+        """(B, C, H, W) -> (B, A)."""
+        return super().forward(frames.float())
+
+
+class WithBatchNorm(Values):
+    """Has running means."""
+
+    def __init__(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> None:
+        super().__init__(stack, frame_shape, num_actions)
+        self.norm = nn.BatchNorm1d(num_actions)
+
+    def forward(self, frames: torch.Tensor) -> torch.Tensor:
+        """(B, C, H, W) -> (B, A)."""
+        normed: torch.Tensor = self.norm(super().forward(frames))
+        return normed
+
+
+class WithDropout(Values):
+    """Answers by chance."""
+
+    def forward(self, frames: torch.Tensor) -> torch.Tensor:
+        """(B, C, H, W) -> (B, A)."""
+        return nn.functional.dropout(super().forward(frames), training=self.training)
+
+
+class WithUnusedLayer(Values):
+    """Has a layer that nothing depends on."""
+
+    def __init__(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> None:
+        super().__init__(stack, frame_shape, num_actions)
+        self.unused = nn.Linear(2, 2)
+
+
+class WithFrozenLayer(Values):
+    """Has a parameter that is not to be learned."""
+
+    def __init__(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> None:
+        super().__init__(stack, frame_shape, num_actions)
+        self.frozen = nn.Parameter(torch.ones(1), requires_grad=False)
+
+
+class OneTooMany(Values):
+    """Has a value for an action that is not there."""
+
+    def __init__(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> None:
+        super().__init__(stack, frame_shape, num_actions + 1)
+
+
+class WithoutParameters(nn.Module):
+    """Has nothing to learn."""
+
+    def __init__(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> None:
+        super().__init__()
+
+
+class OfAnEnvironment(nn.Module):
+    """Is made of something else."""
+
+    def __init__(self, environment: object) -> None:
+        super().__init__()
+
+
+class Detached(Values):
+    """Has no gradient."""
+
+    def forward(self, frames: torch.Tensor) -> torch.Tensor:
+        """(B, C, H, W) -> (B, A)."""
+        return super().forward(frames).detach()
