@@ -10,6 +10,7 @@ import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError, PipelineError
@@ -24,6 +25,8 @@ class EvaluateArguments:
     """Run folders, patterns, or folders above runs."""
     evaluation: str | None = None
     """Protocols, files in `conf/evaluation/`; null: each run's own."""
+    config_dir: Path | None = None
+    """A folder with files of one's own beside those of `conf/`."""
     checkpoint: str = NEWEST
     """"newest", "best" (of the evaluations during training) or a version that is there."""
     seed: int | None = None
@@ -64,6 +67,8 @@ def parse_request(words: Sequence[str]) -> EvaluationRequest:
         folders = find_runs([place for text in named for place in text.split(",") if place])
     except ConfigError as error:
         mistakes += error.mistakes
+    if arguments.config_dir is not None and not arguments.config_dir.is_dir():
+        mistakes.append(f"config_dir={arguments.config_dir}: there is no such folder")
     if arguments.seed is not None and arguments.seed < 0:
         mistakes.append(f"seed={arguments.seed} must be at least 0")
     if mistakes:
@@ -76,6 +81,7 @@ def parse_request(words: Sequence[str]) -> EvaluationRequest:
         cluster=(f"cluster={arguments.cluster}", *of_cluster),
         seed=arguments.seed,
         again=arguments.again,
+        config_dir=arguments.config_dir,
     )
 
 

@@ -56,6 +56,8 @@ class EvaluationRequest(NamedTuple):
     """None: those that the end of a training takes."""
     again: bool = False
     """Play what is there already, too."""
+    config_dir: Path | None = None
+    """A folder with protocols of one's own, in `evaluation/`; None: those of `conf/` alone."""
 
 
 class Result(NamedTuple):
@@ -132,7 +134,7 @@ def _plan(request: EvaluationRequest) -> tuple[ClusterConfig, list[_Planned]]:
     for folder in request.folders:
         for protocol in request.protocols or (None,):
             try:
-                config = _config(folder, protocol, request.settings)
+                config = _config(folder, protocol, request)
             except (ConfigError, RunFolderError) as error:
                 _note(mistakes, folder, error)
                 continue
@@ -149,12 +151,12 @@ def _plan(request: EvaluationRequest) -> tuple[ClusterConfig, list[_Planned]]:
     return cluster, list(once.values())
 
 
-def _config(folder: Path, protocol: str | None, settings: Sequence[str]) -> RunConfig:
+def _config(folder: Path, protocol: str | None, request: EvaluationRequest) -> RunConfig:
     saved = saved_settings(folder)
     check_version(folder, saved, aside=("cluster", "evaluation"))
     # The cluster that it was trained on may be gone, and its certificates with it.
     options = ["cluster=threads", *([] if protocol is None else [f"evaluation={protocol}"])]
-    return compose_onto(saved, [*options, *settings], ("evaluation", "cluster"))
+    return compose_onto(saved, [*options, *request.settings], ("evaluation", "cluster"), request.config_dir)
 
 
 def _planned(folder: Path, config: RunConfig, which: str, seed: int | None) -> _Planned:
