@@ -34,6 +34,7 @@ class PolicyAndValues(nn.Module):
         self.body = Values(stack, frame_shape, 8)
         self.actor = nn.Linear(8, num_actions)
         self.critic = nn.Linear(8, 1)
+        self.scale: torch.Tensor
         self.register_buffer("scale", torch.tensor(0.5))
 
     def forward(self, frames: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

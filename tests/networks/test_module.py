@@ -34,17 +34,17 @@ def policy_replica(network: Network) -> PolicyReplica:
     return replica
 
 
-def frames(shape: tuple[int, ...]) -> np.ndarray:  # type: ignore[type-arg]
+def frames(shape: tuple[int, ...]) -> np.ndarray:
     return np.random.default_rng(0).integers(0, 256, (5, 4, *shape), dtype=np.uint8)
 
 
-def as_channels(observations: np.ndarray) -> torch.Tensor:  # type: ignore[type-arg]
+def as_channels(observations: np.ndarray) -> torch.Tensor:
     """What a module sees of them: stacks of RGB frames as three channels for each frame."""
     seen = torch.from_numpy(observations).float()
     return seen if seen.dim() == 4 else seen.permute(0, 1, 4, 2, 3).flatten(1, 2)
 
 
-def with_vector(module: torch.nn.Module, flat: np.ndarray) -> torch.nn.Module:  # type: ignore[type-arg]
+def with_vector(module: torch.nn.Module, flat: np.ndarray) -> torch.nn.Module:
     """The module with these parameters, in the order of `named_parameters`; convolutions lie channels-last."""
     start = 0
     for _, parameter in module.named_parameters():
