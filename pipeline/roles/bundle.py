@@ -10,6 +10,7 @@ Not here: who starts it (`pipeline.topologies`), how its shards are reached (`pi
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from pipeline import seeding
 from pipeline.interfaces import RowSink, Servers, ShardHandle
@@ -25,7 +26,7 @@ class Bundle(LearningRole):
     """Actor, replay and learner in one loop."""
 
     NAME = "bundle"
-    SPEC = QRoleSpec
+    SPEC: ClassVar[type[QRoleSpec]] = QRoleSpec
 
     def __init__(self, spec: QRoleSpec, shards: Sequence[ShardHandle], rows: RowSink) -> None:
         self._spec = spec

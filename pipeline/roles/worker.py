@@ -13,7 +13,7 @@ Not here: playing (`pipeline.roles.rollouts`), the quorum (`pipeline.param_serve
 
 import time
 from collections.abc import Sequence
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 import torch
@@ -54,7 +54,7 @@ class Worker(LearningRole):
     """One gradient per `step()`, or a part of the wait for the others'."""
 
     NAME = "worker"
-    SPEC = WorkerSpec
+    SPEC: ClassVar[type[WorkerSpec]] = WorkerSpec
 
     def __init__(self, spec: WorkerSpec, servers: Servers, rows: RowSink) -> None:
         compute.set_compute_threads(spec.compute_threads)
