@@ -24,6 +24,9 @@ OF_THE_COURSE = frozenset(
 """Settings that say how long, where and how visibly a run goes on, not what it computes."""
 
 
+NAMES_OF_CLASSES = ("kind", "torso", "class")
+"""Last words of settings that may be dotted names of classes."""
+
 MISSING = "???"
 """What Hydra leaves where a value must be given."""
 

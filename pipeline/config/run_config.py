@@ -22,7 +22,7 @@ from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig
 from pipeline.replay.memory import fit_mistakes
-from pipeline.settings import MISSING, OF_THE_COURSE, as_settings, flat
+from pipeline.settings import MISSING, NAMES_OF_CLASSES, OF_THE_COURSE, as_settings, flat
 from pipeline.topologies.config import TopologyConfig
 from pipeline.topologies.needs import RoleNeeds
 
@@ -151,6 +151,13 @@ class RunConfig:
     def num_frames(self, num_steps: int) -> int:
         """Emulator frames of so many agent steps; with a random frame skip, the number to be expected."""
         return round(num_steps * self.environment.mean_frame_skip)
+
+    @property
+    def own_modules(self) -> tuple[str, ...]:
+        """Modules of the user's own that hold classes which this run names."""
+        named = flat(as_settings(self))
+        paths = [value for name, value in named if name.rpartition(".")[2] in NAMES_OF_CLASSES and "." in str(value)]
+        return tuple(dict.fromkeys(path.rpartition(".")[0] for path in paths))
 
     @property
     def folder(self) -> Path:

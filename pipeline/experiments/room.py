@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from pipeline.cluster.packages import check_importable
 from pipeline.cluster.session import Session
 from pipeline.config.run_config import RunConfig
 from pipeline.errors import PlacementError
@@ -25,9 +26,10 @@ class _OutrunError(PlacementError):
 def plan_beside_others(config: RunConfig, session: Session, console: Console) -> Plan:
     """The plan on what others have left, held from now on; waits for them where the hosts would do without them.
 
-    Raises PlacementError when the hosts would not do, or others have not left within `cluster.start_timeout_seconds`;
-    with `config.plan` it does not wait, and holds nothing.
+    Raises HostMismatchError where they cannot import what the run names, PlacementError when the hosts would not do, or
+    others have not left within `cluster.start_timeout_seconds`; with `config.plan` it does not wait, and holds nothing.
     """
+    check_importable(session.client, config.own_modules)
     limit_seconds = config.cluster.start_timeout_seconds
     end, num_looks, has_told = time.monotonic() + limit_seconds, 0, False
     while True:

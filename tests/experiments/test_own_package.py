@@ -1,7 +1,8 @@
 """A user's own package and folder of files, found by their names alone: tests/own, copied to where nobody knows it."""
 
 import shutil
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -31,15 +32,18 @@ def ends_well(folder: Path) -> Callable[..., str]:
 
     def run(*words: str) -> str:
         command = Command(folder / "printed.txt", "-m", *words)
-        assert command.ends(3 * LIMIT_SECONDS) == 0, command.printed
+        assert command.ends(5 * LIMIT_SECONDS) == 0, command.printed
         return command.printed
 
     return run
 
 
 @pytest.fixture
-def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+def importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(OWN)
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == "mylab"]:
+        del sys.modules[name]
 
 
 @pytest.mark.parametrize("cluster", ["threads", "processes"])
@@ -71,7 +75,8 @@ def test_such_a_run_is_gone_on_with_and_scored_by_its_folder_alone(folder: Path,
     run = "results/runs/mine/Breakout/0"
     ends_well("pipeline.evaluate", f"run={run}", "config_dir=conf", "evaluation=short", "evaluation.epsilon=0.5")
     loaded = load_run(folder / run)
-    assert sorted(loaded.evaluations["epsilon"].unique()) == [0.05, 0.5]
+    scored = loaded.evaluations[loaded.evaluations["agent"] == "checkpoint"]
+    assert sorted(scored["epsilon"].unique()) == [0.05, 0.5]
 
 
 @pytest.mark.slow
@@ -86,7 +91,7 @@ def test_a_sweep_finds_them_in_each_of_its_jobs(folder: Path, ends_well: Callabl
 def test_groups_of_a_folder_of_one_s_own_are_checked_like_ours(importable: None) -> None:
     conf = ["--config-dir", str(OWN / "conf")]
     assert check_command_line([*conf, "experiment=mine", "game=Pong"]) == []
-    assert check_command_line([*conf, "-m", "experiment=mine,gorila", "optimizer=lion,adam", "game=Pong"]) == []
+    assert check_command_line([*conf, "-m", "experiment=mine,gorila", "optimizer=lion", "game=Pong"]) == []
     assert check_command_line([*conf, "experiment=mime", "optimizer=lino", "game=Pong", "optimizer.beta3=1"]) == [
         "experiment=mime: no such experiment; did you mean mine?",
         "optimizer=lino: no such optimizer; did you mean lion?",
@@ -106,6 +111,9 @@ def test_a_folder_that_is_not_there_is_a_mistake() -> None:
 
 def test_what_cannot_be_imported_is_named_with_all_other_mistakes() -> None:
     with pytest.raises(ConfigError) as caught:
-        compose(["experiment=mine", "game=Pongg"], OWN / "conf")
-    reason = "cannot be imported: No module named 'mylab'; its package has to be installed, or in the folder where the"
-    assert [line.partition(reason)[0] for line in caught.value.mistakes] == ["optimizer.kind=mylab.lion.LionConfig "]
+        compose(["experiment=mine", "game=Pong", "sede=1"], OWN / "conf")
+    assert caught.value.mistakes == (
+        "sede=1: no such setting; did you mean seed?",
+        "optimizer.kind=mylab.lion.LionConfig cannot be imported: No module named 'mylab'; its package has to be "
+        "installed, or in the folder where the command is typed",
+    )

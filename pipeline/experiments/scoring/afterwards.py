@@ -22,6 +22,7 @@ from rich.console import Console
 
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.hosts import report_host
+from pipeline.cluster.packages import check_importable
 from pipeline.cluster.session import open_session
 from pipeline.config.overrides import compose_cluster, compose_onto
 from pipeline.config.run_config import RunConfig, unlike_training
@@ -228,6 +229,7 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
     ):
         session.name = f"{len(wanted)} evaluation(s) of runs that are over"
         session.offers()  # raises where hosts have other versions
+        check_importable(session.client, [module for one in wanted for module in one.config.own_modules])
         console.print(
             f"{len(wanted)} evaluation(s) on {len(session.present_hosts())} host(s), Ctrl-C keeps what is finished; "
             f"dashboard {session.dashboard_url}",

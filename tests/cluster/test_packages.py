@@ -1,0 +1,28 @@
+"""What the processes of a cluster can import."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from distributed import Client, LocalCluster
+
+from pipeline.cluster.packages import check_importable, why_not_importable
+from pipeline.errors import HostMismatchError
+
+
+def test_the_first_module_that_is_not_there_is_told_in_one_line() -> None:
+    assert why_not_importable(["json", "pipeline.seeding"]) is None
+    assert why_not_importable(["json", "nowhere.lion", "elsewhere"]) == "nowhere.lion: No module named 'nowhere'"
+
+
+def test_a_host_that_cannot_import_what_a_run_names_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "only_here.py").write_text("")
+    # The hosts first: those that are started later get this process's places to import from.
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None)
+    with cluster, Client(cluster) as client:
+        monkeypatch.syspath_prepend(str(tmp_path))
+        check_importable(client, [])
+        check_importable(client, ["pipeline.seeding"])
+        with pytest.raises(HostMismatchError, match=r"tcp://\S+ cannot import only_here: No module named 'only_here'"):
+            check_importable(client, ["only_here"])
+    sys.modules.pop("only_here", None)

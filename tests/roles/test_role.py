@@ -1,0 +1,39 @@
+"""Which role carries an algorithm out."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from pipeline.algorithms.config import ActorCriticConfig, AlgorithmConfig, QLearningConfig
+from pipeline.roles.bundle import Bundle
+from pipeline.roles.role import role_of
+from pipeline.roles.spec import WorkerSpec
+from pipeline.roles.worker import Worker
+
+
+@dataclass(frozen=True)
+class OwnConfig(ActorCriticConfig):
+    """Somebody's algorithm."""
+
+
+@dataclass(frozen=True)
+class OwnSpec(WorkerSpec):
+    """What its role is built from."""
+
+    algorithm: OwnConfig
+
+
+class OwnWorker(Worker):
+    """Its role."""
+
+    SPEC = OwnSpec
+
+
+def test_an_algorithm_s_role_is_the_one_whose_spec_is_of_it() -> None:
+    assert role_of(QLearningConfig) is Bundle and role_of(ActorCriticConfig) is Worker
+    assert role_of(OwnConfig) is OwnWorker
+
+
+def test_an_algorithm_without_a_role_is_refused_by_name() -> None:
+    with pytest.raises(TypeError, match="no role carries out AlgorithmConfig: derive one from LearningRole"):
+        role_of(AlgorithmConfig)

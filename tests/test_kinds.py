@@ -1,0 +1,76 @@
+"""Classes by their names: ours by a word, anybody's by where they are."""
+
+import pickle
+
+import pytest
+import torch
+
+from pipeline.algorithms.config import ALGORITHMS, ActorCriticConfig
+from pipeline.errors import ConfigError
+from pipeline.kinds import Kinds, imported
+from pipeline.networks.config import NETWORKS
+from pipeline.networks.torso import TORSOS
+from pipeline.optimizers.adam import AdamConfig
+from pipeline.optimizers.optimizer import OPTIMIZERS
+from pipeline.topologies.config import TOPOLOGIES
+from tests.networks.modules import Values
+
+HERE = "tests.test_kinds"
+
+
+class OwnConfig(ActorCriticConfig):
+    """Somebody's settings; its word is not ours."""
+
+    KINDS = ("own",)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "words"),
+    [
+        (ALGORITHMS, ["q_learning", "actor_critic"]),
+        (NETWORKS, ["q", "actor_critic", "module"]),
+        (TORSOS, ["nature", "ba3c"]),
+        (OPTIMIZERS, ["adagrad", "adam", "rmsprop"]),
+        (TOPOLOGIES, ["single", "bundled", "global", "workers"]),
+    ],
+)
+def test_ours_are_found_by_the_modules_of_their_package(kinds: Kinds[object], words: list[str]) -> None:
+    assert list(kinds) == words
+    assert all(kinds.why_not(word) is None for word in words)
+
+
+def test_a_class_of_anybody_s_is_found_by_where_it_is_and_not_by_a_word_of_its_own() -> None:
+    assert ALGORITHMS[f"{HERE}.OwnConfig"] is OwnConfig and "own" not in ALGORITHMS
+    assert ALGORITHMS.get("own") is None and ALGORITHMS.why_not("own") == "must be one of q_learning, actor_critic"
+    assert imported("tests.networks.modules.Values", torch.nn.Module) is Values
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("nowhere.Config", "cannot be imported: No module named 'nowhere'; its package has to be installed, or in the "
+                           "folder where the command is typed"),
+        (f"{HERE}.Gone", f"cannot be imported: module '{HERE}' has no attribute 'Gone'; its package has to be "
+                         "installed, or in the folder where the command is typed"),
+        ("pipeline.networks.nature.NatureTorso", "must be a class below pipeline.optimizers.optimizer.OptimizerConfig"),
+        ("pipeline.seeding.stream", "must be a class below pipeline.optimizers.optimizer.OptimizerConfig"),
+        (".Config", "must be a dotted name, e.g. my_package.my_module.MyClass"),
+    ],
+)  # fmt: skip
+def test_what_is_not_there_or_is_something_else_is_told_in_one_line(name: str, why: str) -> None:
+    assert OPTIMIZERS.get(name) is None
+    assert OPTIMIZERS.why_not(name) == why
+
+
+def test_an_error_of_a_module_itself_is_told(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with open(f"{tmp_path}/breaks.py", "w") as file:
+        file.write("raise ValueError('a\\nb')\n")
+    with pytest.raises(ConfigError, match="cannot be imported: a b;"):
+        imported("breaks.Config", AdamConfig)
+
+
+def test_settings_travel_by_where_their_class_is() -> None:
+    config = AdamConfig("adam", 1e-4, (), 0.9, 0.999, 1e-8)
+    assert b"pipeline.optimizers.adam" in pickle.dumps(config)
+    assert pickle.loads(pickle.dumps(config)) == config
