@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pipeline.cluster.glance import RunGlance
-from pipeline.config.run_config import BudgetConfig, RunConfig
+from pipeline.config.course import BudgetConfig
+from pipeline.config.run_config import RunConfig
 from pipeline.replay.memory import lane_capacity
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, Row, UpdateRow

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pipeline.config.run_config import CheckpointConfig
+from pipeline.config.course import CheckpointConfig
 from pipeline.errors import CallTimeoutError, CheckpointError, UnreachableError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint

@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
+from pipeline.config.course import BudgetConfig, TrainingEvaluationConfig
 from pipeline.config.overrides import compose
-from pipeline.config.run_config import BudgetConfig, RunConfig, TrainingEvaluationConfig, differences
+from pipeline.config.run_config import RunConfig, differences
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from pipeline.cluster.dashboard.plugin import PagePlugin
 from pipeline.cluster.glance import RunGlance
-from pipeline.config.run_config import BudgetConfig
+from pipeline.config.course import BudgetConfig
 from pipeline.experiments import meter
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.meter import RunMeter, fraction_spent

@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from pipeline.config.run_config import CheckpointConfig
+from pipeline.config.course import CheckpointConfig
 from pipeline.errors import CallTimeoutError, UnreachableError
 from pipeline.experiments import saving
 from pipeline.experiments.files import checkpoint

@@ -1,0 +1,67 @@
+"""How a run goes on: when it ends, how often it saves itself, and when it is scored beside the training.
+
+Not here: what it computes, and where it lives (`pipeline.config.run_config`).
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class BudgetConfig:
+    """When a run ends: at whichever limit comes first."""
+
+    frames: int | None
+    """Emulator frames of all actors together; None: no such limit."""
+    minutes: float | None
+    """Wall-clock minutes, pauses between resumes not counted; None: no such limit."""
+    score: float | None
+    """Mean score of one evaluation during training; None: no such limit."""
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = []
+        if self.frames is None and self.minutes is None:
+            found.append("frames and budget.minutes are both null: a run needs at least one of them")
+        if self.frames is not None and self.frames < 1:
+            found.append(f"frames={self.frames} must be at least 1, or null")
+        if self.minutes is not None and self.minutes <= 0:
+            found.append(f"minutes={self.minutes} must be positive, or null")
+        return found
+
+
+@dataclass(frozen=True)
+class TrainingEvaluationConfig:
+    """Evaluations beside the training, under the run's protocol, on a host of their own."""
+
+    every_frames: int | None
+    """Emulator frames of all actors from the start of one to the start of the next; None: there are none."""
+    num_episodes: int
+    """Games of each."""
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = []
+        if self.every_frames is not None and self.every_frames < 1:
+            found.append(f"every_frames={self.every_frames} must be at least 1, or null for none")
+        if self.num_episodes < 1:
+            found.append(f"num_episodes={self.num_episodes} must be at least 1")
+        return found
+
+
+@dataclass(frozen=True)
+class CheckpointConfig:
+    """How often a run saves itself."""
+
+    every_minutes: float
+    """Wall-clock minutes between two checkpoints."""
+    keep: int
+    """Newest checkpoints that are kept."""
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = []
+        if self.every_minutes <= 0:
+            found.append(f"every_minutes={self.every_minutes} must be positive")
+        if self.keep < 1:
+            found.append(f"keep={self.keep} must be at least 1")
+        return found
