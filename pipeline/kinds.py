@@ -5,7 +5,7 @@
 
 There is no list to add to. Ours are found by importing the modules of their package, all others by their name alone: a
 host that is sent such a name, or a run folder that holds one, needs nothing but the package itself.
-Why names and no registration: docs/decisions/0035-a-kind-of-one-s-own-is-named-by-where-it-is.md.
+Why names and no registration: docs/decisions/0027-a-kind-of-one-s-own-is-named-by-where-it-is.md.
 Not here: the wording of an unknown word (`pipeline.config.words`).
 """
 

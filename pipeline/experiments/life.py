@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from pipeline.config.run_config import BudgetConfig
+from pipeline.config.course import BudgetConfig
 from pipeline.errors import DivergedError, PipelineError, RemoteLostError, RoleFailedError
 from pipeline.experiments.meter import fraction_spent
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.config.run_config import BudgetConfig
+from pipeline.config.course import BudgetConfig
 from pipeline.errors import (
     BrokenQuorumError,
     DivergedError,
