@@ -12,6 +12,8 @@ from pipeline.types import Float32Array
 class LionConfig(OptimizerConfig):
     """Settings of Lion without weight decay."""
 
+    SLOTS = ("mean",)
+
     beta1: float
     """How much of the step's direction is the mean of before."""
     beta2: float
@@ -28,8 +30,6 @@ class LionConfig(OptimizerConfig):
 
 class Lion(FlatOptimizer):
     """params -= learning_rate * sign(beta1 mean + (1 - beta1) g); mean = beta2 mean + (1 - beta2) g"""
-
-    SLOTS = ("mean",)
 
     def __init__(self, config: LionConfig, size: int) -> None:
         super().__init__(config, size)
