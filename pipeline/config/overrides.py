@@ -46,10 +46,10 @@ def compose(overrides: Sequence[str] = (), config_dir: Path | None = None) -> Ru
 def compose_onto(
     saved: Tree, overrides: Sequence[str], groups: Sequence[str], config_dir: Path | None = None
 ) -> RunConfig:
-    """A run's saved settings with options and settings of some of its `groups` as in `overrides`, e.g.
-    `["evaluation=sticky", "evaluation.num_episodes=10"]`; `config_dir` as for `compose`.
+    """A run's saved settings with options and settings of some of its `groups` as in `overrides`.
 
-    Raises ConfigError with all mistakes of all overrides, those of groups that may not be changed included.
+    An override is e.g. "evaluation=sticky" or "evaluation.num_episodes=10"; `config_dir` is as for `compose`. Raises
+    ConfigError with all mistakes of all overrides, those of groups that may not be changed included.
     """
     tree, found = _changed(saved, overrides, groups, Files(config_dir))
     return _without(found, lambda: config_tree.build(resolved(tree)))

@@ -1,0 +1,1 @@
+"""Atari games, many at once; the only package that knows the emulator."""

@@ -1,0 +1,1 @@
+"""Optimizers of flat float32 slices, a file each with its settings."""

@@ -29,6 +29,7 @@ class FusedOptimizer(FlatOptimizer):
         self._end_gradient = np.zeros(VECTOR, np.float32)
 
     def apply(self, params: Float32Array, gradient: Float32Array) -> None:
+        """See `FlatOptimizer`."""
         body, end = self._body, self._size - self._body
         self._end_params[:end] = params[body:]
         self._end_gradient[:end] = gradient[body:]

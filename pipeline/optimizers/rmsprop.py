@@ -45,6 +45,7 @@ class RMSProp(FlatOptimizer):
         self._scratch = np.empty(_BLOCK, np.float32)
 
     def apply(self, params: Float32Array, gradient: Float32Array) -> None:
+        """See `FlatOptimizer`."""
         mean, mean_square = self._slots["mean"], self._slots["mean_square"]
         for start in range(0, self._size, _BLOCK):
             block = slice(start, min(start + _BLOCK, self._size))

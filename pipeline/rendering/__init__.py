@@ -1,0 +1,1 @@
+"""Pictures of games: films, overlays, a window."""

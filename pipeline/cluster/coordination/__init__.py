@@ -1,0 +1,1 @@
+"""Between coordinator and roles: rows, progress and the lease, as numbered batches."""

@@ -1,0 +1,1 @@
+"""A page of ours on the Dask dashboard."""

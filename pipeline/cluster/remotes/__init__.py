@@ -1,0 +1,1 @@
+"""Calls to objects in other processes: parameter shards, their quorum, replay shards."""

@@ -1,0 +1,1 @@
+"""A run's rows as curves in other tools, a file for each tool."""

@@ -36,8 +36,10 @@ class MlflowLogger:
     """One run in the database."""
 
     def __init__(self, run: LoggedRun) -> None:
-        """Takes up the newest run of this folder if the run goes on and there is one; else a new one, and older ones of
-        this folder are marked as deleted, since it holds nothing of them any more."""
+        """Takes up the newest run of this folder if the run goes on and there is one; else begins a new one.
+
+        Older ones of the folder are then marked as deleted, since it holds nothing of them any more.
+        """
         results_dir = run.folder.resolve().parents[2]
         self._started_at = run.started_at
         _check_database(results_dir / DATABASE)

@@ -1,0 +1,1 @@
+"""When which parameters are played: beside the training, at its end, afterwards, by a person."""
