@@ -28,7 +28,7 @@ from functools import partial
 import psutil
 from distributed import Client
 
-from hydra_plugins.dask_launcher.progress import TOPIC
+from dask_jobs.progress import TOPIC
 from measuring.provenance import report
 from measuring.rounds import alternate, median_ratio, seconds
 

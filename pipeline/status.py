@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from hydra_plugins.dask_launcher.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING
+from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING
 from pipeline.config.arguments import parse_words
 from pipeline.errors import PipelineError
 from pipeline.experiments.sweeps.status import JobStatus, SweepStatus, newest_sweep, read_sweep

@@ -13,7 +13,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from hydra_plugins.dask_launcher.needs import current_grant
+from dask_jobs.needs import current_grant
 from pipeline.config.composition import config_directory
 from pipeline.config.overrides import check_command_line, from_hydra
 from pipeline.errors import ConfigError, PipelineError

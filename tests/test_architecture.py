@@ -72,7 +72,7 @@ WALLS: Mapping[str, tuple[str, ...]] = {
     "bokeh": ("cluster",),
     "tornado": ("cluster",),
     "hydra": ("config", "api", "evaluate", "play", "report", "train"),
-    "hydra_plugins": ("cluster", "config", "experiments", "status", "train"),
+    "dask_jobs": ("cluster", "config", "experiments", "status", "train"),
     "omegaconf": ("config", "experiments.sweeps", "api", "evaluate", "play", "report", "train"),
     "imageio_ffmpeg": ("rendering",),
     "PIL": ("rendering",),
@@ -202,12 +202,20 @@ def test_every_module_keeps_to_its_layer_and_its_walls() -> None:
     assert violations(sources) == []
 
 
-def test_the_launcher_knows_nothing_of_the_pipeline() -> None:
-    files = sorted((CHECKOUT / "hydra_plugins").rglob("*.py"))
+@pytest.mark.parametrize(
+    ("folder", "above"), [("dask_jobs", {"pipeline", "hydra_plugins"}), ("hydra_plugins", {"pipeline"})]
+)
+def test_the_job_runner_knows_nothing_of_what_uses_it(folder: str, above: set[str]) -> None:
+    files = sorted((CHECKOUT / folder).rglob("*.py"))
     assert files
     for file in files:
         imported = {statement.module for statement in imports_of(ast.parse(file.read_text()), ())}
-        assert not {name for name in imported if name.partition(".")[0] == "pipeline"}, file
+        assert not above & {name.partition(".")[0] for name in imported}, file
+
+
+def test_what_hydra_has_to_find_is_little() -> None:
+    files = sorted((CHECKOUT / "hydra_plugins").rglob("*.py"))
+    assert sum(len(file.read_text().splitlines()) for file in files) <= 100
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,8 @@ MOST_LINES_OF_CHANGELOG = 60
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```(\w*)\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
-PATH = re.compile(r"(?<![\w/.<-])(?:pipeline|conf|tests|docs|benchmarks|measuring|studies)/[\w./*-]*")
-DEFINITION = re.compile(r"(pipeline/[\w/]+\.py):([A-Za-z_][\w.]*)")
+PATH = re.compile(r"(?<![\w/.<-])(?:pipeline|dask_jobs|conf|tests|docs|benchmarks|measuring|studies)/[\w./*-]*")
+DEFINITION = re.compile(r"((?:pipeline|dask_jobs)/[\w/]+\.py):([A-Za-z_][\w.]*)")
 HOST_COMMAND = re.compile(r"^(?!error: ).*\bdask (?:worker|scheduler) .*$", re.MULTILINE)
 BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PLACEHOLDER = "…"

@@ -105,7 +105,11 @@ def test_the_wheel_holds_configuration_and_published_scores_and_no_tests(wheel: 
         files = [path for path in (CHECKOUT / source).rglob("*") if path.is_file()]
         assert files
         assert {f"pipeline/{target}/{path.relative_to(CHECKOUT / source)}" for path in files} <= names
-    assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"pipeline", "hydra_plugins"}
+    assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {
+        "pipeline",
+        "dask_jobs",
+        "hydra_plugins",
+    }
 
 
 def test_the_wheel_leaves_the_namespace_of_hydra_s_plugins_to_others_as_well(wheel: Path) -> None:

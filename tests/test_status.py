@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from hydra_plugins.dask_launcher.ledger import Ledger, LedgerRow
+from dask_jobs.ledger import Ledger, LedgerRow
 from pipeline import status
 from pipeline.errors import SweepError
 from pipeline.experiments.files.run_folder import RunFolder

@@ -1,7 +1,7 @@
 """`hydra/launcher=dask`: what Hydra calls to run the jobs of a multirun.
 
 A job that failed raises where its value is read, as with Hydra's own launcher: a sweeper that reads it ends the program
-with a status other than 0, here after all other jobs have ended (see `_command` for what `fail_fast` and Ctrl-C do).
+with a status other than 0, here after all other jobs have ended (see `command` for what `fail_fast` and Ctrl-C do).
 Not here: the settings (`config`), and the work, which is imported when there is some: Hydra imports this module for
 every program that it finds it beside, multirun or not.
 """
@@ -15,18 +15,18 @@ from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
-from hydra_plugins.dask_launcher.config import DaskLauncherConf
+from dask_jobs.settings import LauncherSettings
 
 if TYPE_CHECKING:
-    from hydra_plugins.dask_launcher._command import Command
+    from dask_jobs.command import Command
 
 
 class DaskLauncher(Launcher):
     """Runs each job in a process of its own on a host of one Dask cluster, which stays open between launches."""
 
     def __init__(self, **settings: Any) -> None:
-        """`settings`: fields of DaskLauncherConf."""
-        self._settings = DaskLauncherConf(**settings)
+        """`settings`: fields of LauncherSettings."""
+        self._settings = LauncherSettings(**settings)
         self._command: Command | None = None
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
@@ -41,8 +41,8 @@ class DaskLauncher(Launcher):
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """Run these jobs; returns in their order. Raises CompactHydraException for what keeps them from being run."""
-        from hydra_plugins.dask_launcher._command import Command
-        from hydra_plugins.dask_launcher._jobs import Program
+        from dask_jobs.command import Command
+        from dask_jobs.job import Program
 
         setup_globals()
         configure_log(self._config.hydra.hydra_logging, self._config.hydra.verbose)

@@ -13,7 +13,7 @@ from typing import Any
 
 from distributed import Client
 
-from hydra_plugins.dask_launcher import progress
+from dask_jobs import progress
 
 _PUBLISH_SECONDS = 5.0
 """How long a scheduler that stands still may hold up the run for a glance."""

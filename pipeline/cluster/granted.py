@@ -1,6 +1,6 @@
 """The part of a cluster that one run may use, where a sweep has granted it one.
 
-Not here: granting (`hydra_plugins.dask_launcher`), which role goes where (`pipeline.cluster.placement`).
+Not here: granting (`dask_jobs`), which role goes where (`pipeline.cluster.placement`).
 """
 
 from collections.abc import Mapping

@@ -11,7 +11,9 @@ from dataclasses import replace
 
 from distributed import Client
 
-from hydra_plugins.dask_launcher import holds
+from dask_jobs import grants
+from dask_jobs.allocation import HostSize
+from dask_jobs.needs import Part
 from pipeline.cluster.placement import Demand, Offer, Placement
 from pipeline.errors import UnreachableError
 
@@ -29,10 +31,10 @@ class Sharing:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._parts: dict[str, holds.Part] = {}
+        self._parts: dict[str, Part] = {}
         """Address -> what this command holds there."""
         with self._answering():
-            self._keeps_books = holds.keeps_books(client)
+            self._keeps_books = grants.keeps_books(client)
 
     def left(self, offers: Sequence[Offer]) -> list[Offer]:
         """Offers with the threads and GPUs that nobody else holds; of free memory hosts tell by themselves.
@@ -65,29 +67,29 @@ class Sharing:
 
     def hold_also(self, name: str, address: str, num_threads: int, offers: Sequence[Offer]) -> bool:
         """Hold at least so many threads of this host, beside what is held elsewhere; False as for `hold`."""
-        before = self._parts.get(address, holds.Part(0))
+        before = self._parts.get(address, Part(0))
         part = before._replace(num_threads=max(before.num_threads, num_threads))
         return self._write(name, self._parts | {address: part}, offers)
 
-    def _write(self, name: str, parts: dict[str, holds.Part], offers: Sequence[Offer]) -> bool:
+    def _write(self, name: str, parts: dict[str, Part], offers: Sequence[Offer]) -> bool:
         if not self._keeps_books:
             return True
         # Of memory hosts tell what is free by themselves.
-        sizes = [holds.HostSize(offer.address, offer.num_threads, sys.maxsize, offer.num_gpus) for offer in offers]
+        sizes = [HostSize(offer.address, offer.num_threads, sys.maxsize, offer.num_gpus) for offer in offers]
         with self._answering():
-            is_held = holds.hold(self._client, name, parts, sizes)
+            is_held = grants.hold(self._client, name, parts, sizes)
         if is_held:
             self._parts = parts
         return is_held
 
-    def _others(self) -> list[tuple[str, dict[str, holds.Part]]]:
+    def _others(self) -> list[tuple[str, dict[str, Part]]]:
         if not self._keeps_books:
             return []
         with self._answering():
-            return holds.others(self._client)
+            return grants.others(self._client)
 
-    def _held_by_others(self) -> dict[str, list[holds.Part]]:
-        held: dict[str, list[holds.Part]] = {}
+    def _held_by_others(self) -> dict[str, list[Part]]:
+        held: dict[str, list[Part]] = {}
         for _, parts in self._others():
             for address, part in parts.items():
                 held.setdefault(address, []).append(part)
@@ -103,14 +105,14 @@ class Sharing:
             raise UnreachableError(f"{SCHEDULER_GONE} ({error!r})") from error
 
 
-def _parts(placement: Placement, demands: Sequence[Demand]) -> dict[str, holds.Part]:
-    parts: dict[str, holds.Part] = {}
+def _parts(placement: Placement, demands: Sequence[Demand]) -> dict[str, Part]:
+    parts: dict[str, Part] = {}
     for demand in demands:
         if demand.role not in placement:
             continue
         address = placement[demand.role].address
-        before = parts.get(address, holds.Part(0))
-        parts[address] = holds.Part(
+        before = parts.get(address, Part(0))
+        parts[address] = Part(
             # A server on a host of its own computes in its callers' time, and there.
             before.num_threads + max(demand.num_threads, int(demand.alone)),
             before.memory_bytes + demand.memory_bytes,
@@ -119,7 +121,7 @@ def _parts(placement: Placement, demands: Sequence[Demand]) -> dict[str, holds.P
     return parts
 
 
-def _hosts(parts: Mapping[str, holds.Part]) -> str:
+def _hosts(parts: Mapping[str, Part]) -> str:
     return ", ".join(
         f"{part.num_threads} thread{'s' * (part.num_threads != 1)} on {address}" for address, part in parts.items()
     )

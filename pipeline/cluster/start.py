@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from distributed import Client
 from distributed.deploy.cluster import Cluster
 
-from hydra_plugins.dask_launcher.interrupts import ignore_interrupts
+from dask_jobs.interrupts import ignore_interrupts
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.errors import ConfigError, PlacementError

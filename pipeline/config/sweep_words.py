@@ -1,6 +1,6 @@
 """The words of a command line that are about a sweep and not about its runs: its file, and the launcher of its jobs.
 
-Not here: the words about runs (`overrides`), what the launcher does (`hydra_plugins.dask_launcher`), the ranges
+Not here: the words about runs (`overrides`), what the launcher does (`dask_jobs`), the ranges
 of its settings, which it checks itself before it starts anything.
 """
 
@@ -11,7 +11,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
-from hydra_plugins.dask_launcher.config import DaskLauncherConf
+from dask_jobs.settings import LauncherSettings
 from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.config.run_config import RunConfig
 from pipeline.config.words import no_such
@@ -66,7 +66,7 @@ def _wrong_word(word: Override, chosen: str, launchers: Sequence[str]) -> str | 
     name = word.key_or_group.removeprefix(_SETTING)
     if name == word.key_or_group or chosen not in ("basic", _DASK):
         return None
-    settings = [field.name for field in dataclasses.fields(DaskLauncherConf) if not field.name.startswith("_")]
+    settings = [field.name for field in dataclasses.fields(LauncherSettings)]
     if name not in settings:
         return no_such("setting", text, word.key_or_group, [f"{_SETTING}{setting}" for setting in settings])
     return None if chosen == _DASK else f"{text}: no such setting with {_LAUNCHER}={chosen}; it belongs to {_DASK}"

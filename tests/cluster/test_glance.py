@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hydra_plugins.dask_launcher import progress
+from dask_jobs import progress
 from pipeline.cluster.glance import TOPIC, RunGlance, publish
 from pipeline.cluster.session import Session
 from tests.cluster.glances import glance

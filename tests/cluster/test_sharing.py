@@ -7,9 +7,9 @@ import pytest
 from distributed import Client
 from distributed.comm.core import CommClosedError
 
-from hydra_plugins.dask_launcher import _grants, holds
-from hydra_plugins.dask_launcher._allocation import HostSize
-from hydra_plugins.dask_launcher._needs import JobNeeds, Part
+from dask_jobs import grants
+from dask_jobs.allocation import HostSize
+from dask_jobs.needs import JobNeeds, Part
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.placement import Demand, place
 from pipeline.cluster.session import Session, open_session
@@ -115,11 +115,11 @@ def test_sweeps_and_runs_see_each_other(pair: tuple[Session, Session], address: 
     ours, _ = pair
     sizes = [HostSize(host, 2, 2**40) for host in ours.hosts]
     with Client(address, set_as_default=False) as sweep:
-        assert _grants.take(sweep, 7, JobNeeds((Part(2),)), sizes) is not None
+        assert grants.take(sweep, 7, JobNeeds((Part(2),)), sizes) is not None
         assert "job 7 of a sweep (2 threads on " in ours.others()
         assert threads(ours) == [2]
         assert ours.hold(place([Demand("bundle-0", 2, 0)], ours.offers()), [Demand("bundle-0", 2, 0)])
-        assert _grants.take(sweep, 8, JobNeeds((Part(1),)), sizes) is None
+        assert grants.take(sweep, 8, JobNeeds((Part(1),)), sizes) is None
 
 
 def test_a_run_of_a_sweep_leaves_the_books_to_its_sweep(pair: tuple[Session, Session], address: str) -> None:
@@ -136,15 +136,15 @@ def test_where_the_scheduler_cannot_keep_books_nobody_holds_anything(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(client: Client) -> None:
-        raise ModuleNotFoundError("No module named 'hydra_plugins'")
+        raise ModuleNotFoundError("No module named 'dask_jobs'")
 
-    monkeypatch.setattr(_grants, "others", fail)
+    monkeypatch.setattr(grants, "others", fail)
     with open_session(cluster_config("address", address=address), 1, 1) as session:
         assert session.others() == "" and threads(session) == [2, 2]
         assert session.hold(place(TWO, session.offers()), TWO)
         monkeypatch.undo()
         with Client(address, set_as_default=False) as other:
-            assert holds.others(other) == []
+            assert grants.others(other) == []
 
 
 @pytest.mark.parametrize("error", [TimeoutError(), CommClosedError("closed")])
@@ -154,8 +154,8 @@ def test_a_scheduler_that_does_not_answer_is_told_as_that(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(_grants, "others", fail)
-    monkeypatch.setattr(_grants, "hold", fail)
+    monkeypatch.setattr(grants, "others", fail)
+    monkeypatch.setattr(grants, "hold", fail)
     with pytest.raises(UnreachableError, match="the scheduler does not answer any more"):
         pair[0].others()
     with pytest.raises(UnreachableError, match="the scheduler does not answer any more"):
@@ -166,6 +166,6 @@ def test_what_is_asked_for_a_client_that_has_gone_is_held_by_nobody(pair: tuple[
     ours, _ = pair
     first = ours.offers()[0]
     taken = ours.client.run_on_scheduler(
-        _grants._hold, "Client-gone", "a run", {first.address: Part(2)}, [HostSize(first.address, 2, 2**40)]
+        grants._hold, "Client-gone", "a run", {first.address: Part(2)}, [HostSize(first.address, 2, 2**40)]
     )
     assert not taken and ours.others() == "" and threads(ours) == [2, 2]

@@ -292,7 +292,7 @@ def test_the_checkout_has_its_configuration_beside_the_package() -> None:
 
 def test_an_installed_wheel_has_its_configuration_inside_the_package(tmp_path: Path) -> None:
     ignore = shutil.ignore_patterns("__pycache__")
-    for package in ("pipeline", "hydra_plugins"):
+    for package in ("pipeline", "dask_jobs", "hydra_plugins"):
         shutil.copytree(CHECKOUT / package, tmp_path / package, ignore=ignore)
     shutil.copytree(CHECKOUT / "conf", tmp_path / "pipeline" / "conf", ignore=ignore)
     (tmp_path / "conf").mkdir()  # another project's, beside ours in site-packages

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hydra_plugins.dask_launcher.ledger import LedgerRow, read_ledger
+from dask_jobs.ledger import LedgerRow, read_ledger
 from pipeline.config.tree import to_yaml
 from pipeline.experiments.files import checkpoint
 from pipeline.results.load import load_run

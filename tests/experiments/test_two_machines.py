@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hydra_plugins.dask_launcher.ledger import read_ledger
+from dask_jobs.ledger import read_ledger
 from pipeline.results.load import load_run
 from tests.experiments.commands import Start
 from tests.experiments.machines import two_machines

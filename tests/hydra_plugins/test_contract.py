@@ -16,8 +16,8 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.launcher import Launcher
 from hydra.test_utils.launcher_common_tests import BatchedSweeperTestSuite, IntegrationTestSuite, LauncherTestSuite
 
+from dask_jobs.ledger import LEDGER
 from hydra_plugins.dask_launcher.launcher import DaskLauncher
-from hydra_plugins.dask_launcher.ledger import LEDGER
 
 LAUNCHER = "dask"
 CHECKOUT = Path(__file__).resolve().parents[2]

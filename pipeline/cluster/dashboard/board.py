@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from hydra_plugins.dask_launcher.progress import TOPIC as SWEEP_TOPIC
+from dask_jobs.progress import TOPIC as SWEEP_TOPIC
 from pipeline.cluster.dashboard.sweep import Sweep
 from pipeline.cluster.glance import TOPIC as RUN_TOPIC
 from pipeline.cluster.glance import RunGlance

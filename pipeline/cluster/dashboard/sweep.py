@@ -1,6 +1,6 @@
 """The jobs of one sweep as its launcher tells of them: what each was asked, how it stands, how far it is.
 
-Not here: the launcher (`hydra_plugins.dask_launcher`), where each job is drawn (`pipeline.cluster.dashboard.tiles`).
+Not here: the job runner (`dask_jobs`), where each job is drawn (`pipeline.cluster.dashboard.tiles`).
 """
 
 import contextlib

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hydra_plugins.dask_launcher.addresses import address_mistakes
+from dask_jobs.addresses import address_mistakes
 from pipeline.cluster.config import ClusterConfig, cluster_kind, common_settings, missing_file
 from pipeline.errors import PlacementError
 

@@ -5,7 +5,7 @@
 
 A run whose folder is there goes on from its checkpoint, one that is finished returns its score at once, and one that is
 told to stop leaves a checkpoint and no evaluation: the same command goes on with it. `overwrite=true` begins anew.
-Not here: granting, queue and ledger (`hydra_plugins.dask_launcher`), the run itself (`pipeline.experiments.run`).
+Not here: granting, queue and ledger (`dask_jobs`), the run itself (`pipeline.experiments.run`).
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ from typing import Any
 from omegaconf import DictConfig
 from rich.console import Console
 
-from hydra_plugins.dask_launcher.needs import Grant, JobInterrupted, JobNeeds, Part
+from dask_jobs.needs import Grant, JobInterrupted, JobNeeds, Part
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.kinds.address import at_scheduler
 from pipeline.cluster.kinds.local import in_this_process

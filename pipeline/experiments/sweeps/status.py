@@ -2,7 +2,7 @@
 
 Nothing is asked of the launcher or its cluster, which may be on another machine or gone: a job that the ledger calls
 running, and whose rows are old, is one that nobody runs any more.
-Not here: showing it (`pipeline.status`), the ledger itself (`hydra_plugins.dask_launcher.ledger`).
+Not here: showing it (`pipeline.status`), the ledger itself (`dask_jobs.ledger`).
 """
 
 import functools
@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from hydra_plugins.dask_launcher.ledger import (
+from dask_jobs.ledger import (
     DONE,
     LEDGER,
     RUNNING,

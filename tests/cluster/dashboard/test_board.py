@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hydra_plugins.dask_launcher.progress import TOPIC as SWEEP_TOPIC
+from dask_jobs.progress import TOPIC as SWEEP_TOPIC
 from pipeline.cluster.dashboard import board as board_module
 from pipeline.cluster.dashboard.board import MAX_POINTS, MAX_RUNS, MAX_SWEEPS, Board
 from pipeline.cluster.glance import TOPIC as RUN_TOPIC

@@ -6,7 +6,7 @@ import pytest
 from bokeh.document import Document
 from bokeh.models import ColumnDataSource, GridBox, Label
 
-from hydra_plugins.dask_launcher.progress import TOPIC as SWEEP_TOPIC
+from dask_jobs.progress import TOPIC as SWEEP_TOPIC
 from pipeline.cluster.dashboard.board import Board
 from pipeline.cluster.dashboard.figures import MAX_ROLES, RunColours
 from pipeline.cluster.dashboard.page import MAX_CURVES, Page, show

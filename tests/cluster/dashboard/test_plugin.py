@@ -8,7 +8,7 @@ import pytest
 from bokeh.server.tornado import BokehTornado
 from distributed import Client, LocalCluster, Scheduler, get_worker
 
-from hydra_plugins.dask_launcher.progress import TOPIC as SWEEP_TOPIC
+from dask_jobs.progress import TOPIC as SWEEP_TOPIC
 from pipeline.cluster.dashboard.board import Board
 from pipeline.cluster.dashboard.plugin import PAGE, PagePlugin, register
 from pipeline.cluster.glance import TOPIC, publish

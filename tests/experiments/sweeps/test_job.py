@@ -9,7 +9,7 @@ import pytest
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
-from hydra_plugins.dask_launcher.needs import Grant
+from dask_jobs.needs import Grant
 from pipeline.cluster.kinds.address import AddressConfig
 from pipeline.cluster.kinds.local import LocalConfig
 from pipeline.config.run_config import RunConfig

@@ -1,0 +1,20 @@
+"""The job runner of sweeps: runs the jobs of a Hydra multirun on the hosts of one Dask cluster, and can resume.
+
+For job functions:
+    needs        what a job needs, what it was granted, that it was told to stop
+    progress     how far a job is
+    ledger       the file that tells what became of each job
+
+One command, from the terminal to a job's process:
+    settings     what a user may set
+    command      one command, from its first launch to its last       job       one job of Hydra's
+    sweep        one launch at work                                    queue     who is next
+    allocation   who gets what: all or nothing                         grants    who holds what
+    cluster      the hosts                                             addresses
+    board        what there is to show                                 display   showing it
+    interrupts   Ctrl-C
+    host         a host's side, as Dask tasks
+    process      the host's end of a job's process                     work      the process itself
+
+Not here: what Hydra has to find (`hydra_plugins.dask_launcher`), what the jobs are.
+"""

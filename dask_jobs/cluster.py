@@ -1,0 +1,254 @@
+"""The one Dask cluster of a sweep: a LocalCluster of the launcher's own, or a scheduler that runs already; its hosts.
+
+A host that was started again, by Dask's nanny or a batch system, is another host: it has another address, or another
+identity at the same one. Hosts that cannot run jobs are refused at the start, and left out later.
+Not here: which job runs where (`allocation`), what runs on a host (`host`).
+"""
+
+import contextlib
+import logging
+import math
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import dask
+import psutil
+from dask.system import CPU_COUNT
+from distributed import Client, LocalCluster
+from distributed.security import Security
+from distributed.system import MEMORY_LIMIT
+from hydra.errors import CompactHydraException
+
+from dask_jobs.allocation import HostSize
+from dask_jobs.grants import prepare
+from dask_jobs.host import HostReport, report_host
+from dask_jobs.interrupts import ignore_interrupts
+from dask_jobs.outcome import HostSetup
+from dask_jobs.settings import LauncherSettings, locate
+
+_LOOPBACK = "127.0.0.1"
+_SURVEY_SECONDS = 1.0
+
+_SETTINGS = {
+    # Hosts only watch processes; multi-host jobs bring tasks that last, of which the profiler has nothing to tell.
+    "distributed.worker.profile.enabled": False,
+    # Jobs have a budget of memory, and what they hold on a host cannot be spilled: a host that pauses only hangs them.
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": False,
+    # Made for Dask's own data, which is freed seldom; it has every large array of a job mapped anew.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+    # A call to a host that was killed since the last one fails after this.
+    "distributed.comm.timeouts.connect": "10s",
+}
+
+
+class Cluster:
+    """Hosts that jobs can be given to, reached through one client. Made by `open_cluster`."""
+
+    def __init__(self, client: Client, settings: LauncherSettings, folder: str) -> None:
+        self.client = client
+        self._folder = folder
+        self._memory_per_host_bytes = settings.memory_per_host_bytes
+        if settings.memory_per_host_bytes is None and settings.address is None:
+            # A container may have less than what is free on its machine.
+            self._memory_per_host_bytes = min(psutil.virtual_memory().available, MEMORY_LIMIT) // settings.num_hosts
+        self._reports: dict[str, HostReport] = {}
+        self._unfit: dict[str, str] = {}
+        """By address, the local directory of what cannot run jobs: each process has another one."""
+        self._surveyed_at = 0.0
+        scheduler = client.scheduler_info(n_workers=0)
+        self.scheduler_address = str(scheduler["address"])
+        """Where clients reach the scheduler."""
+        self.dashboard_url = str(client.dashboard_link) if "dashboard" in scheduler["services"] else None
+        """Where the Dask dashboard answers; None if there is none."""
+        self.hosts: list[HostSize] = []
+        """Those that were there at the last survey."""
+        self.num_hosts_seen = 0
+        """How many there were when there were most; those that do not come back in time are not counted any more."""
+        self._come_back_seconds = settings.start_timeout_seconds
+        self._complete_at = 0.0
+
+    @property
+    def is_there(self) -> bool:
+        """False once the scheduler has not answered for so long that the client has given up."""
+        return bool(self.client.status == "running")
+
+    def server_id(self, address: str) -> str:
+        """What tells the process at this address from one that was there before it."""
+        return self._reports[address].server_id
+
+    def survey(self) -> list[str]:
+        """Look at most every second who is there now; what is wrong with new hosts, one line each."""
+        if time.monotonic() - self._surveyed_at < _SURVEY_SECONDS:
+            return []
+        if (workers := self._workers()) is None:
+            return []
+        # One that was started again at the same address, maybe within a second, is asked again.
+        folders = {address: str(worker["local_directory"]) for address, worker in workers.items()}
+        self._unfit = dict(self._unfit.items() & folders.items())
+        unknown = {a: folder for a, folder in folders.items() if a not in self._reports and a not in self._unfit}
+        complaints = self._ask(unknown) if unknown else []
+        self._reports = {address: report for address, report in self._reports.items() if address in workers}
+        self.hosts = [self._size(address, workers[address]) for address in sorted(self._reports)]
+        self._surveyed_at = time.monotonic()
+        is_complete = len(self.hosts) >= self.num_hosts_seen
+        if is_complete or self._surveyed_at - self._complete_at > self._come_back_seconds:
+            self.num_hosts_seen, self._complete_at = len(self.hosts), self._surveyed_at
+        return complaints
+
+    def forget(self, address: str) -> None:
+        """Take the host at this address for one that is lost, until the next survey, which is due at once."""
+        self._surveyed_at = -math.inf
+        self._reports.pop(address, None)
+        self.hosts = [host for host in self.hosts if host.address != address]
+
+    def _workers(self) -> dict[str, dict[str, Any]] | None:
+        """What the scheduler knows of its hosts, by address; None while it does not answer."""
+        # Not `Client.scheduler_info`: an answer without hosts, which the client fetches now and then for itself, may
+        # take the place of the one that was asked for, and every host would seem to be lost.
+        if self.client.scheduler is None:
+            return None
+        try:
+            identity = self.client.sync(self.client.scheduler.identity, n_workers=-1)
+        except OSError:
+            return None
+        return dict(identity["workers"])
+
+    def _ask(self, folders: dict[str, str]) -> list[str]:
+        answers = self.client.run(report_host, self._folder, workers=list(folders), on_error="return")
+        complaints = []
+        for address, answer in answers.items():
+            if isinstance(answer, HostReport) and answer.sees_folder:
+                self._reports[address] = answer
+                continue
+            # One that died meanwhile is not there at the next survey.
+            if isinstance(answer, OSError):
+                continue
+            self._unfit[address] = folders[address]
+            complaints.append(
+                f"{address} does not see the folder {self._folder}, where the command was typed: jobs need it there"
+                if isinstance(answer, HostReport)
+                else f"{address} cannot run jobs: {answer}: its Python needs this launcher, and the packages of the job"
+            )
+        return complaints
+
+    def _size(self, address: str, worker: dict[str, Any]) -> HostSize:
+        num_gpus = int(worker.get("resources", {}).get("GPU", 0))
+        return HostSize(address, int(worker["nthreads"]), self._memory_bytes(address, worker), num_gpus)
+
+    def _memory_bytes(self, address: str, worker: dict[str, Any]) -> int:
+        if self._memory_per_host_bytes is not None:
+            return self._memory_per_host_bytes
+        if worker.get("memory_limit"):
+            return int(worker["memory_limit"])
+        report = self._reports[address]
+        sharing = Counter(other.machine for other in self._reports.values())[report.machine]
+        return report.memory_bytes // sharing
+
+
+@contextlib.contextmanager
+def open_cluster(settings: LauncherSettings, setup: HostSetup) -> Iterator[Cluster]:
+    """Start or join the cluster, wait for its hosts; close what was started.
+
+    Raises CompactHydraException when the scheduler does not answer, or hosts do not come or cannot run jobs.
+    """
+    with dask.config.set(_SETTINGS), _quiet(), _client(settings) as client:
+        num_expected = settings.num_hosts
+        try:
+            client.wait_for_workers(num_expected, timeout=settings.start_timeout_seconds)
+        except TimeoutError as error:
+            raise CompactHydraException(
+                f"{len(client.nthreads())} of {num_expected} hosts came within {settings.start_timeout_seconds:g} s: "
+                "start `dask worker` processes, or raise hydra.launcher.start_timeout_seconds"
+            ) from error
+        if settings.address is None:
+            ignore_interrupts(client)
+        _check_scheduler(client)
+        cluster = Cluster(client, settings, setup.folder)
+        if complaints := cluster.survey():
+            raise CompactHydraException("\n".join(["hosts of the cluster cannot be used:", *complaints]))
+        if settings.on_cluster is not None:
+            locate(settings.on_cluster)(client)
+        yield cluster
+
+
+@contextlib.contextmanager
+def _client(settings: LauncherSettings) -> Iterator[Client]:
+    if settings.address is not None:
+        with _join(settings) as client:
+            yield client
+        return
+    with (
+        LocalCluster(
+            n_workers=settings.num_hosts,
+            threads_per_worker=settings.threads_per_host or max(CPU_COUNT // settings.num_hosts, 1),
+            processes=True,
+            host=_LOOPBACK,
+            memory_limit=0,
+            resources={"GPU": settings.gpus_per_host} if settings.gpus_per_host else None,
+            dashboard_address=settings.dashboard_address,
+            worker_dashboard_address=f"{_LOOPBACK}:0",
+            silence_logs=logging.ERROR,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Hydra's logging would show everything that Dask has to tell of hosts that come and go."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _join(settings: LauncherSettings) -> Client:
+    assert settings.address is not None
+    # None takes what Dask's own configuration says of TLS.
+    security = None
+    if settings.tls_files:
+        security = Security(
+            tls_ca_file=settings.tls_ca_file,
+            tls_client_cert=settings.tls_cert_file,
+            tls_client_key=settings.tls_key_file,
+            require_encryption=True,
+        )
+    certificates = f"to the certificate {settings.tls_cert_file}" if settings.tls_files else "without certificates"
+    unanswered = CompactHydraException(
+        f"no scheduler answers at {settings.address} within {settings.start_timeout_seconds:g} s {certificates}: start "
+        "one with `dask scheduler`, or leave hydra.launcher.address out"
+    )
+    # Found out before there is a client: one that fails in its constructor leaves a running loop behind.
+    if settings.address.startswith("tls://") and not _can_encrypt(security or Security()):
+        raise unanswered
+    try:
+        return Client(settings.address, timeout=settings.start_timeout_seconds, security=security, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise unanswered from error
+
+
+def _check_scheduler(client: Client) -> None:
+    """Raise CompactHydraException for a scheduler that cannot keep the grants of a sweep."""
+    address = client.scheduler_info(n_workers=0)["address"]
+    try:
+        prepare(client)
+    except OSError as error:
+        raise CompactHydraException(f"the scheduler at {address} does not answer any more: {error}") from error
+    except Exception as error:  # whatever its Python fails of when it looks for this launcher
+        raise CompactHydraException(
+            f"the scheduler at {address} cannot take part: {error!r}: its Python needs this launcher, so start "
+            "`dask scheduler` from an environment that has it"
+        ) from error
+
+
+def _can_encrypt(security: Security) -> bool:
+    return security.get_connection_args("client").get("ssl_context") is not None

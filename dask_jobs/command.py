@@ -1,0 +1,190 @@
+"""One command from its first launch to its last: the ledger and the cluster that all its launches share.
+
+Jobs that the ledger of the sweep's folder calls done are not run again. How a command ends that did not do all jobs:
+
+    a job failed           when all others have ended, Hydra's sweeper reads its value: the program ends with that error
+    ... fail_fast=true     the others are stopped first, and the error names the job
+    Ctrl-C, SIGTERM        jobs are stopped in order, then the program ends with INTERRUPTED_STATUS
+
+Not here: one launch at work (`sweep`).
+"""
+
+import atexit
+import contextlib
+import os
+import sys
+import sysconfig
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from hydra.core.utils import JobReturn
+from hydra.errors import CompactHydraException
+from rich.console import Console
+
+from dask_jobs.board import Board
+from dask_jobs.cluster import Cluster, open_cluster
+from dask_jobs.display import Display, ending
+from dask_jobs.job import Job, Program
+from dask_jobs.ledger import DONE, FAILED, LEDGER, RUNNING, WAITING, Ledger, LedgerError, LedgerRow
+from dask_jobs.outcome import HostSetup, Outcome
+from dask_jobs.progress import TOPIC
+from dask_jobs.sweep import Sweep
+
+INTERRUPTED_STATUS = 130
+"""What shells give to a program that SIGINT ended."""
+
+_LOGS = "logs"
+
+
+class Command:
+    """Opens what it needs at its first launch, and gives it back at the end of the program, or by `close`."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._folder = Path(str(program.config.hydra.sweep.dir)).absolute()
+        self._setup = _host_setup(program, self._folder / _LOGS)
+        self._opened = contextlib.ExitStack()
+        self._ledger: Ledger | None = None
+        self._cluster: Cluster | None = None
+        self._launched: dict[int, Job] = {}
+        # Hydra does not tell a launcher that there is nothing more to come.
+        atexit.register(self.close)
+
+    def launch(self, job_overrides: Sequence[Sequence[str]], first_number: int) -> list[JobReturn]:
+        """Run those of these jobs that are not done. Raises CompactHydraException, or SystemExit after Ctrl-C."""
+        ledger = self._open_ledger()
+        jobs = [self._job(ledger, overrides, first_number + i) for i, overrides in enumerate(job_overrides)]
+        pending = [job for job in dict.fromkeys(jobs) if _row(ledger, job).status != DONE]
+        if jobs and not pending:
+            self._say_that_all_is_done(len(jobs))
+        outcomes = self._run(pending, ledger) if pending else {}
+        return [
+            job.job_return(outcomes[job.number])
+            if job.number in outcomes
+            else job.earlier_return(_row(ledger, job).return_value)
+            for job in jobs
+        ]
+
+    def close(self) -> None:
+        """Close the cluster if it is our own, and let others have the ledger."""
+        self._opened.close()
+
+    def _job(self, ledger: Ledger, overrides: Sequence[str], number: int) -> Job:
+        """The job with these overrides, which is always the same one: its number, and with it its folder, stay."""
+        key = self._program.key(overrides)
+        row = ledger.row(key)
+        if row is None:
+            row = LedgerRow(ledger.free_number(number), key)
+            ledger.add(row)
+        job = Job(row.job, tuple(overrides), self._program)
+        launched = self._launched.setdefault(row.job, job)
+        if launched.overrides != job.overrides:
+            raise CompactHydraException(
+                f"jobs {' '.join(launched.overrides)!r} and {' '.join(job.overrides)!r} are one and the same here: "
+                f"{', '.join(self._program.settings.ignored_overrides)} (hydra.launcher.ignored_overrides) tell no job "
+                "from another; sweep over something else"
+            )
+        return launched
+
+    def _say_that_all_is_done(self, num_jobs: int) -> None:
+        display = Display(Console(), self._program.settings.progress, Board({}, []))
+        display.say(
+            f"{num_jobs} jobs are done already, by {self._folder / LEDGER}; to run one again, delete its row there and "
+            "what it has left"
+        )
+
+    def _run(self, jobs: Sequence[Job], ledger: Ledger) -> dict[int, Outcome]:
+        orphans = [job.number for job in jobs if _row(ledger, job).status == RUNNING]
+        # First: a command that finds no cluster has tried nothing, and leaves the ledger as it was.
+        cluster = self._open_cluster()
+        waiting = {job.number: _row(ledger, job)._replace(status=WAITING, reason="") for job in jobs}
+        # Until they are started again the file calls orphans running: whoever comes after this command is told, too.
+        self._write(ledger, *(row for number, row in waiting.items() if number not in orphans))
+        rows = [waiting.get(number, _row(ledger, job)) for number, job in self._launched.items()]
+        listed = [
+            {"job": row.job, "overrides": list(job.overrides), "status": row.status, "return_value": row.return_value}
+            for job, row in zip(self._launched.values(), rows, strict=True)
+        ]
+        cluster.client.log_event(TOPIC, {"sweep": self._setup.sweep, "kind": "jobs", "jobs": listed})
+        settings = self._program.settings
+        board = Board({number: job.overrides for number, job in self._launched.items()}, rows)
+        display = Display(Console(), settings.progress, board)
+        sweep = Sweep(jobs, cluster, ledger, board, display, settings, self._setup)
+        dashboard = cluster.dashboard_url
+        display.say(f"{board.counts()} in {self._folder}" + (f"; dashboard {dashboard}" if dashboard else ""))
+        if orphans:
+            sweep.postpone(orphans)
+            display.say(
+                f"{len(orphans)} jobs were running when an earlier command was killed: they start in "
+                f"{settings.stop_seconds:g} s, when whatever is left of them has ended"
+            )
+        try:
+            sweep.run()
+        except Exception as error:  # each of Dask's calls has another one for a scheduler that is gone
+            if cluster.is_there:
+                raise
+            raise CompactHydraException(
+                f"the scheduler at {cluster.scheduler_address} is gone, and its hosts stop their jobs: start another, "
+                "and the same command goes on with what is not done"
+            ) from error
+        display.say(ending(board, self._folder / LEDGER, Path(self._setup.log_folder)))
+        if sweep.unwritten is not None:
+            display.say(f"the ledger could not be written, and is older than that: {sweep.unwritten}")
+        if sweep.was_interrupted:
+            display.say("the same command goes on with what is not done")
+            sys.exit(INTERRUPTED_STATUS)
+        failed = [job for job in jobs if job.number in sweep.outcomes and sweep.outcomes[job.number].status == FAILED]
+        if failed and settings.fail_fast:
+            row = _row(ledger, failed[0])
+            raise CompactHydraException(f"job {row.job} {row.overrides} failed, fail_fast=true: {row.reason}")
+        return sweep.outcomes
+
+    def _write(self, ledger: Ledger, *rows: LedgerRow) -> None:
+        try:
+            ledger.write(*rows)
+        except OSError as error:
+            raise CompactHydraException(f"{self._folder / LEDGER} cannot be written: {error}") from error
+
+    def _open_ledger(self) -> Ledger:
+        if self._ledger is None:
+            try:
+                self._ledger = Ledger.open(self._folder)
+            except LedgerError as error:
+                raise CompactHydraException(str(error)) from error
+            except OSError as error:
+                raise CompactHydraException(f"no ledger can be kept in {self._folder}: {error}") from error
+            self._opened.callback(self._ledger.close)
+        return self._ledger
+
+    def _open_cluster(self) -> Cluster:
+        if self._cluster is None:
+            self._cluster = self._opened.enter_context(open_cluster(self._program.settings, self._setup))
+        return self._cluster
+
+
+def _row(ledger: Ledger, job: Job) -> LedgerRow:
+    row = ledger.row(job.key)
+    assert row is not None
+    return row
+
+
+def _host_setup(program: Program, log_folder: Path) -> HostSetup:
+    settings = program.settings
+    return HostSetup(
+        sweep=uuid.uuid4().hex[:8],
+        folder=os.getcwd(),
+        log_folder=str(log_folder),
+        sys_path=tuple(_own_places()),
+        preload=tuple(settings.preload),
+        memory_factor=settings.memory_factor,
+        stop_seconds=settings.stop_seconds,
+        gpus_per_host=settings.gpus_per_host,
+    )
+
+
+def _own_places() -> list[str]:
+    """Where this program imports from beside the Python installation, which may be elsewhere on another machine."""
+    installed = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    places = [Path(place).absolute() for place in sys.path]
+    return [str(p) for p in places if p.exists() and not any(p.is_relative_to(known) for known in installed)]

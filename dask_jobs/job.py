@@ -1,0 +1,161 @@
+"""One job of Hydra's: composed when it is first looked at, packed for its process, its JobReturn made or made again.
+
+Not here: running it (`sweep`, `work`).
+"""
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import cloudpickle
+from hydra import version
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.singleton import Singleton
+from hydra.core.utils import JobReturn, JobStatus
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+
+from dask_jobs.needs import JobNeeds, Part
+from dask_jobs.outcome import JobFailedError, Outcome
+from dask_jobs.settings import LauncherSettings, locate
+from dask_jobs.work import Work, in_one_line
+
+_MAX_VALUE = 10_000
+"""Letters of a returned value that go into the ledger, which is written anew at each change."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What all jobs of a launcher have in common."""
+
+    task_function: TaskFunction
+    config: DictConfig
+    """Of the multirun."""
+    hydra_context: HydraContext
+    settings: LauncherSettings
+
+    @cached_property
+    def needs(self) -> Callable[[DictConfig], JobNeeds]:
+        """What a job with this config needs."""
+        if self.settings.needs is not None:
+            return locate(self.settings.needs)
+        same = Part(self.settings.threads, self.settings.memory_bytes or 0, self.settings.gpus)
+        return lambda config: JobNeeds((same,))
+
+    def key(self, overrides: Sequence[str]) -> str:
+        """What the job with these overrides is known by in the ledger."""
+        ignored = self.settings.ignored_overrides
+        names = [override.lstrip("+~").partition("=")[0] for override in overrides]
+        told = [not any(name == one or name.startswith(f"{one}.") for one in ignored) for name in names]
+        return " ".join(override for override, tells in zip(overrides, told, strict=True) if tells)
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One job of a sweep."""
+
+    number: int
+    overrides: tuple[str, ...]
+    program: Program
+
+    @property
+    def key(self) -> str:
+        """What it is known by in the ledger."""
+        return self.program.key(self.overrides)
+
+    @cached_property
+    def config(self) -> DictConfig:
+        """Its whole config, with Hydra's own part."""
+        loader = self.program.hydra_context.config_loader
+        config = loader.load_sweep_config(self.program.config, list(self.overrides))
+        with open_dict(config):
+            config.hydra.job.id = str(self.number)
+            config.hydra.job.num = self.number
+        return config
+
+    @cached_property
+    def needs(self) -> JobNeeds:
+        """What it needs to start."""
+        return self.program.needs(_without_hydra(self.config))
+
+    def work(self) -> bytes:
+        """What its process runs, pickled. Functions and classes of a script (`__main__`) travel by value."""
+        program = self.program
+        work = Work(program.task_function, self.config, program.hydra_context, Singleton.get_state())
+        pickled: bytes = cloudpickle.dumps(work)
+        return pickled
+
+    def job_return(self, outcome: Outcome) -> JobReturn:
+        """What Hydra gets for a job that ended now."""
+        reason = outcome.reason
+        if outcome.job_return is not None:
+            try:
+                job_return: JobReturn = cloudpickle.loads(outcome.job_return)
+            except Exception as error:  # whatever the user's objects raise
+                reason = f"what it returned cannot be read here: {in_one_line(error)}"
+            else:
+                return job_return
+        job_return = self._unended_return()
+        job_return.status = JobStatus.FAILED
+        job_return.return_value = JobFailedError(f"job {self.number} {self.key}: {reason}")
+        return job_return
+
+    def earlier_return(self, return_value: str) -> JobReturn:
+        """What Hydra gets for a job that an earlier command has done, with what the ledger kept of its value."""
+        job_return = self._unended_return()
+        job_return.status = JobStatus.COMPLETED
+        job_return.return_value = json.loads(return_value) if return_value else None
+        return job_return
+
+    def _unended_return(self) -> JobReturn:
+        """The fields that Hydra's `run_job` fills in, without its files and folders."""
+        config = self.config
+        before = HydraConfig.instance().cfg
+        HydraConfig.instance().set_config(config)
+        try:
+            folder = Path(str(config.hydra.sweep.dir)) / str(config.hydra.sweep.subdir)
+            with read_write(config.hydra.runtime), open_dict(config.hydra.runtime):
+                config.hydra.runtime.output_dir = os.path.abspath(folder)
+            HydraConfig.instance().set_config(config)
+            return JobReturn(
+                overrides=_strings(config.hydra.overrides.task),
+                cfg=_without_hydra(config),
+                hydra_cfg=cast(DictConfig, HydraConfig.instance().cfg),
+                working_dir=str(folder) if _changes_directory(config) else os.getcwd(),
+                task_name=str(config.hydra.job.name),
+            )
+        finally:
+            HydraConfig.instance().cfg = before
+
+
+def as_json(job_return: bytes | None) -> str:
+    """What a ledger keeps of the value that a job returned; empty for what JSON cannot hold, or is too long for it."""
+    if job_return is None:
+        return ""
+    try:
+        text = json.dumps(cloudpickle.loads(job_return).return_value)
+    except Exception:  # whatever the user's objects raise
+        return ""
+    return text if len(text) <= _MAX_VALUE else ""
+
+
+def _without_hydra(config: DictConfig) -> DictConfig:
+    own = config.copy()
+    with read_write(own), open_dict(own):
+        del own["hydra"]
+    return own
+
+
+def _changes_directory(config: DictConfig) -> bool:
+    chdir = config.hydra.job.chdir
+    return not version.base_at_least("1.2") if chdir is None else bool(chdir)
+
+
+def _strings(overrides: Any) -> Sequence[str]:
+    listed = OmegaConf.to_container(overrides)
+    assert isinstance(listed, list)
+    return listed

@@ -1,0 +1,79 @@
+"""What a job needs, what it was granted, and how it says that it was interrupted: for the authors of job functions.
+
+    def job_needs(config: DictConfig) -> JobNeeds:                  hydra.launcher.needs=my_package.my_module.job_needs
+        return JobNeeds((Part(num_threads=4, memory_bytes=2**31),))
+
+    grant = current_grant()                                         in the job function
+    if grant is not None and not grant.fits_one_host:
+        client = distributed.Client(grant.scheduler)                and use grant.hosts, no others
+
+A job is told to stop by SIGINT, which Python turns into KeyboardInterrupt. One that handles the signal itself raises
+JobInterrupted when it has ended in order.
+Not here: how far a job is (`progress`), who gets what (`allocation`).
+"""
+
+import json
+import os
+from typing import NamedTuple
+
+GRANT_VARIABLE = "DASK_LAUNCHER_GRANT"
+"""Environment variable of a job's process."""
+
+
+class Part(NamedTuple):
+    """A piece of a job that stays on one host."""
+
+    num_threads: int
+    memory_bytes: int = 0
+    num_gpus: int = 0
+
+
+class JobNeeds(NamedTuple):
+    """What a job needs before it can start, all or nothing."""
+
+    parts: tuple[Part, ...]
+    """Each fits one host as a whole; several may share a host. The job's own process runs on that of the first."""
+
+
+class Grant(NamedTuple):
+    """What a job was given, for one attempt to run it."""
+
+    job: int
+    """Its number in the sweep."""
+    attempt: int
+    """1 at the first time that this job was started in this sweep's folder, whichever command started it."""
+    scheduler: str | None
+    """Address of the Dask scheduler that the hosts belong to; None: the job may not use it."""
+    hosts: dict[str, int]
+    """Address of each host -> threads of the job there. The job's own process runs on the first."""
+    launched_at: float = 0.0
+    """When the command began to give jobs to hosts, by its clock, in seconds since 1970: what a job's files had before
+    is not of this command."""
+    seats: tuple[str, ...] = ()
+    """Address of the host of each part that the job asked for, in their order: there is room for it there."""
+
+    @property
+    def fits_one_host(self) -> bool:
+        """True: all that was granted is where the job's process runs, which needs no cluster then."""
+        return len(self.hosts) == 1
+
+
+class JobInterrupted(Exception):
+    """Raised by a job that was told to stop (SIGINT) and ended in order before its work was done.
+
+    It counts as interrupted, not as failed; the same command runs it again.
+    """
+
+
+def current_grant() -> Grant | None:
+    """What this process was granted; None outside of a job of this launcher."""
+    text = os.environ.get(GRANT_VARIABLE)
+    if text is None:
+        return None
+    grant = Grant(**json.loads(text))
+    return grant._replace(seats=tuple(grant.seats))
+
+
+def to_variable(grant: Grant) -> str:
+    """The value of GRANT_VARIABLE that `current_grant` reads."""
+    return json.dumps(grant._asdict())

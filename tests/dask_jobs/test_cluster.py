@@ -1,0 +1,200 @@
+"""Clusters that a launcher opens or joins, who holds what of them, and what it says of those that it cannot use."""
+
+import importlib
+import os
+import queue
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+from distributed import Client, LocalCluster
+from distributed.security import Security
+from hydra.errors import CompactHydraException
+
+from dask_jobs import grants, host
+from dask_jobs.cluster import open_cluster
+from dask_jobs.outcome import HostSetup
+from dask_jobs.process import JobProcess
+from dask_jobs.settings import LauncherSettings
+from tests.cluster.certificates import make_certificates
+from tests.clusters import wait_until
+from tests.dask_jobs.programs import dask, scheduler_and_host
+
+
+def setup(folder: Path) -> HostSetup:
+    return HostSetup("s1", str(folder), str(folder), (), (), None, 1.0, 0)
+
+
+def test_an_own_cluster_has_the_hosts_that_were_asked_for_and_is_closed_with_them(tmp_path: Path) -> None:
+    settings = LauncherSettings(num_hosts=2, threads_per_host=3, memory_per_host_bytes=1000, gpus_per_host=1)
+    before = set(psutil.Process().children(recursive=True))
+    with open_cluster(settings, setup(tmp_path)) as cluster:
+        assert [host[1:] for host in cluster.hosts] == [(3, 1000, 1)] * 2
+        assert cluster.scheduler_address.startswith("tcp://127.0.0.1:")
+        listening = {
+            connection.laddr.ip
+            for process in [psutil.Process(), *psutil.Process().children(recursive=True)]
+            for connection in process.net_connections("inet")
+            if connection.status == psutil.CONN_LISTEN
+        }
+        assert listening == {"127.0.0.1"}
+        hosts = [child for child in psutil.Process().children(recursive=True) if child not in before]
+    wait_until(
+        lambda: not any(host.is_running() and "spawn_main" in " ".join(host.cmdline()) for host in hosts),
+        "the hosts are gone",
+    )
+
+
+def test_hosts_in_a_container_share_no_more_memory_than_that_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dask_jobs.cluster.MEMORY_LIMIT", 1_000_000)
+    with open_cluster(LauncherSettings(num_hosts=2, threads_per_host=1), setup(tmp_path)) as cluster:
+        assert [host.memory_bytes for host in cluster.hosts] == [500_000] * 2
+
+
+def test_hosts_in_a_container_have_no_more_threads_than_it_has_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dask_jobs.cluster.CPU_COUNT", 6)
+    with open_cluster(LauncherSettings(num_hosts=2), setup(tmp_path)) as cluster:
+        assert [host.num_threads for host in cluster.hosts] == [3] * 2
+
+
+def test_a_scheduler_without_this_launcher_is_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "nowhere_else.py").write_text("def prepare(dask_scheduler):\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path / "here")
+    # The scheduler is another process, and looks for the function by its name.
+    monkeypatch.setattr(grants, "_prepare", importlib.import_module("nowhere_else").prepare)
+    with (
+        scheduler_and_host(tmp_path) as address,
+        pytest.raises(CompactHydraException, match=r"cannot take part: .*nowhere_else.* needs this launcher"),
+        open_cluster(LauncherSettings(address=address), setup(tmp_path)),
+    ):
+        raise AssertionError("it is not opened")
+
+
+marks: list[str] = []
+
+
+def mark(client: Client) -> None:
+    """What on_cluster names."""
+    marks.append(client.status)
+
+
+def test_the_function_of_the_program_is_called_once_the_hosts_are_there(scheduler_address: str, tmp_path: Path) -> None:
+    settings = LauncherSettings(address=scheduler_address, on_cluster=f"{__name__}.mark")
+    with open_cluster(settings, setup(tmp_path)) as cluster:
+        assert marks == ["running"]
+        assert [host.num_threads for host in cluster.hosts] == [2, 2]
+        assert all(host.memory_bytes > 0 for host in cluster.hosts)
+
+
+def test_hosts_on_one_machine_share_what_is_free_there(scheduler_address: str, tmp_path: Path) -> None:
+    with open_cluster(LauncherSettings(address=scheduler_address), setup(tmp_path)) as cluster:
+        assert sum(host.memory_bytes for host in cluster.hosts) <= psutil.virtual_memory().total
+
+
+def test_hosts_that_do_not_see_the_folder_are_refused(scheduler_address: str, tmp_path: Path) -> None:
+    with pytest.raises(CompactHydraException, match=r"does not see the folder .*/nowhere, where the command was typed"):
+        open_cluster(LauncherSettings(address=scheduler_address), setup(tmp_path / "nowhere")).__enter__()
+
+
+def test_hosts_that_do_not_come_are_told_with_both_numbers(scheduler_address: str, tmp_path: Path) -> None:
+    settings = LauncherSettings(address=scheduler_address, num_hosts=3, start_timeout_seconds=0.2)
+    with pytest.raises(CompactHydraException, match=r"2 of 3 hosts came within 0.2 s: start `dask worker`"):
+        open_cluster(settings, setup(tmp_path)).__enter__()
+
+
+def test_a_scheduler_that_does_not_answer_is_told_with_its_address(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: nobody answers there
+        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        settings = LauncherSettings(address=address, start_timeout_seconds=0.3)
+        with pytest.raises(
+            CompactHydraException, match=rf"no scheduler answers at {address} within 0.3 s without certif"
+        ):
+            open_cluster(settings, setup(tmp_path)).__enter__()
+
+
+def test_a_cluster_with_certificates_is_joined_with_ours(tmp_path: Path) -> None:
+    ca, cert, key = map(str, make_certificates(tmp_path / "tls"))
+    ours = LauncherSettings(tls_ca_file=ca, tls_cert_file=cert, tls_key_file=key)
+    security = Security(
+        tls_ca_file=ca,
+        tls_scheduler_cert=cert,
+        tls_scheduler_key=key,
+        tls_worker_cert=cert,
+        tls_worker_key=key,
+        tls_client_cert=cert,
+        tls_client_key=key,
+        require_encryption=True,
+    )
+    with LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tls://",
+        host="127.0.0.1",
+        security=security,
+        dashboard_address="127.0.0.1:0",
+        worker_dashboard_address="127.0.0.1:0",
+        memory_limit=0,
+    ) as running:
+        address = running.scheduler_address
+        with open_cluster(replace(ours, address=address), setup(tmp_path)) as cluster:
+            assert [host.num_threads for host in cluster.hosts] == [1]
+        with pytest.raises(CompactHydraException, match="without certificates"):
+            open_cluster(LauncherSettings(address=address), setup(tmp_path)).__enter__()
+
+
+def test_a_host_that_was_of_no_use_and_is_started_again_at_its_address_is_asked_again(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    complaints: list[str] = []
+    with scheduler_and_host(tmp_path) as address:
+        second = ("worker", address, "--no-nanny", "--worker-port", str(port))
+        with open_cluster(LauncherSettings(address=address), setup(shared)) as cluster:
+
+            def is_seen(num_hosts: int, num_complaints: int) -> bool:
+                complaints.extend(cluster.survey())
+                return (len(cluster.hosts), len(complaints)) == (num_hosts, num_complaints)
+
+            shared.rmdir()
+            with dask(tmp_path, *second):
+                wait_until(lambda: is_seen(1, 1), "it does not see the folder")
+            shared.mkdir()
+            # Maybe between two surveys, which are a second apart: they need not see that it was gone.
+            wait_until(lambda: len(cluster.client.nthreads()) == 1, "it is gone")
+            with dask(tmp_path, *second):
+                wait_until(lambda: is_seen(2, 1), "it sees the folder")
+
+
+def test_a_spare_process_that_has_died_is_given_to_no_job(tmp_path: Path) -> None:
+    ready: queue.SimpleQueue[JobProcess] = queue.SimpleQueue()
+    dead, alive = JobProcess(setup(tmp_path)), JobProcess(setup(tmp_path))
+    dead.kill()
+    ready.put(dead)
+    assert host._taken(ready) is None
+    ready.put(alive)
+    assert host._taken(ready) is alive and host._taken(ready) is None
+    alive.close()
+
+
+def test_a_host_that_was_killed_is_missed_and_its_successor_is_found(tmp_path: Path) -> None:
+    with open_cluster(LauncherSettings(threads_per_host=1), setup(tmp_path)) as cluster:
+        (host,) = cluster.hosts
+        (pid,) = cluster.client.run(os.getpid).values()
+        psutil.Process(pid).kill()
+
+        def successor() -> bool:
+            cluster.survey()
+            return [h.num_threads for h in cluster.hosts] == [1] and cluster.hosts[0].address != host.address
+
+        wait_until(successor, "another host of the same size is there")
