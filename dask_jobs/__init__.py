@@ -8,7 +8,8 @@ For job functions:
 One command, from the terminal to a job's process:
     settings     what a user may set
     command      one command, from its first launch to its last       job       one job of Hydra's
-    sweep        one launch at work                                    queue     who is next
+    sweep        one launch at work                                    decisions, queue     what is done next
+    announcer    telling everybody of a job's state
     allocation   who gets what: all or nothing                         grants    who holds what
     cluster      the hosts                                             addresses
     board        what there is to show                                 display   showing it

@@ -14,6 +14,7 @@ import contextlib
 import os
 import sys
 import sysconfig
+import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,8 +23,10 @@ from hydra.core.utils import JobReturn
 from hydra.errors import CompactHydraException
 from rich.console import Console
 
+from dask_jobs.announcer import Announcer
 from dask_jobs.board import Board
 from dask_jobs.cluster import Cluster, open_cluster
+from dask_jobs.decisions import Decisions
 from dask_jobs.display import Display, ending
 from dask_jobs.job import Job, Program
 from dask_jobs.ledger import DONE, FAILED, LEDGER, RUNNING, WAITING, Ledger, LedgerError, LedgerRow
@@ -110,17 +113,18 @@ class Command:
         settings = self._program.settings
         board = Board({number: job.overrides for number, job in self._launched.items()}, rows)
         display = Display(Console(), settings.progress, board)
-        sweep = Sweep(jobs, cluster, ledger, board, display, settings, self._setup)
+        announcer = Announcer(self._setup.sweep, ledger, board, display, cluster.client)
+        decisions = Decisions((job.number for job in jobs), settings)
         dashboard = cluster.dashboard_url
         display.say(f"{board.counts()} in {self._folder}" + (f"; dashboard {dashboard}" if dashboard else ""))
         if orphans:
-            sweep.postpone(orphans)
+            decisions.postpone(orphans, time.monotonic())
             display.say(
                 f"{len(orphans)} jobs were running when an earlier command was killed: they start in "
                 f"{settings.stop_seconds:g} s, when whatever is left of them has ended"
             )
         try:
-            sweep.run()
+            end = Sweep(jobs, cluster, announcer, decisions, self._setup).run()
         except Exception as error:  # each of Dask's calls has another one for a scheduler that is gone
             if cluster.is_there:
                 raise
@@ -129,16 +133,16 @@ class Command:
                 "and the same command goes on with what is not done"
             ) from error
         display.say(ending(board, self._folder / LEDGER, Path(self._setup.log_folder)))
-        if sweep.unwritten is not None:
-            display.say(f"the ledger could not be written, and is older than that: {sweep.unwritten}")
-        if sweep.was_interrupted:
+        if end.unwritten is not None:
+            display.say(f"the ledger could not be written, and is older than that: {end.unwritten}")
+        if end.was_interrupted:
             display.say("the same command goes on with what is not done")
             sys.exit(INTERRUPTED_STATUS)
-        failed = [job for job in jobs if job.number in sweep.outcomes and sweep.outcomes[job.number].status == FAILED]
+        failed = [job for job in jobs if job.number in end.outcomes and end.outcomes[job.number].status == FAILED]
         if failed and settings.fail_fast:
             row = _row(ledger, failed[0])
             raise CompactHydraException(f"job {row.job} {row.overrides} failed, fail_fast=true: {row.reason}")
-        return sweep.outcomes
+        return end.outcomes
 
     def _write(self, ledger: Ledger, *rows: LedgerRow) -> None:
         try:

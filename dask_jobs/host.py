@@ -19,7 +19,7 @@ from distributed import Worker, get_worker, secede
 from distributed.system import MEMORY_LIMIT
 
 from dask_jobs.ledger import DONE, FAILED, INTERRUPTED
-from dask_jobs.outcome import HostSetup, Order, Outcome
+from dask_jobs.outcome import HOST_LOST, HostSetup, Order, Outcome
 from dask_jobs.process import JobProcess
 from dask_jobs.progress import TOPIC
 
@@ -82,7 +82,7 @@ def run_job_here(order: Order, setup: HostSetup) -> Outcome:
     """Run one attempt in a process of its own and watch it to its end. A Dask task."""
     worker, key = get_worker(), _own_key()
     if worker.id != order.server_id:
-        return Outcome(FAILED, "its host was lost")
+        return HOST_LOST
     secede()
     job = order.grant.job
     attempt = (setup.sweep, job, order.grant.attempt)

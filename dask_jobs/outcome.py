@@ -5,6 +5,7 @@ Not here: what a job is granted (`needs`), what the launcher makes of an outcome
 
 from typing import NamedTuple
 
+from dask_jobs.ledger import FAILED
 from dask_jobs.needs import Grant
 
 
@@ -17,6 +18,10 @@ class Outcome(NamedTuple):
     """One line; empty for a job that is done."""
     job_return: bytes | None = None
     """Hydra's JobReturn, pickled; None where the job's process did not get as far."""
+
+
+HOST_LOST = Outcome(FAILED, "its host was lost")
+"""Of an attempt of which nothing more will be heard."""
 
 
 class HostSetup(NamedTuple):

@@ -1,0 +1,72 @@
+"""Tells everybody of a job's new state: the ledger, the terminal, and at the scheduler whoever watches the sweep.
+
+Not here: what is told (`sweep`), what the terminal makes of it (`display`), the messages (`progress`).
+"""
+
+import contextlib
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from distributed import Client
+
+from dask_jobs.board import Board
+from dask_jobs.display import Display
+from dask_jobs.ledger import Ledger, LedgerRow
+from dask_jobs.progress import TOPIC
+
+
+class Announcer:
+    """Of one launch."""
+
+    def __init__(self, sweep: str, ledger: Ledger, board: Board, display: Display, client: Client) -> None:
+        """`sweep` names it among all that share the cluster."""
+        self._sweep = sweep
+        self._ledger = ledger
+        self._board = board
+        self._client = client
+        self.display = display
+        self.unwritten: OSError | None = None
+        """Why the ledger is older than what has happened; None: it is not."""
+
+    def row(self, job: int) -> LedgerRow:
+        """The job as it was told of last."""
+        return self._board.jobs[job].row
+
+    def change(self, job: int, **changes: Any) -> None:
+        """A job has another state; its reason, if it has none, is no more."""
+        row = self.row(job)._replace(reason="")._replace(**changes)
+        self._write(row)
+        self._board.change(row, time.monotonic())
+        self.display.changed(row)
+        told = {name: getattr(row, name) for name in ("job", "status", "host", "reason", "return_value")}
+        message = {"sweep": self._sweep, "kind": "status", "attempt": row.attempts, **told}
+        # Who watches misses it; a scheduler that is gone for good is found out by the next thing that it is asked.
+        with contextlib.suppress(OSError, TimeoutError):
+            self._client.log_event(TOPIC, message)
+
+    def adopt(self, jobs: tuple[int, ...]) -> None:
+        """Jobs that the file calls running wait, as all others have been told already."""
+        self._write(*map(self.row, jobs))
+
+    def progress(self, message: Mapping[str, Any]) -> None:
+        """A job has told how far it is."""
+        self._board.progress(message, time.monotonic())
+
+    def write_again(self) -> None:
+        """Try once more what the disk refused, if it did."""
+        if self.unwritten is not None:
+            self._write()
+
+    def _write(self, *rows: LedgerRow) -> None:
+        """A disk that refuses the ledger for a while costs no job: it is tried again until the end."""
+        try:
+            self._ledger.write(*rows)
+        except OSError as error:
+            if self.unwritten is None:
+                self.display.say(f"the ledger cannot be written, and is tried again while the jobs go on: {error}")
+            self.unwritten = error
+            return
+        if self.unwritten is not None:
+            self.display.say("the ledger is written again")
+        self.unwritten = None
