@@ -11,10 +11,11 @@ One command, from the terminal to a job's process:
     sweep        one launch at work                                    decisions, queue     what is done next
     announcer    telling everybody of a job's state
     allocation   who gets what: all or nothing                         grants    who holds what
-    cluster      the hosts                                             addresses
+    cluster      the hosts of a sweep                                  scheduler, addresses    reaching them
     board        what there is to show                                 display   showing it
     interrupts   Ctrl-C
-    host         a host's side, as Dask tasks
+    host         what a host is
+    attempt      a job on its host                                     spares, gpus, wanted    what that takes
     process      the host's end of a job's process                     work      the process itself
 
 Not here: what Hydra has to find (`hydra_plugins.dask_launcher`), what the jobs are.

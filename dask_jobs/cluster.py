@@ -2,7 +2,7 @@
 
 A host that was started again, by Dask's nanny or a batch system, is another host: it has another address, or another
 identity at the same one. Hosts that cannot run jobs are refused at the start, and left out later.
-Not here: which job runs where (`allocation`), what runs on a host (`host`).
+Not here: which job runs where (`allocation`), what runs on a host (`attempt`).
 """
 
 import contextlib
@@ -14,49 +14,36 @@ from collections.abc import Iterator
 from typing import Any
 
 import dask
-import psutil
-from dask.system import CPU_COUNT
-from distributed import Client, LocalCluster
-from distributed.security import Security
-from distributed.system import MEMORY_LIMIT
+from distributed import Client
 from hydra.errors import CompactHydraException
 
 from dask_jobs.allocation import HostSize
 from dask_jobs.grants import prepare
-from dask_jobs.host import HostReport, report_host
+from dask_jobs.host import HostReport, JobHostReport, report_here, report_job_host
 from dask_jobs.interrupts import ignore_interrupts
 from dask_jobs.outcome import HostSetup
+from dask_jobs.scheduler import SETTINGS, TlsFiles, UnansweredError, join, start_here
 from dask_jobs.settings import LauncherSettings, locate
 
-_LOOPBACK = "127.0.0.1"
 _SURVEY_SECONDS = 1.0
 
 _SETTINGS = {
-    # Hosts only watch processes; multi-host jobs bring tasks that last, of which the profiler has nothing to tell.
-    "distributed.worker.profile.enabled": False,
-    # Jobs have a budget of memory, and what they hold on a host cannot be spilled: a host that pauses only hangs them.
-    "distributed.worker.memory.target": False,
-    "distributed.worker.memory.spill": False,
-    "distributed.worker.memory.pause": False,
-    "distributed.worker.memory.terminate": False,
+    **SETTINGS,
     # Made for Dask's own data, which is freed seldom; it has every large array of a job mapped anew.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
-    # A call to a host that was killed since the last one fails after this.
-    "distributed.comm.timeouts.connect": "10s",
 }
 
 
 class Cluster:
     """Hosts that jobs can be given to, reached through one client. Made by `open_cluster`."""
 
-    def __init__(self, client: Client, settings: LauncherSettings, folder: str) -> None:
+    def __init__(self, client: Client, settings: LauncherSettings, folder: str, ours: HostReport) -> None:
         self.client = client
         self._folder = folder
         self._memory_per_host_bytes = settings.memory_per_host_bytes
         if settings.memory_per_host_bytes is None and settings.address is None:
-            # A container may have less than what is free on its machine.
-            self._memory_per_host_bytes = min(psutil.virtual_memory().available, MEMORY_LIMIT) // settings.num_hosts
-        self._reports: dict[str, HostReport] = {}
+            self._memory_per_host_bytes = ours.free_memory_bytes // settings.num_hosts
+        self._reports: dict[str, JobHostReport] = {}
         self._unfit: dict[str, str] = {}
         """By address, the local directory of what cannot run jobs: each process has another one."""
         self._surveyed_at = 0.0
@@ -119,10 +106,10 @@ class Cluster:
         return dict(identity["workers"])
 
     def _ask(self, folders: dict[str, str]) -> list[str]:
-        answers = self.client.run(report_host, self._folder, workers=list(folders), on_error="return")
+        answers = self.client.run(report_job_host, self._folder, workers=list(folders), on_error="return")
         complaints = []
         for address, answer in answers.items():
-            if isinstance(answer, HostReport) and answer.sees_folder:
+            if isinstance(answer, JobHostReport) and answer.sees_folder:
                 self._reports[address] = answer
                 continue
             # One that died meanwhile is not there at the next survey.
@@ -131,7 +118,7 @@ class Cluster:
             self._unfit[address] = folders[address]
             complaints.append(
                 f"{address} does not see the folder {self._folder}, where the command was typed: jobs need it there"
-                if isinstance(answer, HostReport)
+                if isinstance(answer, JobHostReport)
                 else f"{address} cannot run jobs: {answer}: its Python needs this launcher, and the packages of the job"
             )
         return complaints
@@ -151,12 +138,14 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def open_cluster(settings: LauncherSettings, setup: HostSetup) -> Iterator[Cluster]:
+def open_cluster(settings: LauncherSettings, setup: HostSetup, ours: HostReport | None = None) -> Iterator[Cluster]:
     """Start or join the cluster, wait for its hosts; close what was started.
 
-    Raises CompactHydraException when the scheduler does not answer, or hosts do not come or cannot run jobs.
+    `ours`: what hosts that are started here have to share; None: what is here. Raises CompactHydraException when the
+    scheduler does not answer, or hosts do not come or cannot run jobs.
     """
-    with dask.config.set(_SETTINGS), _quiet(), _client(settings) as client:
+    ours = ours or report_here()
+    with dask.config.set(_SETTINGS), _quiet(), _client(settings, ours) as client:
         num_expected = settings.num_hosts
         try:
             client.wait_for_workers(num_expected, timeout=settings.start_timeout_seconds)
@@ -168,7 +157,7 @@ def open_cluster(settings: LauncherSettings, setup: HostSetup) -> Iterator[Clust
         if settings.address is None:
             ignore_interrupts(client)
         _check_scheduler(client)
-        cluster = Cluster(client, settings, setup.folder)
+        cluster = Cluster(client, settings, setup.folder, ours)
         if complaints := cluster.survey():
             raise CompactHydraException("\n".join(["hosts of the cluster cannot be used:", *complaints]))
         if settings.on_cluster is not None:
@@ -177,25 +166,26 @@ def open_cluster(settings: LauncherSettings, setup: HostSetup) -> Iterator[Clust
 
 
 @contextlib.contextmanager
-def _client(settings: LauncherSettings) -> Iterator[Client]:
+def _client(settings: LauncherSettings, ours: HostReport) -> Iterator[Client]:
     if settings.address is not None:
-        with _join(settings) as client:
+        tls = TlsFiles(**settings.tls_files) if settings.tls_files else None
+        try:
+            joined = join(settings.address, tls, settings.start_timeout_seconds)
+        except UnansweredError as error:
+            raise CompactHydraException(
+                f"{error}: start one with `dask scheduler`, or leave hydra.launcher.address out"
+            ) from error
+        with joined as client:
             yield client
         return
-    with (
-        LocalCluster(
-            n_workers=settings.num_hosts,
-            threads_per_worker=settings.threads_per_host or max(CPU_COUNT // settings.num_hosts, 1),
-            processes=True,
-            host=_LOOPBACK,
-            memory_limit=0,
-            resources={"GPU": settings.gpus_per_host} if settings.gpus_per_host else None,
-            dashboard_address=settings.dashboard_address,
-            worker_dashboard_address=f"{_LOOPBACK}:0",
-            silence_logs=logging.ERROR,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    started = start_here(
+        settings.num_hosts,
+        settings.threads_per_host or max(ours.num_cores // settings.num_hosts, 1),
+        processes=True,
+        dashboard_address=settings.dashboard_address,
+        gpus_per_host=settings.gpus_per_host,
+    )
+    with started as cluster, Client(cluster, set_as_default=False) as client:
         yield client
 
 
@@ -211,31 +201,6 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _join(settings: LauncherSettings) -> Client:
-    assert settings.address is not None
-    # None takes what Dask's own configuration says of TLS.
-    security = None
-    if settings.tls_files:
-        security = Security(
-            tls_ca_file=settings.tls_ca_file,
-            tls_client_cert=settings.tls_cert_file,
-            tls_client_key=settings.tls_key_file,
-            require_encryption=True,
-        )
-    certificates = f"to the certificate {settings.tls_cert_file}" if settings.tls_files else "without certificates"
-    unanswered = CompactHydraException(
-        f"no scheduler answers at {settings.address} within {settings.start_timeout_seconds:g} s {certificates}: start "
-        "one with `dask scheduler`, or leave hydra.launcher.address out"
-    )
-    # Found out before there is a client: one that fails in its constructor leaves a running loop behind.
-    if settings.address.startswith("tls://") and not _can_encrypt(security or Security()):
-        raise unanswered
-    try:
-        return Client(settings.address, timeout=settings.start_timeout_seconds, security=security, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise unanswered from error
-
-
 def _check_scheduler(client: Client) -> None:
     """Raise CompactHydraException for a scheduler that cannot keep the grants of a sweep."""
     address = client.scheduler_info(n_workers=0)["address"]
@@ -248,7 +213,3 @@ def _check_scheduler(client: Client) -> None:
             f"the scheduler at {address} cannot take part: {error!r}: its Python needs this launcher, so start "
             "`dask scheduler` from an environment that has it"
         ) from error
-
-
-def _can_encrypt(security: Security) -> bool:
-    return security.get_connection_args("client").get("ssl_context") is not None

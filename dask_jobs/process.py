@@ -1,6 +1,6 @@
 """The host's end of a job's process: starts it, hands it its order, hears its progress, measures and ends it.
 
-Not here: the process itself (`work`), when it is ended (`host`).
+Not here: the process itself (`work`), when it is ended (`attempt`).
 """
 
 import contextlib

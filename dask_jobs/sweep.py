@@ -2,7 +2,7 @@
 
 Everything happens in one thread, in the order in which it is heard of; what other threads and signals have to tell
 waits in a queue. What is done is decided in `decisions`, and carried out here.
-Not here: what a host does with a job (`host`), who holds what (`grants`), telling (`announcer`).
+Not here: what a host does with a job (`attempt`), who holds what (`grants`), telling (`announcer`).
 """
 
 import contextlib
@@ -20,16 +20,17 @@ from distributed import Future, KilledWorker
 
 from dask_jobs.allocation import Allocation
 from dask_jobs.announcer import Announcer
+from dask_jobs.attempt import run_job_here, stop_jobs
 from dask_jobs.cluster import Cluster
 from dask_jobs.decisions import Adopt, Again, Decisions, Forget, Instruction, Over, Refused, Say, Stop, Try
 from dask_jobs.grants import give_back, take
-from dask_jobs.host import keep_spare, run_job_here, stop_jobs
 from dask_jobs.interrupts import interrupts
 from dask_jobs.job import Job, as_json
 from dask_jobs.ledger import DONE, FAILED, RUNNING, WAITING
 from dask_jobs.needs import Grant
 from dask_jobs.outcome import HOST_LOST, HostSetup, Order, Outcome
 from dask_jobs.progress import TOPIC
+from dask_jobs.spares import keep_spare
 from dask_jobs.work import in_one_line
 
 

@@ -5,18 +5,17 @@ Not here: choosing among hosts (`pipeline.cluster.placement`), asking them (`pip
 
 import contextlib
 import platform
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-import psutil
-from dask.system import CPU_COUNT
 from distributed import Worker
 from distributed.system import MEMORY_LIMIT
 
 import pipeline
+from dask_jobs.host import HostReport as BasicReport
+from dask_jobs.host import report_here
 from pipeline.cluster.host_settings import GPU
 from pipeline.errors import HostMismatchError
 from pipeline.networks import compute
@@ -27,12 +26,9 @@ MEMORY_SHARE = 0.8
 
 
 @dataclass(frozen=True)
-class HostReport:
-    """One host as it sees itself."""
+class HostReport(BasicReport):
+    """One host as it sees itself; of its free memory, what may be planned with."""
 
-    machine: str
-    num_cores: int
-    free_memory_bytes: int
     processor: str
     device: str
     """What device "auto" means there: "cpu" or "cuda"."""
@@ -52,15 +48,14 @@ def report_host(dask_worker: Worker | None = None, *, memory_limit_bytes: int = 
     versions = {"python": ".".join(platform.python_version_tuple()[:2]), "pipeline": pipeline.__version__}
     # A torch build's local part (+cpu, +cu130) may differ between a laptop and a GPU host; the release may not.
     versions |= {name: metadata.version(name).split("+")[0] for name in _MUST_BE_EQUAL}
-    # A container may have less than what is free on its machine.
-    free = int(min(psutil.virtual_memory().available, memory_limit_bytes) * MEMORY_SHARE)
+    here = report_here(memory_limit_bytes)
     device = compute.resolve_device("auto")
     precision = str(compute.resolve_precision("auto", device)).removeprefix("torch.")
     declared = None if dask_worker is None else dask_worker.state.total_resources.get(GPU)
     return HostReport(
-        machine=socket.gethostname(),
-        num_cores=CPU_COUNT,
-        free_memory_bytes=free,
+        machine=here.machine,
+        num_cores=here.num_cores,
+        free_memory_bytes=int(here.free_memory_bytes * MEMORY_SHARE),
         processor=_processor(),
         device=device.type,
         precision=precision,

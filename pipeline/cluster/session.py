@@ -21,6 +21,7 @@ import dask
 from distributed import Client, Future, wait
 from distributed.utils import format_dashboard_link
 
+from dask_jobs.scheduler import SETTINGS
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.host_settings import GPU, KEPT_MEMORY
@@ -36,23 +37,14 @@ Task = Future[Any]
 """What `Session.submit` returns; the layers above name it without importing Dask."""
 
 _SETTINGS = {
+    **SETTINGS,
     # Something that nobody can run is an error after this, not a silent wait.
     "distributed.scheduler.no-workers-timeout": "60s",
-    # The replay is memory that Dask cannot spill: pausing or killing its host at some share would only stop the run.
-    "distributed.worker.memory.target": False,
-    "distributed.worker.memory.spill": False,
-    "distributed.worker.memory.pause": False,
-    "distributed.worker.memory.terminate": False,
-    # Dask's profiler stops all threads of a process a hundred times a second to look at their stacks: with it, two
-    # bundles in one process made a tenth fewer steps. Of a role, one task that lasts, it would have little to tell.
-    "distributed.worker.profile.enabled": False,
     # How often each server looks whether its loop is late, and reads a dozen figures of its machine. At Dask's fifty
     # and two times a second, a scheduler and two hosts in the process of the roles took 4 % of a core; so, 1 %.
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.tick.limit": "30s",
     "distributed.admin.system-monitor.interval": "2s",
-    # A call to a host that was killed since the last one fails after this.
-    "distributed.comm.timeouts.connect": "10s",
     **{f"distributed.nanny.pre-spawn-environ.{name}": value for name, value in KEPT_MEMORY.items()},
 }
 

@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import queue
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +12,10 @@ from distributed import Client, LocalCluster
 from distributed.security import Security
 from hydra.errors import CompactHydraException
 
-from dask_jobs import grants, host
+from dask_jobs import grants
 from dask_jobs.cluster import open_cluster
+from dask_jobs.host import report_here
 from dask_jobs.outcome import HostSetup
-from dask_jobs.process import JobProcess
 from dask_jobs.settings import LauncherSettings
 from tests.cluster.certificates import make_certificates
 from tests.clusters import wait_until
@@ -47,19 +46,15 @@ def test_an_own_cluster_has_the_hosts_that_were_asked_for_and_is_closed_with_the
     )
 
 
-def test_hosts_in_a_container_share_no_more_memory_than_that_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dask_jobs.cluster.MEMORY_LIMIT", 1_000_000)
-    with open_cluster(LauncherSettings(num_hosts=2, threads_per_host=1), setup(tmp_path)) as cluster:
+def test_hosts_in_a_container_share_no_more_memory_than_that_has(tmp_path: Path) -> None:
+    ours = report_here(memory_limit_bytes=1_000_000)
+    with open_cluster(LauncherSettings(num_hosts=2, threads_per_host=1), setup(tmp_path), ours) as cluster:
         assert [host.memory_bytes for host in cluster.hosts] == [500_000] * 2
 
 
-def test_hosts_in_a_container_have_no_more_threads_than_it_has_cores(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dask_jobs.cluster.CPU_COUNT", 6)
-    with open_cluster(LauncherSettings(num_hosts=2), setup(tmp_path)) as cluster:
+def test_hosts_in_a_container_have_no_more_threads_than_it_has_cores(tmp_path: Path) -> None:
+    ours = replace(report_here(), num_cores=6)
+    with open_cluster(LauncherSettings(num_hosts=2), setup(tmp_path), ours) as cluster:
         assert [host.num_threads for host in cluster.hosts] == [3] * 2
 
 
@@ -174,17 +169,6 @@ def test_a_host_that_was_of_no_use_and_is_started_again_at_its_address_is_asked_
             wait_until(lambda: len(cluster.client.nthreads()) == 1, "it is gone")
             with dask(tmp_path, *second):
                 wait_until(lambda: is_seen(2, 1), "it sees the folder")
-
-
-def test_a_spare_process_that_has_died_is_given_to_no_job(tmp_path: Path) -> None:
-    ready: queue.SimpleQueue[JobProcess] = queue.SimpleQueue()
-    dead, alive = JobProcess(setup(tmp_path)), JobProcess(setup(tmp_path))
-    dead.kill()
-    ready.put(dead)
-    assert host._taken(ready) is None
-    ready.put(alive)
-    assert host._taken(ready) is alive and host._taken(ready) is None
-    alive.close()
 
 
 def test_a_host_that_was_killed_is_missed_and_its_successor_is_found(tmp_path: Path) -> None:

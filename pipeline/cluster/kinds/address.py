@@ -11,7 +11,6 @@ from pipeline.errors import PlacementError
 if TYPE_CHECKING:
     from distributed import Client
     from distributed.deploy.cluster import Cluster
-    from distributed.security import Security
 
 ADDRESS = "address"
 _TLS = "tls://"
@@ -73,37 +72,14 @@ def at_scheduler(asked: ClusterConfig, address: str | None) -> AddressConfig:
 
 
 def _connect(config: AddressConfig) -> "Client":
-    from distributed import Client
-    from distributed.security import Security
+    from dask_jobs.scheduler import TlsFiles, UnansweredError, join
 
-    # None takes what Dask's own configuration says of TLS.
-    security = None
-    if config.tls_files:
-        security = Security(
-            tls_ca_file=config.tls_ca_file,
-            tls_client_cert=config.tls_cert_file,
-            tls_client_key=config.tls_key_file,
-            require_encryption=True,
-        )
-    unanswered = PlacementError(
-        f"no scheduler answers at {config.address} within {config.start_timeout_seconds:g} s "
-        f"{_certificates(config)}; start one with `dask scheduler`, or use cluster=threads. "
-        "A scheduler with TLS answers only at tls://host:port, and only to cluster.tls_ca_file, tls_cert_file and "
-        "tls_key_file of its own authority"
-    )
-    # Found out here: a Client that finds it out in its constructor keeps a running loop, and the collector that
-    # finds such a client while another one starts waits for that one's lock for ever.
-    if config.address is not None and config.address.startswith("tls://") and not _can_encrypt(security or Security()):
-        raise unanswered
+    assert config.address is not None
+    tls = TlsFiles(**config.tls_files) if config.tls_files else None
     try:
-        return Client(config.address, timeout=config.start_timeout_seconds, direct_to_workers=True, security=security)
-    except OSError as error:
-        raise unanswered from error
-
-
-def _can_encrypt(security: "Security") -> bool:
-    return security.get_connection_args("client").get("ssl_context") is not None
-
-
-def _certificates(config: AddressConfig) -> str:
-    return f"to the certificate {config.tls_cert_file}" if config.tls_files else "without certificates"
+        return join(config.address, tls, config.start_timeout_seconds, direct_to_workers=True, set_as_default=True)
+    except UnansweredError as error:
+        raise PlacementError(
+            f"{error}; start one with `dask scheduler`, or use cluster=threads. A scheduler with TLS answers only at "
+            "tls://host:port, and only to cluster.tls_ca_file, tls_cert_file and tls_key_file of its own authority"
+        ) from error

@@ -1,6 +1,5 @@
 """Hosts on this machine: all in this process ("threads"), or each in a process of its own ("processes")."""
 
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -57,17 +56,7 @@ def in_this_process(asked: ClusterConfig) -> ThreadsConfig:
 
 
 def _start_here(config: LocalConfig, num_hosts: int, threads_per_host: int) -> "LocalCluster":
-    from distributed import LocalCluster
+    from dask_jobs.scheduler import start_here
 
-    processes = config.kind == PROCESSES
-    return LocalCluster(
-        n_workers=num_hosts,
-        threads_per_worker=threads_per_host,
-        processes=processes,
-        host=_LOOPBACK if processes else None,
-        memory_limit=0,
-        dashboard_address=config.dashboard_address,
-        # A host has an HTTP server too; that of an in-process one would listen on all interfaces.
-        worker_dashboard_address=None if processes else f"{_LOOPBACK}:0",
-        silence_logs=logging.ERROR,
-    )
+    processes, dashboard = config.kind == PROCESSES, config.dashboard_address
+    return start_here(num_hosts, threads_per_host, processes=processes, dashboard_address=dashboard)

@@ -1,0 +1,64 @@
+"""Which GPUs of a host each job sees: as many as it was granted, and no others.
+
+Not here: how many those are (`allocation`).
+"""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+
+from distributed import Worker
+
+from dask_jobs.outcome import HostSetup
+
+_VARIABLE = "CUDA_VISIBLE_DEVICES"
+_LOOK_SECONDS = 0.25
+_MARGIN_SECONDS = 10.0
+
+_gpus_in_use: set[str] = set()
+_gpus_lock = threading.Lock()
+
+
+class GpusInUseError(Exception):
+    """What was granted is still held by jobs that nobody waits for."""
+
+
+@contextlib.contextmanager
+def gpus_of_job(num_gpus: int, setup: HostSetup, worker: Worker) -> Iterator[Mapping[str, str]]:
+    """The variable that shows a job those GPUs that are its own; none on a host that declares no GPU."""
+    if not worker.state.total_resources.get("GPU"):
+        yield {}
+        return
+    taken = _take(num_gpus, setup, worker)
+    try:
+        yield {_VARIABLE: ",".join(taken)}
+    finally:
+        with _gpus_lock:
+            _gpus_in_use.difference_update(taken)
+
+
+def _take(num_gpus: int, setup: HostSetup, worker: Worker) -> list[str]:
+    # A job of a launcher that is gone holds its own until it has ended, which it has `stop_seconds` for.
+    give_up_at = time.monotonic() + setup.stop_seconds + _MARGIN_SECONDS
+    while True:
+        with _gpus_lock:
+            free = [gpu for gpu in _host_gpus(setup, worker) if gpu not in _gpus_in_use]
+            if len(free) >= num_gpus:
+                _gpus_in_use.update(free[:num_gpus])
+                return free[:num_gpus]
+        if time.monotonic() > give_up_at:
+            raise GpusInUseError(
+                f"{num_gpus} GPUs were granted, and jobs that should have ended hold all but {len(free)}"
+            )
+        time.sleep(_LOOK_SECONDS)
+
+
+def _host_gpus(setup: HostSetup, worker: Worker) -> list[str]:
+    visible = os.environ.get(_VARIABLE)
+    num_gpus = int(worker.state.total_resources["GPU"])
+    # Hosts that the launcher started are numbered, and share the GPUs of one machine.
+    first = int(worker.name) * num_gpus if setup.gpus_per_host else 0
+    gpus = visible.split(",") if visible else [str(gpu) for gpu in range(first + num_gpus)]
+    return gpus[first : first + num_gpus]

@@ -1,0 +1,117 @@
+"""Reaching a Dask scheduler: one that runs already, or one that is started here with hosts of its own.
+
+    with join("tls://10.0.0.1:8786", TlsFiles("ca.pem", "cert.pem", "key.pem"), 60.0) as client: ...
+    with start_here(2, 1, processes=True, dashboard_address="127.0.0.1:0") as cluster, Client(cluster) as client: ...
+
+SETTINGS are Dask's, for hosts whose work has a budget of memory of its own and lasts.
+Not here: waiting for hosts, and what they are (`cluster`).
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from distributed import Client, LocalCluster
+from distributed.comm.core import connect
+from distributed.core import send_recv
+from distributed.security import Security
+from distributed.utils import LoopRunner
+
+LOOPBACK = "127.0.0.1"
+
+SETTINGS: Mapping[str, Any] = {
+    # What such work holds cannot be spilled: pausing or killing its host at some share would only hang or stop it.
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": False,
+    # Dask's profiler stops all threads of a process a hundred times a second to look at their stacks. Of one task that
+    # lasts it has little to tell, and it has cost a tenth of the steps of two roles in one process.
+    "distributed.worker.profile.enabled": False,
+    # A call to a host that was killed since the last one fails after this.
+    "distributed.comm.timeouts.connect": "10s",
+}
+
+
+class TlsFiles(NamedTuple):
+    """What a client shows, and what it trusts; paths of PEM files."""
+
+    tls_ca_file: str
+    """Certificate of the authority that signed those of the cluster."""
+    tls_cert_file: str
+    """The client's own certificate."""
+    tls_key_file: str
+    """The private key of that certificate."""
+
+
+class UnansweredError(Exception):
+    """No scheduler answers, in words: "no scheduler answers at … within … s …". What to do, the caller knows."""
+
+
+def join(
+    address: str,
+    tls: TlsFiles | None,
+    timeout_seconds: float,
+    *,
+    direct_to_workers: bool | None = None,
+    set_as_default: bool = False,
+) -> Client:
+    """A client of the scheduler at this address. `tls`: None takes what Dask's own configuration says.
+
+    Raises UnansweredError if none answers in time, as a scheduler does.
+    """
+    security, shown = None, "without certificates"
+    if tls is not None:
+        security, shown = _security(tls), f"to the certificate {tls.tls_cert_file}"
+    unanswered = UnansweredError(f"no scheduler answers at {address} within {timeout_seconds:g} s {shown}")
+    # Before there is a client: one waits without end for a listener that says nothing, and one that fails in its
+    # constructor leaves a running loop behind, which the garbage collector or the end of the program stumbles over.
+    try:
+        LoopRunner().run_sync(_expect_scheduler, address, security or Security(), timeout_seconds)
+    except Exception as error:  # what listens there may be anything, and say anything
+        raise unanswered from error
+    try:
+        # Without a timeout, which would be that of each later connection as well, to hosts that were killed meanwhile.
+        return Client(address, security=security, direct_to_workers=direct_to_workers, set_as_default=set_as_default)
+    except OSError as error:
+        raise unanswered from error
+
+
+def start_here(
+    num_hosts: int, threads_per_host: int, *, processes: bool, dashboard_address: str, gpus_per_host: int = 0
+) -> LocalCluster:
+    """A scheduler in this process, and hosts in processes of their own, or else in this one. To be closed."""
+    return LocalCluster(
+        n_workers=num_hosts,
+        threads_per_worker=threads_per_host,
+        processes=processes,
+        host=LOOPBACK if processes else None,
+        memory_limit=0,
+        resources={"GPU": gpus_per_host} if gpus_per_host else None,
+        dashboard_address=dashboard_address,
+        # A host has an HTTP server too; that of an in-process one would listen on all interfaces.
+        worker_dashboard_address=f"{LOOPBACK}:0",
+        silence_logs=logging.ERROR,
+    )
+
+
+def _security(tls: TlsFiles) -> Security:
+    return Security(
+        tls_ca_file=tls.tls_ca_file,
+        tls_client_cert=tls.tls_cert_file,
+        tls_client_key=tls.tls_key_file,
+        require_encryption=True,
+    )
+
+
+async def _expect_scheduler(address: str, security: Security, timeout_seconds: float) -> None:
+    """Raises whatever goes wrong, in time."""
+    async with asyncio.timeout(timeout_seconds):
+        comm = await connect(address, timeout=timeout_seconds, **security.get_connection_args("client"))
+        try:
+            identity = await send_recv(comm, op="identity", n_workers=0)
+        finally:
+            comm.abort()
+    if identity["type"] != "Scheduler":
+        raise ValueError(f"a {identity['type']} answers at {address}")

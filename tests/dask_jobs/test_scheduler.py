@@ -1,0 +1,114 @@
+"""Joining a scheduler: whatever answers instead of one is told in words, in time, and leaves nothing behind."""
+
+import contextlib
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from socket import SHUT_RDWR, socket
+
+import pytest
+
+from dask_jobs.scheduler import UnansweredError, join
+from tests.clusters import wait_until
+
+
+@contextmanager
+def nobody() -> Iterator[int]:
+    """A port that is taken and not listened at."""
+    with socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
+@contextmanager
+def a_silent_listener() -> Iterator[int]:
+    with socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+@contextmanager
+def answering(answer: bytes) -> Iterator[int]:
+    """Who connects is told this at once, and no more."""
+    with socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+
+        def answer_all() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    connection.sendall(answer)
+                    connection.close()
+
+        thread = threading.Thread(target=answer_all)
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            listener.shutdown(SHUT_RDWR)
+            thread.join()
+
+
+def one_that_hangs_up() -> AbstractContextManager[int]:
+    return answering(b"")
+
+
+def a_web_server() -> AbstractContextManager[int]:
+    """Its first letters are the length of 3 EiB to Dask."""
+    return answering(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+def loops() -> int:
+    """Running event loops of Dask's."""
+    return sum(thread.name == "IO loop" for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize("listener", [nobody, a_silent_listener, one_that_hangs_up, a_web_server])
+def test_what_is_no_scheduler_is_told_in_words_and_in_time_and_leaves_no_loop(
+    listener: Callable[[], AbstractContextManager[int]],
+) -> None:
+    before, began = loops(), time.monotonic()
+    with listener() as port, pytest.raises(UnansweredError) as caught:
+        join(f"tcp://127.0.0.1:{port}", None, 0.5)
+    assert str(caught.value) == f"no scheduler answers at tcp://127.0.0.1:{port} within 0.5 s without certificates"
+    assert time.monotonic() - began < 10
+    wait_until(lambda: loops() == before, "its loop has ended")
+
+
+def test_an_address_that_is_a_worker_s_is_no_scheduler_s(scheduler_address: str) -> None:
+    with join(scheduler_address, None, 10.0) as client:
+        worker = min(client.nthreads())
+    with pytest.raises(UnansweredError, match="no scheduler answers at") as caught:
+        join(worker, None, 10.0)
+    assert caught.value.__cause__ is not None
+
+
+def test_a_client_waits_for_hosts_that_were_killed_no_longer_than_dask_says(scheduler_address: str) -> None:
+    with join(scheduler_address, None, 300.0) as client:
+        assert client.rpc.timeout is None or client.rpc.timeout < 100
+        assert not client._set_as_default
+
+
+PROGRAM = """
+import sys
+from dask_jobs.scheduler import UnansweredError, join
+
+try:
+    join(sys.argv[1], None, 0.5)
+except UnansweredError:
+    print("no luck")
+"""
+
+
+def test_a_program_that_was_refused_ends_without_a_word_of_dask_s() -> None:
+    # A client that fails in its constructor is found by the garbage collector when its loop is gone: "Exception ignored
+    # in Client.__del__".
+    with a_web_server() as port:
+        words = [sys.executable, "-c", PROGRAM, f"tcp://127.0.0.1:{port}"]
+        ended = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert ended.stdout == "no luck\n"
