@@ -20,3 +20,6 @@ One command, from the terminal to a job's process:
 
 Not here: what Hydra has to find (`hydra_plugins.dask_launcher`), what the jobs are.
 """
+
+__version__ = "0.1.0"
+"""Of the distribution `hydra-dask-jobs` (`packaging/dask-jobs`)."""
