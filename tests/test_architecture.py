@@ -19,6 +19,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             "errors",
+            "extras",
             "games",
             "interfaces",
             "kinds",

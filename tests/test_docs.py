@@ -27,6 +27,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [
     *sorted(CHECKOUT.glob("*.md")),
     *sorted((CHECKOUT / "docs").rglob("*.md")),
+    *sorted((CHECKOUT / "packaging").rglob("*.md")),
     CHECKOUT / "results" / "README.md",
     *sorted((CHECKOUT / "results").glob("*/*.md")),
 ]

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from pipeline import __version__
+from pipeline.extras import DISTRIBUTION
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
@@ -41,6 +42,15 @@ def installed(wheel: Path) -> Path:
     target = wheel.parent / "installed"
     _run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), str(wheel)], target)
     return target
+
+
+def test_the_name_that_messages_ask_to_install_is_the_project_s_and_brings_its_own_extras(
+    project: dict[str, Any],
+) -> None:
+    assert project["name"] == DISTRIBUTION
+    extras = project["optional-dependencies"]
+    (own,) = (entry for entry in extras["dev"] if entry.startswith(DISTRIBUTION))
+    assert own == f"{DISTRIBUTION}[{','.join(name for name in extras if name != 'dev')}]"
 
 
 def test_conda_brings_python_pip_and_make_and_the_project_brings_the_rest(conda_dependencies: list[Any]) -> None:
@@ -101,6 +111,7 @@ def test_make_setup_says_so_when_no_python_fits(tmp_path: Path) -> None:
 
 def test_the_wheel_holds_configuration_and_published_scores_and_no_tests(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
+    assert {"pipeline/py.typed", "dask_jobs/py.typed"} <= names
     for source, target in [("conf", "conf"), ("results/published", "published")]:
         files = [path for path in (CHECKOUT / source).rglob("*") if path.is_file()]
         assert files

@@ -18,6 +18,7 @@ from dask_jobs.interrupts import ignore_interrupts
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.errors import ConfigError, PlacementError
+from pipeline.extras import how_to_install
 
 
 @contextlib.contextmanager
@@ -48,9 +49,7 @@ def check_installed(kind: str) -> None:
     """Raise ConfigError, naming what to install, where a cluster of this kind could not be started."""
     package = CLUSTER_KINDS[kind].needed_package
     if package is not None and importlib.util.find_spec(package) is None:
-        raise ConfigError(
-            [f"cluster.kind={kind}: the package {package} is not installed here: pip install -e '.[{kind}]'"]
-        )
+        raise ConfigError([f"cluster.kind={kind}: the package {package} is not installed here: {how_to_install(kind)}"])
 
 
 @contextlib.contextmanager

@@ -28,6 +28,7 @@ from pipeline.config.sweep_words import SWEEP, shared_folder, wrong_launcher_wor
 from pipeline.config.tree import Tree
 from pipeline.config.words import no_such
 from pipeline.errors import ConfigError
+from pipeline.extras import how_to_install
 
 T = TypeVar("T")
 
@@ -200,7 +201,7 @@ def _of_sweep_file(parsed: Sequence[Sequence[Override]], files: Files) -> tuple[
                 params = files.sweep_params(_text(word))
             except ConfigError as error:
                 missing = "hydra/sweeper/optuna" in error.mistakes[0]
-                why = "it needs pip install -e '.[optuna]'" if missing else error.mistakes[0]
+                why = f"it needs {how_to_install('optuna')}" if missing else error.mistakes[0]
                 return [], [f"{_text(word)}: {why}"]
             words = [f"{name}={values}" for name, values in params.items() if name not in given]
             return _parse(words, files, multirun=True)[0], []

@@ -12,6 +12,7 @@ from itertools import chain
 from types import ModuleType
 
 from pipeline.errors import ConfigError
+from pipeline.extras import how_to_install
 from pipeline.types import UInt8Array
 
 UP, DOWN, LEFT, RIGHT, FIRE = "UP", "DOWN", "LEFT", "RIGHT", "FIRE"
@@ -104,7 +105,7 @@ def _one_of(held: Collection[str], one: str, other: str) -> str:
 
 def _pygame() -> ModuleType:
     if importlib.util.find_spec("pygame") is None:
-        raise ConfigError(["a window needs the package pygame-ce: pip install -e '.[window]'"])
+        raise ConfigError([f"a window needs the package pygame-ce: {how_to_install('window')}"])
     if sys.platform == "linux" and not any(os.environ.get(name) for name in _SAYS_WHERE):
         raise _no_display(f"none of {', '.join(_SAYS_WHERE)} is set")
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")

@@ -89,5 +89,5 @@ def test_without_a_display_there_is_one_error(monkeypatch: pytest.MonkeyPatch, d
 
 def test_without_pygame_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    with pytest.raises(ConfigError, match=r"pygame-ce: pip install -e '\.\[window\]'"):
+    with pytest.raises(ConfigError, match=r"pygame-ce: pip install 'gorila-dba3c-pipeline\[window\]'"):
         Window("test", (42, 32, 3), 15)

@@ -22,6 +22,7 @@ from pipeline.errors import ConfigError, PipelineError, RunFolderError
 from pipeline.experiments.curves.logger import LoggedRun, Logger
 from pipeline.experiments.curves.scalars import scalars
 from pipeline.experiments.files.run_folder import read_config
+from pipeline.extras import how_to_install
 from pipeline.results.load import RUN_KEYS, LoadedRuns, load_run
 from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
 
@@ -35,7 +36,7 @@ def check_installed(tools: Iterable[str]) -> None:
         tool: [package for package in _PACKAGES[tool] if importlib.util.find_spec(package) is None] for tool in tools
     }
     mistakes = [
-        f"logging={tool}: not installed here: {', '.join(packages)}: pip install -e '.[{tool}]'"
+        f"logging={tool}: not installed here: {', '.join(packages)}: {how_to_install(tool)}"
         for tool, packages in missing.items()
         if packages
     ]

@@ -112,8 +112,8 @@ def test_a_missing_package_is_named_before_anything_starts(tmp_path: Path, monke
     with pytest.raises(ConfigError) as caught:
         train(smoke_config(tmp_path, "logging=[tensorboard,mlflow]"))
     assert caught.value.mistakes == (
-        "logging=tensorboard: not installed here: tensorboard: pip install -e '.[tensorboard]'",
-        "logging=mlflow: not installed here: mlflow, sqlalchemy, alembic: pip install -e '.[mlflow]'",
+        "logging=tensorboard: not installed here: tensorboard: pip install 'gorila-dba3c-pipeline[tensorboard]'",
+        "logging=mlflow: not installed here: mlflow, sqlalchemy, alembic: pip install 'gorila-dba3c-pipeline[mlflow]'",
     )
     assert list(tmp_path.iterdir()) == []
 
