@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import dask
 from distributed import Client
 from hydra.errors import CompactHydraException
 
@@ -22,7 +21,7 @@ from dask_jobs.grants import prepare
 from dask_jobs.host import HostReport, JobHostReport, report_here, report_job_host
 from dask_jobs.interrupts import ignore_interrupts
 from dask_jobs.outcome import HostSetup
-from dask_jobs.scheduler import SETTINGS, TlsFiles, UnansweredError, join, start_here
+from dask_jobs.scheduler import SETTINGS, TlsFiles, UnansweredError, join, settled, start_here
 from dask_jobs.settings import LauncherSettings, locate
 
 _SURVEY_SECONDS = 1.0
@@ -145,7 +144,7 @@ def open_cluster(settings: LauncherSettings, setup: HostSetup, ours: HostReport 
     scheduler does not answer, or hosts do not come or cannot run jobs.
     """
     ours = ours or report_here()
-    with dask.config.set(_SETTINGS), _quiet(), _client(settings, ours) as client:
+    with settled(_SETTINGS), _quiet(), _client(settings, ours) as client:
         num_expected = settings.num_hosts
         try:
             client.wait_for_workers(num_expected, timeout=settings.start_timeout_seconds)

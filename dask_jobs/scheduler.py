@@ -3,15 +3,18 @@
     with join("tls://10.0.0.1:8786", TlsFiles("ca.pem", "cert.pem", "key.pem"), 60.0) as client: ...
     with start_here(2, 1, processes=True, dashboard_address="127.0.0.1:0") as cluster, Client(cluster) as client: ...
 
-SETTINGS are Dask's, for hosts whose work has a budget of memory of its own and lasts.
+SETTINGS are Dask's, to be used with `settled`, for hosts whose work has a budget of memory of its own and lasts.
 Not here: waiting for hosts, and what they are (`cluster`).
 """
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+import dask
 from distributed import Client, LocalCluster
 from distributed.comm.core import connect
 from distributed.core import send_recv
@@ -76,6 +79,26 @@ def join(
         return Client(address, security=security, direct_to_workers=direct_to_workers, set_as_default=set_as_default)
     except OSError as error:
         raise unanswered from error
+
+
+@contextlib.contextmanager
+def settled(settings: Mapping[str, Any]) -> Iterator[None]:
+    """Dask with these settings meanwhile; afterwards it, and the environment of this process, are as they were before.
+
+    Dask's nanny writes what its hosts are to find into the environment of the process that starts them, and leaves it
+    there, where it counts more than any setting: for the next cluster, and for every other child of this process.
+    """
+    with dask.config.set(settings):
+        names = dask.config.get("distributed.nanny.pre-spawn-environ")
+        before = {name: os.environ.get(name) for name in names}
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
 
 
 def start_here(

@@ -17,11 +17,10 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any, cast
 
-import dask
 from distributed import Client, Future, wait
 from distributed.utils import format_dashboard_link
 
-from dask_jobs.scheduler import SETTINGS
+from dask_jobs.scheduler import SETTINGS, settled
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.host_settings import GPU, KEPT_MEMORY
@@ -231,7 +230,7 @@ def open_session(
     `config.start_timeout_seconds`, or one dies or stands still when it is asked what it is; HostMismatchError when one
     lacks this installation.
     """
-    with dask.config.set(_SETTINGS), open_client(config, num_hosts, threads_per_host) as (client, num_expected):
+    with settled(_SETTINGS), open_client(config, num_hosts, threads_per_host) as (client, num_expected):
         try:
             client.wait_for_workers(num_expected, timeout=config.start_timeout_seconds)
         except TimeoutError as error:

@@ -1,6 +1,7 @@
 """Joining a scheduler: whatever answers instead of one is told in words, in time, and leaves nothing behind."""
 
 import contextlib
+import os
 import subprocess
 import sys
 import threading
@@ -10,8 +11,9 @@ from contextlib import AbstractContextManager, contextmanager
 from socket import SHUT_RDWR, socket
 
 import pytest
+from distributed import Client
 
-from dask_jobs.scheduler import UnansweredError, join
+from dask_jobs.scheduler import SETTINGS, UnansweredError, join, settled, start_here
 from tests.clusters import wait_until
 
 
@@ -96,7 +98,7 @@ def test_a_client_waits_for_hosts_that_were_killed_no_longer_than_dask_says(sche
 
 PROGRAM = """
 import sys
-from dask_jobs.scheduler import UnansweredError, join
+from dask_jobs.scheduler import SETTINGS, UnansweredError, join, settled, start_here
 
 try:
     join(sys.argv[1], None, 0.5)
@@ -112,3 +114,15 @@ def test_a_program_that_was_refused_ends_without_a_word_of_dask_s() -> None:
         words = [sys.executable, "-c", PROGRAM, f"tcp://127.0.0.1:{port}"]
         ended = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert ended.stdout == "no luck\n"
+
+
+def test_hosts_that_are_started_leave_nothing_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    before = dict(os.environ)
+    wanted = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": "134217728"}
+    with settled({**SETTINGS, **wanted}), start_here(1, 1, processes=True, dashboard_address="127.0.0.1:0") as cluster:
+        with Client(cluster, set_as_default=False) as client:
+            found = client.run(os.environ.get, "MALLOC_TRIM_THRESHOLD_")
+        assert list(found.values()) == ["134217728"]
+    assert dict(os.environ) == before
