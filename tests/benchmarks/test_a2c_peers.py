@@ -20,6 +20,7 @@ def stand_in(folder: Path, body: str) -> str:
     return str(program)
 
 
+@pytest.mark.slow
 def test_ours_and_theirs_take_turns_and_their_versions_stand_beside_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -46,7 +46,7 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del sys.modules[name]
 
 
-@pytest.mark.parametrize("cluster", ["threads", "processes"])
+@pytest.mark.parametrize("cluster", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
 def test_a_package_of_one_s_own_is_trained_with_from_its_folder(
     cluster: str, folder: Path, ends_well: Callable[..., str]
 ) -> None:
@@ -60,6 +60,7 @@ def test_a_package_of_one_s_own_is_trained_with_from_its_folder(
     assert saved["network"]["torso"] == "mylab.torsos.OneConvolution" and saved["network"]["hidden_units"] == 4
 
 
+@pytest.mark.slow
 def test_an_algorithm_and_a_topology_of_one_s_own_are_trained_with(folder: Path, ends_well: Callable[..., str]) -> None:
     printed = ends_well("pipeline.train", "-cd", "conf", "experiment=twins", "game=Breakout")
     assert "castor" in printed and "shard-1" in printed
@@ -69,6 +70,7 @@ def test_an_algorithm_and_a_topology_of_one_s_own_are_trained_with(folder: Path,
     assert loaded.actor_critic_updates["mean_value"].abs().max() < 5
 
 
+@pytest.mark.slow
 def test_such_a_run_is_gone_on_with_and_scored_by_its_folder_alone(folder: Path, ends_well: Callable[..., str]) -> None:
     ends_well("pipeline.train", *MINE)
     assert "resumed at update" in ends_well("pipeline.train", *MINE, "resume=true", "budget.frames=3_200")

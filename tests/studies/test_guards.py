@@ -8,6 +8,7 @@ import pytest
 from studies import guards
 
 
+@pytest.mark.slow
 def test_guards_meet_the_same_faults_on_and_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     guards.main(num_updates=400, output=tmp_path)
     rows = pd.read_csv(tmp_path / "guards.csv")

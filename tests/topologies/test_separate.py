@@ -76,7 +76,7 @@ def end(run: Run) -> dict[str, int]:
     return {name: progress.num_steps + progress.num_updates for name, progress in last.items()}
 
 
-@pytest.mark.parametrize("kind", ["threads", "processes"])
+@pytest.mark.parametrize("kind", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
 def test_actors_and_learners_keep_the_ratio_of_a_bundle(kind: str) -> None:
     spec = role()
     with learning(kind, 5, spec, topology()) as run:

@@ -199,6 +199,7 @@ def test_a_connection_that_breaks_and_cancels_all_tasks_ends_the_run_in_words(th
             wait_until(lambda: run.fleet.supervise() and False, "the fleet notices")
 
 
+@pytest.mark.slow
 def test_a_lost_worker_takes_the_host_that_comes_back_though_another_one_finds_none() -> None:
     with learning_in_processes(workers(1, num_backup_workers=2), num_hosts=3) as run:
         run.session.client.retire_workers([run.placement["worker-1"].address])
@@ -211,6 +212,7 @@ def test_a_lost_worker_takes_the_host_that_comes_back_though_another_one_finds_n
         assert run.fleet.num_restarted == 1
 
 
+@pytest.mark.slow
 def test_a_fleet_begins_without_a_backup_worker_for_which_there_is_no_host(threads_session: Session) -> None:
     topology = workers(1, num_backup_workers=1)
     with fleet_on(threads_session, spec(), topology, ADAM, without=("worker-1",)) as run:
@@ -245,6 +247,7 @@ def test_a_backup_worker_that_is_lost_too_often_is_given_up_and_the_run_goes_on(
         assert run.fleet.finished() and last.keys() == {"worker-0", "worker-1"}
 
 
+@pytest.mark.slow
 def test_without_a_backup_worker_a_killed_one_is_started_again_and_updates_go_on() -> None:
     with learning_in_processes(workers(2), num_hosts=2) as run:
         kill_host(run.session, run.placement["worker-1"].address)

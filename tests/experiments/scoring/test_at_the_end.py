@@ -46,6 +46,7 @@ def test_games_that_cannot_be_recorded_are_scored_all_the_same(tmp_path: Path) -
     assert len(said) == 2 and all(sentence.startswith("games are scored and not recorded: ") for sentence in said)
 
 
+@pytest.mark.slow
 def test_what_a_dead_host_played_is_played_elsewhere_until_too_many_have_died(tmp_path: Path) -> None:
     config = smoke_config(tmp_path, "evaluation.num_episodes=100_000", "cluster.max_restarts=1")
     params = network_of(config).initial_parameters(seeding.stream(0, "parameters")).astype(np.float32)

@@ -14,6 +14,7 @@ from studies.dba3c.simulation_grid import WORKERS
 from tests.studies.dba3c.toy import TINY, is_figure, learning_rows, network_speeds
 
 
+@pytest.mark.slow
 def test_a_run_leaves_its_row_and_its_curve_and_is_not_made_again(tmp_path: Path) -> None:
     arguments = ["--game=Pong", "--frames=600", "--seeds", "0", "--cases", "adam_usual"]
     arguments += [f"--runs-dir={tmp_path / 'runs'}", f"--output={tmp_path}", f"--figures={tmp_path}", "--overrides"]

@@ -20,6 +20,7 @@ def test_networks_take_turns_so_that_their_speeds_compare(tmp_path: Path, monkey
     assert rows["network"].tolist() == ["dba3c", "ba3c", "dba3c", "ba3c"]
 
 
+@pytest.mark.slow
 def test_workers_are_run_alone_together_and_without_a_server(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from studies.dba3c import shards
 from tests.studies.dba3c.toy import TINY, is_figure
 
 
+@pytest.mark.slow
 def test_shards_are_counted_beside_and_apart(tmp_path: Path) -> None:
     shards.main(
         num_rounds=1,

@@ -9,6 +9,7 @@ from studies.dba3c import stragglers
 from tests.studies.dba3c.toy import is_figure
 
 
+@pytest.mark.slow
 def test_a_straggler_sleeps_for_several_healthy_updates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stragglers, "DISTRIBUTIONS", ("constant",))
     stragglers.main(
