@@ -4,6 +4,8 @@ from pathlib import Path
 
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.run_folder import read_config
 
 SMALL_WORKERS = [
     "network=nature_actor_critic", "network.hidden_units=16", "environment.max_frames=300",
@@ -21,3 +23,12 @@ def smoke_config(results_dir: Path, *overrides: str, experiment: str = "smoke_go
 def smoke_words(results_dir: Path, experiment: str = "smoke_gorila") -> list[str]:
     """The same on a command line."""
     return [f"experiment={experiment}", "game=Breakout", f"results_dir={results_dir}", "precision=float32"]
+
+
+def frames_beyond(folder: Path, frames: int) -> int:
+    """A budget of `frames` emulator frames more than a run has made.
+
+    Roles make more than they were asked for, as they go on until somebody has counted.
+    """
+    made = checkpoint.load_newest(folder / "checkpoints").num_steps * read_config(folder).environment.frame_skip
+    return made + frames

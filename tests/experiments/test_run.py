@@ -20,7 +20,7 @@ from pipeline.experiments.run import RunResult, train
 from pipeline.experiments.specs import q_role_spec
 from pipeline.results.load import load_run
 from pipeline.roles.bundle import Bundle
-from tests.experiments.smoke_runs import smoke_config
+from tests.experiments.smoke_runs import frames_beyond, smoke_config
 from tests.roles.wiring import Wired
 
 FRAMES = 12_000
@@ -163,11 +163,12 @@ def test_a_run_that_ends_with_a_role_s_error_keeps_what_it_had_learned(
 
 def test_a_resumed_run_goes_on_where_its_checkpoint_is(copy_of_gorila: Finished) -> None:
     before, start = load_run(copy_of_gorila.folder), copy_of_gorila.newest
-    config = smoke_config(copy_of_gorila.results_dir, f"budget.frames={2 * FRAMES}", "resume=true")
+    budget = frames_beyond(copy_of_gorila.folder, FRAMES)
+    config = smoke_config(copy_of_gorila.results_dir, f"budget.frames={budget}", "resume=true")
     resumed = carry_out(copy_of_gorila.results_dir, config)
     assert f"resumed at update {start.server.version:,}, {start.num_steps * 4:,} frames" in resumed.printed
     end, after = resumed.newest, load_run(resumed.folder)
-    assert end.num_steps * 4 >= 2 * FRAMES and end.generation > start.generation
+    assert end.num_steps * 4 >= budget and end.generation > start.generation
     assert end.server.version > start.server.version and end.wall_seconds > start.wall_seconds
     for role in ("bundle-0", "bundle-1"):
         assert end.progress[role].num_steps > start.progress[role].num_steps

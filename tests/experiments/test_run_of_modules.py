@@ -16,7 +16,7 @@ from pipeline.experiments.run import RunResult, train
 from pipeline.experiments.scoring.afterwards import evaluate_runs
 from pipeline.experiments.scoring.recorded_games import opinions_of_player
 from pipeline.results.load import load_run
-from tests.experiments.smoke_runs import smoke_config
+from tests.experiments.smoke_runs import frames_beyond, smoke_config
 
 FRAMES = 3_000
 VALUES = ("network=module", "network.class=tests.networks.modules.Values", "evaluation.num_episodes=1")
@@ -33,7 +33,8 @@ def test_a_module_learns_values_and_its_run_can_be_gone_on_with_scored_and_shown
     assert first.folder is not None and first.end_reason == "budget"
     before = checkpoint.load_newest(first.folder / "checkpoints")
     assert np.isfinite(before.server.params).all() and before.server.version > 20
-    carry_out(tmp_path, "smoke_gorila", *VALUES, *more, f"budget.frames={2 * FRAMES}", "resume=true")
+    budget = frames_beyond(first.folder, FRAMES)
+    carry_out(tmp_path, "smoke_gorila", *VALUES, *more, f"budget.frames={budget}", "resume=true")
     after = checkpoint.load_newest(first.folder / "checkpoints")
     assert after.server.version > before.server.version
     request = parse_request([f"run={first.folder}", "evaluation=sticky", "evaluation.num_episodes=1",

@@ -15,7 +15,7 @@ from pipeline.experiments.files import checkpoint
 from pipeline.results.load import load_run
 from tests.clusters import wait_until
 from tests.experiments.commands import Command, Start
-from tests.experiments.smoke_runs import SMALL_WORKERS, smoke_words
+from tests.experiments.smoke_runs import SMALL_WORKERS, frames_beyond, smoke_words
 
 FOR_EVER = "budget.frames=4_000_000_000"
 OFTEN = "checkpoint.every_minutes=0.01"
@@ -83,7 +83,7 @@ def test_a_killed_coordinator_leaves_rows_and_a_checkpoint_from_which_the_run_is
     assert re.search(r"error: .* holds a run already.*resume=true.*overwrite=true", command.printed)
     assert "Traceback" not in command.printed
 
-    budget = saved.num_steps * 4 + 2_000
+    budget = frames_beyond(folder, 2_000)
     command = start(*words, f"budget.frames={budget}", "resume=true")
     assert command.ends() == 0, command.printed
     completed = load_run(folder)
@@ -258,7 +258,7 @@ def test_on_a_running_cluster_a_killed_coordinator_frees_the_hosts_and_another_o
         command.ends()
         wait_until(lambda: not any(client.run(_roles_here).values()), "the roles have left")
 
-    budget = checkpoint.load_newest(folder / "checkpoints").num_steps * 4 + 1_000
+    budget = frames_beyond(folder, 1_000)
     command = start(*train_words(results_dir, f"budget.frames={budget}", "resume=true", *words))
     assert command.ends() == 0, command.printed
     assert load_run(folder).runs["end_reason"].item() == "budget"
