@@ -111,6 +111,7 @@ def test_a_running_scheduler_is_joined_by_its_address_and_left_running() -> None
                 assert [offer.num_threads for offer in session.offers()] == [1, 1]
 
 
+@pytest.mark.slow
 def test_a_host_that_stands_still_is_lost_and_left_out_and_nobody_waits_for_it_for_ever(
     mortal_session: Session,
 ) -> None:

@@ -84,6 +84,7 @@ def test_a_run_of_two_workers_leaves_rows_of_both_and_one_version_in_all_shards_
     assert rows.iloc[len(updates) :]["wall_seconds"].min() > end.wall_seconds
 
 
+@pytest.mark.slow
 def test_synchronous_workers_without_backups_learn_the_same_however_they_are_timed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

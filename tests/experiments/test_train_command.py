@@ -61,7 +61,8 @@ def test_what_cannot_be_placed_is_a_message_and_no_traceback(start: Start, resul
     assert not results_dir.exists()
 
 
-@pytest.mark.parametrize("experiment", [pytest.param("smoke_gorila", marks=pytest.mark.slow), "smoke_dba3c"])
+@pytest.mark.slow
+@pytest.mark.parametrize("experiment", ["smoke_gorila", "smoke_dba3c"])
 def test_a_killed_coordinator_leaves_rows_and_a_checkpoint_from_which_the_run_is_completed(
     experiment: str, start: Start, results_dir: Path
 ) -> None:
@@ -97,7 +98,8 @@ def test_a_killed_coordinator_leaves_rows_and_a_checkpoint_from_which_the_run_is
             assert of_role["version"].is_monotonic_increasing
 
 
-@pytest.mark.parametrize("cluster", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster", ["threads", "processes"])
 def test_ctrl_c_in_a_terminal_ends_a_run_with_its_table(start: Start, results_dir: Path, cluster: str) -> None:
     folder = folder_in(results_dir)
     command = start(*train_words(results_dir, FOR_EVER, OFTEN, f"cluster={cluster}"))

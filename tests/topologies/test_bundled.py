@@ -197,6 +197,7 @@ def test_a_bundle_that_is_lost_too_often_ends_the_run() -> None:
             run.supervise_until(1)
 
 
+@pytest.mark.slow
 def test_a_shard_that_was_killed_with_its_host_ends_the_fleet() -> None:
     with two_bundles_and_a_shard_apart() as run:
         kill_host(run.session, run.placement["shard-0"].address)

@@ -168,6 +168,7 @@ def learning_in_processes(config: WorkersConfig, num_hosts: int, patience: Patie
         yield run
 
 
+@pytest.mark.slow
 def test_with_a_backup_worker_a_killed_one_stops_nobody_and_is_started_again() -> None:
     with learning_in_processes(workers(1, num_backup_workers=1), num_hosts=2) as run:
         address, steps = run.placement["worker-1"].address, run.steps_of("worker-1")
@@ -259,6 +260,7 @@ def test_without_a_backup_worker_a_killed_one_is_started_again_and_updates_go_on
     assert abs(last["worker-0"].version - server.version) <= 1
 
 
+@pytest.mark.slow
 def test_a_shard_and_the_leader_that_were_killed_with_their_host_end_the_fleet() -> None:
     with learning_in_processes(workers(1, shards="apart"), num_hosts=2) as run:
         kill_host(run.session, run.placement["shard-0"].address)
