@@ -20,7 +20,8 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
     Raises OSError if the disk refuses it; what was at `path` stays.
     """
-    with whole_path(path) as temporary, temporary.open("wb") as file:
+    # Ends in nothing that anybody looks for: a process that is killed leaves it behind.
+    with _in_place_of(path, f".{path.name}.{os.getpid()}") as temporary, temporary.open("wb") as file:
         yield file
 
 
@@ -33,7 +34,13 @@ def whole_text(path: Path, text: str) -> None:
 @contextlib.contextmanager
 def whole_path(path: Path) -> Iterator[Path]:
     """Where to write a file that is at `path` when the block ends, with the same suffix; as `whole_file` else."""
-    temporary = path.with_name(f".{os.getpid()}.{path.name}")
+    with _in_place_of(path, f".{path.name}.{os.getpid()}{path.suffix}") as temporary:
+        yield temporary
+
+
+@contextlib.contextmanager
+def _in_place_of(path: Path, name: str) -> Iterator[Path]:
+    temporary = path.with_name(name)
     try:
         yield temporary
         with temporary.open("rb") as file:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.whole_file import whole_file, whole_path, whole_text
+from tests.killed import killed_while_writing
 
 
 def test_it_takes_the_place_of_an_older_one_when_it_is_whole(tmp_path: Path) -> None:
@@ -46,3 +47,8 @@ def test_nothing_written_is_an_error_and_leaves_the_older_one(tmp_path: Path) ->
     with pytest.raises(FileNotFoundError), whole_path(path):
         pass
     assert path.read_text() == "older" and list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_process_leaves_begins_with_the_file_s_name_and_has_no_suffix_of_its(tmp_path: Path) -> None:
+    left = killed_while_writing(tmp_path / "file.npz")
+    assert left.name.startswith(".file.npz.") and left.suffix != ".npz"

@@ -11,6 +11,7 @@ from pipeline.errors import RecordingError
 from pipeline.evaluation import recordings
 from pipeline.evaluation.play import PlayedGame
 from tests.evaluation.recorded import random_games
+from tests.killed import killed_while_writing
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +88,12 @@ def test_any_name_of_a_protocol_makes_a_file(games: list[PlayedGame], tmp_path: 
 
 def test_there_are_no_recordings_where_there_is_no_folder(tmp_path: Path) -> None:
     assert recordings.all_in(tmp_path / "nowhere") == []
+
+
+def test_a_recording_that_a_kill_cut_short_is_none(games: list[PlayedGame], tmp_path: Path) -> None:
+    path = recordings.save(tmp_path, games)
+    killed_while_writing(tmp_path / "short_random_000000000007.npz")
+    assert recordings.all_in(tmp_path) == [path]
 
 
 def test_a_recording_that_was_cut_short_is_refused_by_name(games: list[PlayedGame], tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run, load_runs
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, UpdateRow
 from tests.experiments.smoke_runs import smoke_config
+from tests.killed import killed_while_writing
 
 EPISODE = EpisodeRow("bundle-0", 3, 100, 800, 12.0, 50, False, 0.5, 7, 1.25)
 UPDATE = UpdateRow("bundle-0", 100, 98, 1, 1, 0, 7, 800, 0.5, 1.5, 0.1, 0.2, 0.3, 2, 0.5, 600.0, 150.0, 90, 0.0, 1.5)
@@ -265,6 +266,13 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_begins_again(tmp_path
     open_folder(smoke_config(tmp_path, "resume=true"))
     assert len(load_run(folder.path).episodes) == 0
     assert (folder.path / "discarded" / "episodes.csv").exists()
+
+
+def test_a_start_that_was_killed_while_it_wrote_its_settings_begins_again(tmp_path: Path) -> None:
+    config = smoke_config(tmp_path)
+    killed_while_writing(config.folder / "config.yaml")
+    check_folder(config)
+    assert from_yaml((open_folder(config).path / "config.yaml").read_text()) == config
 
 
 def test_run_json_is_replaced_whole(tmp_path: Path) -> None:
