@@ -155,14 +155,18 @@ class HostedRoles:
         self._hosted = {}
 
     def _end_of(self, task: Task) -> End | None:
-        if task.status == "finished":
-            try:
-                result: RoleResult = task.result(timeout=self._patience.result_seconds)
-            except (CancelledError, TimeoutError):
-                return NotArrived()
-            if result.reason == LEASE_LAPSED:  # nobody asks for it again
-                self._coordinator.receive(result.undelivered)
-            return Returned(result.reason)
-        if not task.done():
-            return None
-        return Cancelled() if task.cancelled() else Failed(task.exception())
+        # Asked once: it may end between two questions.
+        match task.status:
+            case "finished":
+                try:
+                    result: RoleResult = task.result(timeout=self._patience.result_seconds)
+                except (CancelledError, TimeoutError):
+                    return NotArrived()
+                if result.reason == LEASE_LAPSED:  # nobody asks for it again
+                    self._coordinator.receive(result.undelivered)
+                return Returned(result.reason)
+            case "error":
+                return Failed(task.exception())
+            case "cancelled":
+                return Cancelled()
+        return None
