@@ -17,7 +17,15 @@ from pathlib import Path
 from pipeline.cluster.coordination.tasks import RoleAddress
 from pipeline.cluster.session import Session
 from pipeline.config.run_config import EVALUATOR, RunConfig
-from pipeline.errors import CallTimeoutError, CheckpointError, RecordingError, RemoteLostError, UnreachableError
+from pipeline.errors import (
+    CallTimeoutError,
+    CheckpointError,
+    PipelineError,
+    RecordingError,
+    RemoteLostError,
+    RoleFailedError,
+    UnreachableError,
+)
 from pipeline.evaluation import recordings
 from pipeline.evaluation.play import PlayedGame
 from pipeline.experiments.files import checkpoint
@@ -77,8 +85,8 @@ class TrainingEvaluation:
         if (fate := self._hosted.fate(present)) is Fate.PLAYING:
             return [], ""
         hosted, self._hosted = self._hosted, None
-        games = hosted.games(EVALUATOR, _RESULT_SECONDS) if fate is Fate.ENDED else None
-        return [game.row for game in games or ()], self._judge(games or [])
+        games = _games_of(hosted) if fate is Fate.ENDED else []
+        return [game.row for game in games], self._judge(games)
 
     def cancel(self) -> None:
         """Give up what is being played; it is played anew at the next `check`."""
@@ -149,3 +157,14 @@ class TrainingEvaluation:
             return "" if told else f"{lost}: nothing is evaluated until another host is free"
         self.host, self._has_no_host = min(free_hosts), False
         return f"{lost} and goes on at {self.host}"
+
+
+def _games_of(hosted: HostedEvaluation) -> list[PlayedGame]:
+    """What was played; nothing if it was lost with its host. Raises RoleFailedError with what it failed of."""
+    try:
+        return hosted.games(EVALUATOR, _RESULT_SECONDS) or []
+    except RoleFailedError:
+        raise
+    except PipelineError as error:
+        # As it is, it would be taken for one of the run's own: a setting that is wrong, a shard that is lost.
+        raise RoleFailedError(f"{EVALUATOR} failed: {error!r}") from error

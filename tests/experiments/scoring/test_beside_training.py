@@ -12,7 +12,7 @@ import pytest
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.session import Session, open_session
 from pipeline.envs.episodes import Episode
-from pipeline.errors import RemoteLostError, RoleFailedError
+from pipeline.errors import ConfigError, RemoteLostError, RoleFailedError
 from pipeline.evaluation import recordings
 from pipeline.evaluation.play import PlayedGame
 from pipeline.experiments.files import checkpoint
@@ -51,8 +51,6 @@ def played(score: float, version: int, num_frames: int = 0) -> Checkpoint:
 
 def made_up_scores(spec: EvaluatorSpec, params: Float32Array, stop: Callable[[], bool]) -> list[PlayedGame]:
     """Stands in for the games: the first parameter is the score."""
-    if np.isnan(params[0]):
-        raise ValueError("the emulator broke")
     if np.isinf(params[0]):
         pause = threading.Event()
         while not stop():
@@ -213,14 +211,23 @@ def test_games_that_were_lost_with_their_host_are_played_anew(
     assert evaluated.play(301, played(1.0, 2, 300))[0] == 2
 
 
-def test_one_that_fails_ends_the_run_with_its_reason(evaluated: Evaluated) -> None:
-    evaluated.check(300, played(np.nan, 1, 300))
+@pytest.mark.parametrize(
+    "error", [ValueError("the emulator broke"), ConfigError(["game=Pong: ale-py has no ROM"]), RemoteLostError("gone")]
+)
+def test_one_that_fails_ends_the_run_with_its_reason(
+    evaluated: Evaluated, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(spec: EvaluatorSpec, params: Float32Array, stop: Callable[[], bool]) -> list[PlayedGame]:
+        raise error
+
+    monkeypatch.setattr(beside_training, "evaluate_params", fails)
+    evaluated.check(300, played(1.0, 1, 300))
 
     def failed() -> bool:
         try:
             evaluated.check(300, played(1.0, 1))
-        except RoleFailedError as error:
-            return str(error) == "evaluator failed: ValueError('the emulator broke')"
+        except RoleFailedError as failure:
+            return str(failure) == f"evaluator failed: {error!r}"
         return False
 
     wait_until(failed, "the error is told")
