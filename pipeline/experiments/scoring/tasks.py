@@ -36,6 +36,7 @@ from pipeline.experiments.scoring.queue import (
     EvaluationQueue,
     Fail,
     FailWithoutHosts,
+    Fate,
     GiveBack,
     HandOver,
     Instruction,
@@ -80,7 +81,7 @@ def play_all(
     interrupt: threading.Event,
     timing: EvaluationTiming = DEFAULT_TIMING,
 ) -> Iterator[tuple[int, list[PlayedGame]]]:
-    """The index and the games of each evaluation, as they end; nothing more once `interrupt` is set.
+    """The index and the games of each evaluation, as they end; once `interrupt` is set, of those that have ended.
 
     Raises RoleFailedError when hosts are lost more than `cluster.max_restarts` times, when none is left and none comes,
     and what an evaluation raised.
@@ -99,6 +100,8 @@ def play_all(
                         yield played
                 if not queue.is_empty:
                     interrupt.wait(timing.tick_seconds)
+            if interrupt.is_set():
+                yield from desk.take_what_has_ended()
         finally:
             coordinator.stop_roles()
             # Until those that can hear it have heard it: they would play on for as long as their lease lasts.
@@ -146,12 +149,13 @@ class _Desk:
         self._name = name
         self._lease_seconds = lease_seconds
         self._timing = timing
-        self._hosted: dict[str, HostedEvaluation] = {}
+        self._hosted: dict[str, tuple[int, HostedEvaluation]] = {}
+        """Host -> the index of what is played there, and its task."""
 
     @property
     def tasks(self) -> list[Task]:
         """Of all that are under way."""
-        return [hosted.task for hosted in self._hosted.values()]
+        return [hosted.task for _, hosted in self._hosted.values()]
 
     def see(self) -> Seen:
         """What there is to be seen now."""
@@ -159,7 +163,7 @@ class _Desk:
         present = session.fit_hosts()
         # One of Dask's threads: with how many an evaluation computes is the host's business.
         open_hosts = _by_speed(session, session.open_hosts(num_threads=1)) if self._queue.wants_hosts else []
-        return Seen(bool(present), open_hosts, {host: one.fate(present) for host, one in self._hosted.items()})
+        return Seen(bool(present), open_hosts, {host: one.fate(present) for host, (_, one) in self._hosted.items()})
 
     def carry_out(self, todo: Instruction) -> tuple[int, list[PlayedGame]] | None:
         """Do one thing; gives the games that it has taken. Raises what ends all evaluations."""
@@ -168,11 +172,11 @@ class _Desk:
                 if not self._start(index, host, attempt):
                     self._queue.not_started(todo)
             case HandOver(index, host):
-                if (games := self._take(index, host)) is not None:
+                if (games := self._take(host)) is not None:
                     return index, games
                 self._queue.not_handed_over(todo)
             case GiveBack(_, host):
-                self._hosted.pop(host).cancel()
+                self._hosted.pop(host)[1].cancel()
             case AskForHosts():
                 self._session.ask_for_hosts()
             case Fail(message):
@@ -182,6 +186,12 @@ class _Desk:
                 raise RoleFailedError(f"{message}{f'; others have {others}' if others else ''}")
         return None
 
+    def take_what_has_ended(self) -> Iterator[tuple[int, list[PlayedGame]]]:
+        """What is there already, when nothing more is to be started. Raises what ends all evaluations."""
+        for host, (index, hosted) in list(self._hosted.items()):
+            if hosted.fate(self._hosted.keys()) is Fate.ENDED and (games := self._take(host)) is not None:
+                yield index, games
+
     def _start(self, index: int, host: str, attempt: int) -> bool:
         """False if others have just taken the host, or it died meanwhile."""
         session, evaluation = self._session, self._evaluations[index]
@@ -190,7 +200,7 @@ class _Desk:
         address = RoleAddress(self._name, f"evaluation-{index}", attempt, self._lease_seconds)
         is_random = evaluation.load is None
         with contextlib.suppress(RemoteLostError):
-            self._hosted[host] = HostedEvaluation(
+            hosted = HostedEvaluation(
                 session,
                 evaluate_random if is_random else evaluate_params,
                 evaluation.spec,
@@ -199,14 +209,16 @@ class _Desk:
                 address,
                 name="evaluate-random" if is_random else "evaluate",
             )
+            self._hosted[host] = index, hosted
             return True
         return False
 
-    def _take(self, index: int, host: str) -> list[PlayedGame] | None:
+    def _take(self, host: str) -> list[PlayedGame] | None:
         """The games of an evaluation that has ended; None if they were lost with their host."""
+        index, hosted = self._hosted.pop(host)
         spec = self._evaluations[index].spec
         what = f"the evaluation of {spec.game}, agent {spec.agent}, update {spec.version:,}"
-        games = self._hosted.pop(host).games(what, self._timing.result_seconds)
+        games = hosted.games(what, self._timing.result_seconds)
         if games is not None and not games:
             raise RoleFailedError(
                 f"{what} was given up by its host, to which this process was silent for too long: raise "
