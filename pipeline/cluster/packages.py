@@ -4,27 +4,42 @@ Found out before anything is sent there: Dask tells of a package that is missing
 Not here: this project's own versions (`pipeline.cluster.hosts`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
+from typing import Any
 
 from distributed import Client
 
-from pipeline.errors import HostMismatchError
+from pipeline.errors import HostMismatchError, PlacementError
 
 _SCHEDULER = "the scheduler"
 
 
-def check_importable(client: Client, modules: Sequence[str]) -> None:
-    """Raise HostMismatchError, with the first that cannot and why, unless all hosts and the scheduler can import all.
+def check_importable(
+    client: Client, hosts: Iterable[str], modules: Sequence[str], *, answer_seconds: float = 60.0
+) -> None:
+    """Raise HostMismatchError, with the first that cannot and why, unless these hosts and the scheduler can import all.
 
-    Nobody is asked where there is nothing to import.
+    Nobody is asked where there is nothing to import. Raises PlacementError if one stands still for `answer_seconds`.
     """
     if not modules:
         return
-    answers: dict[str, str | None] = client.run(why_not_importable, list(modules))
+
+    def ask() -> Any:
+        asked = list(hosts)
+        return client.run(why_not_importable, list(modules), workers=asked, on_error="return", asynchronous=True)
+
+    try:
+        answers: dict[str, str | Exception | None] = client.sync(ask, callback_timeout=answer_seconds)
+    except OSError as error:
+        raise PlacementError(
+            f"not all hosts have told within {answer_seconds:g} s whether they can import {', '.join(modules)}: "
+            "end the `dask worker` that stands still, or let it go on"
+        ) from error
     answers[_SCHEDULER] = client.run_on_scheduler(why_not_importable, list(modules))
     for place, why in answers.items():
-        if why is not None:
+        # One that died meanwhile is missed by whoever places roles.
+        if why is not None and not isinstance(why, OSError):
             raise HostMismatchError(
                 f"{place} cannot import {why}\nInstall that package there, in the Python that it runs in, or start it "
                 "where the package is"

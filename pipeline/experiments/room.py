@@ -29,7 +29,7 @@ def plan_beside_others(config: RunConfig, session: Session, console: Console) ->
     Raises HostMismatchError where they cannot import what the run names, PlacementError when the hosts would not do, or
     others have not left within `cluster.start_timeout_seconds`; with `config.plan` it does not wait, and holds nothing.
     """
-    check_importable(session.client, config.own_modules)
+    check_importable(session.client, session.hosts, config.own_modules)
     limit_seconds = config.cluster.start_timeout_seconds
     end, num_looks, has_told = time.monotonic() + limit_seconds, 0, False
     while True:

@@ -1,5 +1,7 @@
 """What the processes of a cluster can import."""
 
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -7,7 +9,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from pipeline.cluster.packages import check_importable, why_not_importable
-from pipeline.errors import HostMismatchError
+from pipeline.errors import HostMismatchError, PlacementError
 
 
 def test_the_first_module_that_is_not_there_is_told_in_one_line() -> None:
@@ -15,14 +17,25 @@ def test_the_first_module_that_is_not_there_is_told_in_one_line() -> None:
     assert why_not_importable(["json", "nowhere.lion", "elsewhere"]) == "nowhere.lion: No module named 'nowhere'"
 
 
-def test_a_host_that_cannot_import_what_a_run_names_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_of_the_run_that_cannot_import_what_it_names_or_stands_still_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "only_here.py").write_text("")
     # The hosts first: those that are started later get this process's places to import from.
     cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None)
     with cluster, Client(cluster) as client:
+        (host,) = client.nthreads()
         monkeypatch.syspath_prepend(str(tmp_path))
-        check_importable(client, [])
-        check_importable(client, ["pipeline.seeding"])
-        with pytest.raises(HostMismatchError, match=r"tcp://\S+ cannot import only_here: No module named 'only_here'"):
-            check_importable(client, ["only_here"])
+        check_importable(client, [host], [])
+        check_importable(client, [host], ["pipeline.seeding"])
+        with pytest.raises(HostMismatchError, match=rf"{host} cannot import only_here: No module named 'only_here'"):
+            check_importable(client, [host], ["only_here"])
+        check_importable(client, [], ["only_here"])  # a host that the run may not use need not
+        process = client.run(os.getpid)[host]
+        os.kill(process, signal.SIGSTOP)
+        try:
+            with pytest.raises(PlacementError, match=r"not all hosts have told within 1 s .* import only_here"):
+                check_importable(client, [host], ["only_here"], answer_seconds=1.0)
+        finally:
+            os.kill(process, signal.SIGCONT)
     sys.modules.pop("only_here", None)

@@ -229,7 +229,8 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
     ):
         session.name = f"{len(wanted)} evaluation(s) of runs that are over"
         session.offers()  # raises where hosts have other versions
-        check_importable(session.client, [module for one in wanted for module in one.config.own_modules])
+        own_modules = [module for one in wanted for module in one.config.own_modules]
+        check_importable(session.client, session.hosts, own_modules)
         console.print(
             f"{len(wanted)} evaluation(s) on {len(session.present_hosts())} host(s), Ctrl-C keeps what is finished; "
             f"dashboard {session.dashboard_url}",
