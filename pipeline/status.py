@@ -20,7 +20,7 @@ from rich.text import Text
 
 from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING
 from pipeline.config.arguments import parse_words
-from pipeline.errors import PipelineError
+from pipeline.errors import ConfigError, PipelineError
 from pipeline.experiments.sweeps.status import JobStatus, SweepStatus, newest_sweep, read_sweep
 
 _SWEEPS = Path("results/sweeps")
@@ -34,6 +34,8 @@ class StatusArguments:
 
     sweep_dir: Path | None = None
     """Folder with a ledger; null: below results/sweeps the one that was written last."""
+    config_dir: Path | None = None
+    """A folder with files of one's own, the `--config-dir` of the sweep; null: the one that Hydra has noted there."""
     watch: bool = False
     """Show it again every two seconds, for as long as a command runs it and anything waits or runs."""
 
@@ -44,9 +46,11 @@ def main(words: Sequence[str] | None = None, console: Console | None = None) -> 
     try:
         arguments = parse_words(StatusArguments, sys.argv[1:] if words is None else words)
         folder = arguments.sweep_dir or newest_sweep(_SWEEPS)
-        sweep = read_sweep(folder)
+        if arguments.config_dir is not None and not arguments.config_dir.is_dir():
+            raise ConfigError([f"config_dir={arguments.config_dir}: there is no such folder"])
+        sweep = read_sweep(folder, arguments.config_dir)
         if arguments.watch:
-            sweep = _watch(sweep, console)
+            sweep = _watch(sweep, arguments.config_dir, console)
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -61,20 +65,25 @@ def render(sweep: SweepStatus) -> RenderableType:
         parts += [Text(), _running_table(running)]
     if known := [job for job in sweep.jobs if job.game]:
         parts += [Text(), _grid(known), Text(_legend(known), style="dim")]
+    if unknown := [job for job in sweep.jobs if job.why_unknown]:
+        text = (
+            f"{len(unknown)} of {len(sweep.jobs)} jobs cannot be read here, the first because: {unknown[0].why_unknown}"
+        )
+        parts.append(Text(f"{text}; files of yours are found with config_dir=FOLDER"))
     for job in sweep.jobs:
         if job.row.status in (FAILED, INTERRUPTED):
             parts.append(Text(f"job {job.row.job} {job.row.overrides}: {job.row.status}: {job.row.reason}"))
     return Group(*parts)
 
 
-def _watch(sweep: SweepStatus, console: Console) -> SweepStatus:
+def _watch(sweep: SweepStatus, config_dir: Path | None, console: Console) -> SweepStatus:
     """Show it until nothing waits or runs any more, or nobody runs it, or Ctrl-C."""
     try:
         with Live(render(sweep), console=console, auto_refresh=False, transient=True) as live:
             # Rows of a command that was killed wait for ever.
             while sweep.is_held and (sweep.with_status(RUNNING) or sweep.with_status(WAITING)):
                 time.sleep(_WATCH_SECONDS)
-                sweep = read_sweep(sweep.folder)
+                sweep = read_sweep(sweep.folder, config_dir)
                 live.update(render(sweep), refresh=True)
     except KeyboardInterrupt:
         pass

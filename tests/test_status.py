@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from omegaconf import OmegaConf
 from rich.console import Console
 
 from dask_jobs.ledger import Ledger, LedgerRow
@@ -130,6 +131,56 @@ def test_every_game_has_a_row_with_a_cell_for_each_experiment(sweep: Path) -> No
     assert line_of(text, "Boxing") == ["Boxing", "-3.0", "failed"]
     assert line_of(text, "Breakout") == ["Breakout", "50%", "·"]
     assert "failed: MemoryError: too much" in text
+
+
+@pytest.fixture
+def own_sweep(tmp_path: Path) -> Path:
+    """A sweep over an experiment of a user's own folder, `conf` beside it."""
+    experiment = tmp_path / "conf" / "experiment" / "mine.yaml"
+    experiment.parent.mkdir(parents=True)
+    experiment.write_text("# @package _global_\ndefaults: [smoke_dqn]\nexperiment: mine\n")
+    folder = tmp_path / "sweeps" / "own"
+    ledger = Ledger.open(folder)
+    ledger.write(LedgerRow(0, "experiment=mine game=Alien", **DONE, return_value="1.5"))
+    ledger.close()
+    return folder
+
+
+def note_config_dir(sweep: Path, config_dir: Path) -> None:
+    """As Hydra's own sweeper does."""
+    sources = [
+        {"path": "/ours", "schema": "file", "provider": "main"},
+        {"path": str(config_dir), "schema": "file", "provider": "command-line"},
+    ]
+    note = OmegaConf.create({"hydra": {"runtime": {"config_sources": sources}}})
+    OmegaConf.save(note, sweep / "multirun.yaml")
+
+
+def test_runs_of_a_folder_of_one_s_own_are_found_by_what_hydra_has_noted(own_sweep: Path) -> None:
+    note_config_dir(own_sweep, own_sweep.parents[1] / "conf")
+    assert line_of(shown(f"sweep_dir={own_sweep}"), "Alien") == ["Alien", "1.5"]
+
+
+def test_runs_of_a_folder_of_one_s_own_are_found_by_its_name(own_sweep: Path) -> None:
+    text = shown(f"sweep_dir={own_sweep}", f"config_dir={own_sweep.parents[1] / 'conf'}")
+    assert line_of(text, "Alien") == ["Alien", "1.5"]
+
+
+@pytest.mark.parametrize("note", ["none", "gone", "damaged"])
+def test_jobs_whose_run_is_not_known_are_counted_with_the_reason_and_the_way_out(own_sweep: Path, note: str) -> None:
+    if note == "gone":
+        note_config_dir(own_sweep, own_sweep / "gone")
+    if note == "damaged":
+        (own_sweep / "multirun.yaml").write_text("hydra: [")
+    text = " ".join(shown(f"sweep_dir={own_sweep}").split())
+    assert "1 of 1 jobs cannot be read here, the first because: " in text and "experiment/mine" in text
+    assert "Config search path" not in text
+    assert text.endswith("files of yours are found with config_dir=FOLDER")
+
+
+def test_a_config_dir_that_is_not_there_is_a_mistake(own_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([f"sweep_dir={own_sweep}", "config_dir=nope"]) == 2
+    assert "config_dir=nope: there is no such folder" in capsys.readouterr().err
 
 
 def test_a_run_that_has_no_rows_yet_is_starting(sweep: Path) -> None:

@@ -64,7 +64,8 @@ class Files:
             with _hydra_over_conf():
                 return hydra.compose(CONFIG_NAME, [*overrides, *own], return_hydra_config=return_hydra_config)
         except HydraException as error:
-            raise ConfigError([f"Hydra cannot compose this: {one_line(error)}"]) from error
+            said, *_ = one_line(error).split(" Config search path:")  # a list of folders, most of them Hydra's own
+            raise ConfigError([f"Hydra cannot compose this: {said}"]) from error
 
 
 def launchers() -> list[str]:

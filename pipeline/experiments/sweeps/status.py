@@ -14,6 +14,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from omegaconf import OmegaConf
+
 from dask_jobs.ledger import (
     DONE,
     LEDGER,
@@ -24,8 +26,9 @@ from dask_jobs.ledger import (
     is_held,
     read_ledger,
 )
-from pipeline.config.overrides import compose_job
+from pipeline.config.composition import Files, resolved
 from pipeline.config.run_config import RunConfig
+from pipeline.config.tree import build
 from pipeline.errors import ConfigError, RunFolderError, SweepError
 from pipeline.experiments.files.run_folder import RunFolder
 from pipeline.experiments.meter import fraction_spent
@@ -36,6 +39,8 @@ _OF_ONE_RUN = ("game=", "seed=")
 """Words of which nothing else in the config depends, so that jobs which differ only in them are composed once."""
 _BETWEEN_WORDS = re.compile(r" (?=[+~]*[\w@/.]+=)")
 """A value may have spaces, too."""
+_NOTE = "multirun.yaml"
+"""What Hydra's own sweeper leaves in the folder of a sweep: all that it was started with."""
 _RECENT_EPISODES = 100
 _CLOCKS_DIFFER = timedelta(minutes=1)
 """Those of the machines of a launcher and of a job, at most."""
@@ -67,6 +72,8 @@ class JobStatus(NamedTuple):
     is_whole: bool = False
     """Whether it is done, and by all that is known was begun by the one attempt that its row tells of: what it took is
     not that of the rest of an older run."""
+    why_unknown: str = ""
+    """Why the overrides describe no run."""
 
 
 class SweepStatus(NamedTuple):
@@ -107,38 +114,54 @@ def newest_sweep(folder: Path) -> Path:
     return ledgers[-1].parent
 
 
-def read_sweep(folder: Path) -> SweepStatus:
-    """The sweep in `folder` as it is now. Raises SweepError where there is no ledger, or none that can be read."""
+def read_sweep(folder: Path, config_dir: Path | None = None) -> SweepStatus:
+    """The sweep in `folder` as it is now. Raises SweepError where there is no ledger, or none that can be read.
+
+    `config_dir`: the user's own folder that its runs are composed of, too; None: the one that Hydra has noted there.
+    """
     try:
         rows = read_ledger(folder)
     except LedgerError as error:
         raise SweepError(str(error)) from error
-    return SweepStatus(folder, tuple(map(_job, rows)), is_held(folder))
+    files = Files(config_dir or _noted_config_dir(folder))
+    return SweepStatus(folder, tuple(_job(row, files) for row in rows), is_held(folder))
 
 
-def _job(row: LedgerRow) -> JobStatus:
+def _noted_config_dir(folder: Path) -> Path | None:
+    """The `--config-dir` of the sweep's last command. Optuna's sweeper notes none."""
+    try:
+        sources = OmegaConf.load(folder / _NOTE).hydra.runtime.config_sources
+        noted = next((Path(source.path) for source in sources if source.provider == "command-line"), None)
+    except Exception:  # no such file, or whatever OmegaConf raises of one that is damaged
+        return None
+    return noted if noted is not None and noted.is_dir() else None
+
+
+def _job(row: LedgerRow, files: Files) -> JobStatus:
     words = _BETWEEN_WORDS.split(row.overrides)
     try:
-        config = _config(words)
-    except (ConfigError, ValueError):
-        return JobStatus(row, "", "", 0, None)
+        config = _config(words, files)
+    except ConfigError as error:
+        return JobStatus(row, "", "", 0, None, why_unknown=error.mistakes[0])
+    except ValueError as error:
+        return JobStatus(row, "", "", 0, None, why_unknown=str(error))
     run = _sight(config) if row.status == RUNNING else None
     return JobStatus(row, config.experiment, config.game, config.seed, run, _is_whole(row, config))
 
 
-def _config(words: Sequence[str]) -> RunConfig:
+def _config(words: Sequence[str], files: Files) -> RunConfig:
     if any("${" in word for word in words):
         # A results_dir that names the seed, say.
-        return _composed(tuple(words))
+        return _composed(tuple(words), files)
     own = dict(word.split("=", 1) for word in words if word.startswith(_OF_ONE_RUN))
     # Any game: the job's own is put in its place.
-    common = _composed((*(word for word in words if not word.startswith(_OF_ONE_RUN)), "game=Pong"))
+    common = _composed((*(word for word in words if not word.startswith(_OF_ONE_RUN)), "game=Pong"), files)
     return replace(common, game=own.get("game", common.game), seed=int(own.get("seed", common.seed)))
 
 
 @functools.cache
-def _composed(words: tuple[str, ...]) -> RunConfig:
-    return compose_job(words)
+def _composed(words: tuple[str, ...], files: Files) -> RunConfig:
+    return build(resolved(files.compose_tree(words)))
 
 
 def _is_whole(row: LedgerRow, config: RunConfig) -> bool:
