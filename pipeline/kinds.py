@@ -13,7 +13,7 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from pipeline.errors import ConfigError
 
@@ -69,20 +69,41 @@ def imported(path: str, base: type[T]) -> type[T]:
     Raises ConfigError where it is not there or not below `base`, with the end of a line that begins with its setting.
     """
     module, _, name = path.rpartition(".")
-    if not module:
+    if not module or not all(part.isidentifier() for part in path.split(".")):
         raise ConfigError(["must be a dotted name, e.g. my_package.my_module.MyClass"])
     try:
-        found = getattr(import_module(module), name)
+        found_in = import_module(module)
     except Exception as error:  # whatever a module of the user's raises
-        raise ConfigError(
-            [
-                f"{CANNOT_BE_IMPORTED}: {' '.join(str(error).split()) or type(error).__name__}; its package has to be "
-                "installed, or in the folder where the command is typed"
-            ]
-        ) from error
-    if not (isinstance(found, type) and issubclass(found, base)):
-        raise ConfigError([f"must be a class below {base.__module__}.{base.__qualname__}"])
-    return found
+        raise ConfigError([f"{CANNOT_BE_IMPORTED}: {_why(error, module)}"]) from error
+    found = getattr(found_in, name, None)
+    if found is None:
+        there = ", ".join(word for word, value in vars(found_in).items() if _is_below(base, value))
+        raise ConfigError([f"{CANNOT_BE_IMPORTED}: {module} has no {name}; it has {there or 'none of this kind'}"])
+    if not _is_below(base, found):
+        raise ConfigError([f"must be a class below {_shown(base)}"])
+    return cast(type[T], found)
+
+
+def _is_below(base: type, value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, base) and value is not base
+
+
+def _why(error: Exception, module: str) -> str:
+    said = " ".join(str(error).split())
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    if missing is not None and f"{module}.".startswith(f"{missing}."):
+        return f"{said}; its package has to be installed, or in the folder where the command is typed"
+    if missing is not None:
+        return f"{said}, which {module} imports; install that package"
+    return f"{module} raises {type(error).__name__}: {said}; mend that module"
+
+
+def _shown(base: type) -> str:
+    """Its name as users import it: torch.nn.Module is defined further down."""
+    parts = base.__module__.split(".")
+    places = (".".join(parts[: depth + 1]) for depth in range(len(parts)))
+    found = (place for place in places if getattr(import_module(place), base.__name__, None) is base)
+    return f"{next(found)}.{base.__name__}"
 
 
 def classes_in(package: str, base: type[T]) -> list[type[T]]:

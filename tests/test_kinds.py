@@ -1,6 +1,7 @@
 """Classes by their names: ours by a word, anybody's by where they are."""
 
 import pickle
+from pathlib import Path
 
 import pytest
 import torch
@@ -50,10 +51,12 @@ def test_a_class_of_anybody_s_is_found_by_where_it_is_and_not_by_a_word_of_its_o
     [
         ("nowhere.Config", "cannot be imported: No module named 'nowhere'; its package has to be installed, or in the "
                            "folder where the command is typed"),
-        (f"{HERE}.Gone", f"cannot be imported: module '{HERE}' has no attribute 'Gone'; its package has to be "
-                         "installed, or in the folder where the command is typed"),
+        (f"{HERE}.Gone", f"cannot be imported: {HERE} has no Gone; it has AdamConfig"),
         ("pipeline.networks.nature.NatureTorso", "must be a class below pipeline.optimizers.optimizer.OptimizerConfig"),
         ("pipeline.seeding.stream", "must be a class below pipeline.optimizers.optimizer.OptimizerConfig"),
+        ("pipeline.seeding.Gone", "cannot be imported: pipeline.seeding has no Gone; it has none of this kind"),
+        (f"{HERE}:OwnConfig.x", "must be a dotted name, e.g. my_package.my_module.MyClass"),
+        ("tests/test_kinds.py", "must be a dotted name, e.g. my_package.my_module.MyClass"),
         (".Config", "must be a dotted name, e.g. my_package.my_module.MyClass"),
     ],
 )  # fmt: skip
@@ -62,11 +65,19 @@ def test_what_is_not_there_or_is_something_else_is_told_in_one_line(name: str, w
     assert OPTIMIZERS.why_not(name) == why
 
 
-def test_an_error_of_a_module_itself_is_told(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("raise ValueError('a\\nb')", "breaks raises ValueError: a b; mend that module"),
+        ("import nowhere.at_all", "No module named 'nowhere', which breaks imports; install that package"),
+    ],
+)
+def test_an_error_of_a_module_itself_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, why: str
+) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
-    with open(f"{tmp_path}/breaks.py", "w") as file:
-        file.write("raise ValueError('a\\nb')\n")
-    with pytest.raises(ConfigError, match="cannot be imported: a b;"):
+    (tmp_path / "breaks.py").write_text(source)
+    with pytest.raises(ConfigError, match=f"cannot be imported: {why}"):
         imported("breaks.Config", AdamConfig)
 
 

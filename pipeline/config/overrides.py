@@ -26,7 +26,7 @@ from pipeline.config.composition import Files, as_tree, launchers, one_line, res
 from pipeline.config.run_config import RunConfig
 from pipeline.config.sweep_words import SWEEP, shared_folder, wrong_launcher_words, wrong_sweep
 from pipeline.config.tree import Tree
-from pipeline.config.words import no_such
+from pipeline.config.words import listed, no_such
 from pipeline.errors import ConfigError
 from pipeline.extras import how_to_install
 
@@ -69,14 +69,6 @@ def compose_cluster(overrides: Sequence[str]) -> ClusterConfig:
 def from_hydra(config: DictConfig) -> RunConfig:
     """The run that a job function of `@hydra.main` was given. Raises ConfigError with all mistakes."""
     return config_tree.build(resolved(as_tree(config)))
-
-
-def compose_job(overrides: Sequence[str]) -> RunConfig:
-    """The run of a job whose overrides are known to be right, as those in a sweep's ledger are.
-
-    Raises ConfigError if they are not, with the first mistake alone where Hydra finds it.
-    """
-    return config_tree.build(resolved(Files().compose_tree(overrides)))
 
 
 def check_command_line(arguments: Sequence[str]) -> list[str]:
@@ -145,7 +137,7 @@ def _changed(saved: Tree, overrides: Sequence[str], groups: Sequence[str], files
     composed = files.compose_tree(("~experiment", *(_text(word) for word in sound)))
     tree = {**saved, **{word.key_or_group: composed[word.key_or_group] for word in sound}}
     settings = [word for word in words if word not in choices]
-    mistakes = {_text(word): _wrong_setting(word, tree) for word in settings}
+    mistakes = {_text(word): _wrong_setting(word, tree, files) for word in settings}
     found += [mistake for mistake in mistakes.values() if mistake is not None]
     return _with(tree, [word for word in settings if mistakes[_text(word)] is None]), found
 
@@ -237,7 +229,7 @@ def _check_case(
     run: RunConfig | None = None
     try:
         chosen = compose_once(tuple(_text(override) for override in groups if found[_text(override)] is None))
-        found |= {_text(override): _wrong_setting(override, chosen) for override in settings}
+        found |= {_text(override): _wrong_setting(override, chosen, files) for override in settings}
         run = config_tree.build(resolved(_with(chosen, [word for word in settings if found[_text(word)] is None])))
         others: tuple[str, ...] = ()
     except ConfigError as error:
@@ -259,7 +251,7 @@ def _wrong_choice(override: Override, files: Files) -> str | None:
     return None
 
 
-def _wrong_setting(override: Override, tree: Tree) -> str | None:
+def _wrong_setting(override: Override, tree: Tree, files: Files) -> str | None:
     """What is wrong with one setting's name or the type of its value, or None."""
     name, text = override.key_or_group, _text(override)
     for leaf, value in _leaves(name, override.value()):
@@ -270,7 +262,8 @@ def _wrong_setting(override: Override, tree: Tree) -> str | None:
         if override.is_add():
             return f"{text}: {name} is there already; write {text.lstrip('+')}"
         if leaf in _VARIANT_KINDS:
-            return f"{text}: each kind has settings of its own; write {leaf.removesuffix('.kind')}={value}"
+            group = leaf.removesuffix(".kind")
+            return f"{text}: each kind has its own settings; write {group}=NAME, one of {listed(files.options(group))}"
         is_interpolation = isinstance(value, str) and "${" in value
         if not is_interpolation and (mistake := config_tree.wrong_type(leaf, value, tree)) is not None:
             return mistake

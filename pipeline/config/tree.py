@@ -105,8 +105,8 @@ def unknown_setting(name: str, given: str, tree: Tree) -> str | None:
     if group in names:
         return f"{given}: no such setting; {group} is a single one, {_wanted(_declared(group, tree))} is expected"
     variants = VARIANTS.get(_hints(RunConfig).get(group, RunConfig), {})
-    if has_it := [f"{group}={kind}" for kind, cls in variants.items() if word in _hints(cls)]:
-        return f"{given}: no such setting with {group}={tree[group]['kind']}; it belongs to {' and '.join(has_it)}"
+    if has_it := [f"kind={kind}" for kind, cls in variants.items() if word in _hints(cls)]:
+        return f"{given}: no such setting of {group} kind={tree[group]['kind']}; it belongs to {' and '.join(has_it)}"
     beside = {_last_word(known): known for known in names if known.rpartition(".")[0] == group}
     if not group:
         beside |= {known: known for known in _hints(RunConfig)}

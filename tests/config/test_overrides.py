@@ -81,12 +81,16 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
          "noop_starts_30min, smoke, smoke_ba3c, start_states, sticky"),
         ("optimizer={kind:adam}",
          "optimizer={kind:adam}: no such optimizer; there is adagrad, adam, adam_dba3c, rmsprop"),
-        ("optimizer.kind=adam", "optimizer.kind=adam: each kind has settings of its own; write optimizer=adam"),
+        ("optimizer.kind=adam",
+         "optimizer.kind=adam: each kind has its own settings; write optimizer=NAME, one of adagrad, adam, "
+         "adam_dba3c, rmsprop"),
         ("optimizer=adam optimizer.initial_accumulator=1",
-         "optimizer.initial_accumulator=1: no such setting with optimizer=adam; it belongs to optimizer=adagrad"),
+         "optimizer.initial_accumulator=1: no such setting of optimizer kind=adam; it belongs to kind=adagrad"),
         ("cluster.address=tcp://a:1",
-         "cluster.address=tcp://a:1: no such setting with cluster=threads; it belongs to cluster=address"),
-        ("cluster.kind=ssh", "cluster.kind=ssh: each kind has settings of its own; write cluster=ssh"),
+         "cluster.address=tcp://a:1: no such setting of cluster kind=threads; it belongs to kind=address"),
+        ("cluster.kind=ssh",
+         "cluster.kind=ssh: each kind has its own settings; write cluster=NAME, one of address, kubernetes, "
+         "processes, slurm, ssh, threads"),
         ("cluster=slurm cluster.directives=-x", "cluster.directives=-x: a list of texts, like [a,b], is expected"),
         ("cluster=slurm cluster.directives=[--exclusive,[a]]",
          "cluster.directives=[--exclusive, [a]]: a list of texts, like [a,b], is expected"),
@@ -124,7 +128,7 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
          "stay empty"),
         ("topology=global topology.traffic.prefetch=-1", "topology.traffic.prefetch=-1 must be at least 0"),
         ("topology.num_actors=3",
-         "topology.num_actors=3: no such setting with topology=bundled; it belongs to topology=global"),
+         "topology.num_actors=3: no such setting of topology kind=bundled; it belongs to kind=global"),
         ("experiment=dba3c replay.batch_size=3",
          "replay.batch_size=3: no such setting; did you mean algorithm.batch_size?"),
         ("experiment=dba3c replay=null", "replay=null: no such replay; did you mean none?"),
@@ -144,7 +148,7 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
         ("experiment=dba3c algorithm.entropy_weight_changes=[[20,0.1],[10,0.2]]",
          "algorithm.entropy_weight_changes: updates [20, 10] must be positive and rising"),
         ("topology.num_workers=3",
-         "topology.num_workers=3: no such setting with topology=bundled; it belongs to topology=workers"),
+         "topology.num_workers=3: no such setting of topology kind=bundled; it belongs to kind=workers"),
         ("results_dir=${nowhere}", "Interpolation key 'nowhere' not found full_key: results_dir object_type=dict"),
     ],
 )  # fmt: skip
@@ -214,7 +218,7 @@ def test_a_setting_must_fit_every_option_that_is_swept() -> None:
         "results_dir=${optimizer.kind}",
     ]
     assert check_command_line(words) == [
-        "optimizer.beta1=0.8: no such setting with optimizer=rmsprop; it belongs to optimizer=adam"
+        "optimizer.beta1=0.8: no such setting of optimizer kind=rmsprop; it belongs to kind=adam"
     ]
 
 

@@ -149,7 +149,7 @@ def test_bfloat16_that_is_asked_for_and_cannot_be_is_a_mistake() -> None:
         (["network.class=tests.networks.modules.Net"], "network.class=tests.networks.modules.Net cannot be imported: "),
         (["network.class=Net"], "network.class=Net must be a dotted name, e.g. my_package.my_module.MyClass"),
         (["network.class=pipeline.seeding.stream"], "network.class=pipeline.seeding.stream must be a class below "
-                                                    "torch.nn.modules.module.Module"),
+                                                    "torch.nn.Module"),
         (["network.class=tests.networks.modules.OneTooMany"], "network.class=tests.networks.modules.OneTooMany answers "
                                                               "(3, 7) to 3 observations, and must answer Q-values (3"),
         (["network.class=tests.networks.modules.Values", "network.answers_for=actor_critic"],
@@ -157,7 +157,7 @@ def test_bfloat16_that_is_asked_for_and_cannot_be_is_a_mistake() -> None:
         (["network.class=tests.networks.modules.Values", "network.answers_for=ppo"],
          "network.answers_for=ppo must be one of q_learning, actor_critic"),
         (["network.class=tests.networks.modules.Values", "network.hidden_units=8"],
-         "network.hidden_units=8: no such setting with network=module; it belongs to network=q and network=actor_crit"),
+         "network.hidden_units=8: no such setting of network kind=module; it belongs to kind=q and kind=actor_critic"),
     ],
 )  # fmt: skip
 def test_mistakes_in_a_module_are_lines_in_the_list_of_mistakes(words: list[str], mistake: str) -> None:
