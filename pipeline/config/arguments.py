@@ -28,7 +28,6 @@ class Checked(Protocol):
 
     def mistakes(self) -> list[str]:
         """What is out of range or cannot go together, one line each, beginning with the field's name."""
-        ...
 
 
 def parse_words(arguments: type[T], words: Sequence[str]) -> T:
@@ -47,7 +46,9 @@ def parse_words(arguments: type[T], words: Sequence[str]) -> T:
     for word in words:
         name, equals, text = word.partition("=")
         if not equals:
-            mistakes.append(f"{word!r} is not understood: settings are given as name=value")
+            meant = word.lstrip("-").replace("-", "_")
+            form = f"{meant}=VALUE" if meant in hints else "name=value"
+            mistakes.append(f"{word!r} is not understood: settings are given as {form}")
         elif name not in hints:
             mistakes.append(no_such("setting", word, name, hints))
         elif name in values:

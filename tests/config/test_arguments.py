@@ -61,6 +61,13 @@ def test_every_mistake_is_told_at_once() -> None:
     ]
 
 
+def test_a_setting_given_as_a_flag_is_told_how_it_is_written() -> None:
+    assert mistakes("--run", "my_folder")[:2] == [
+        "'--run' is not understood: settings are given as run=VALUE",
+        "'my_folder' is not understood: settings are given as name=value",
+    ]
+
+
 def test_what_is_missing_is_told_where_nothing_else_is_wrong() -> None:
     assert mistakes() == ["run is missing"]
     assert mistakes("count=2.5") == ["count=2.5: must be a whole number"]
