@@ -20,7 +20,6 @@ class Call(Protocol[T_co]):
 
     def result(self, timeout_seconds: float) -> T_co:
         """The answer. Raises CallTimeoutError after `timeout_seconds`, RemoteLostError if the host is gone."""
-        ...
 
 
 class Push(NamedTuple):
@@ -53,26 +52,21 @@ class ShardHandle(Protocol):
 
     def push(self, push: Push) -> Call[Receipt]:
         """Offer one gradient slice."""
-        ...
 
     def pull(self, known_version: int) -> Call[PulledSlice]:
         """Ask for the current slice; `known_version` -1 means "I have none"."""
-        ...
 
     def pull_target(self, known_version: int) -> Call[PulledSlice]:
         """Ask for the target network's slice: a copy kept every `target_period_updates` updates."""
-        ...
 
     def read(self, known_version: int, load: SliceLoader) -> Call[int]:
         """Like `pull`, for a caller that copies the slice: `load` gets it unless it is known, `result` is its version.
 
         By `result` at the latest `load` was called, in the caller's thread.
         """
-        ...
 
     def overlapped(self) -> "ShardHandle":
         """A handle whose `read` gives what the `read` before it asked for; itself where nothing has to travel."""
-        ...
 
 
 class Commit(NamedTuple):
@@ -108,11 +102,9 @@ class SynchronousShardHandle(ShardHandle, Protocol):
 
     def apply(self, update: ClosedUpdate) -> Call[int]:
         """Carry out one update; to ask twice does no harm. The answer is the shard's version."""
-        ...
 
     def wait_version(self, version: int, timeout_seconds: float) -> Call[int]:
         """Wait until the shard has reached `version`, at most so long; the answer is the version that it has."""
-        ...
 
 
 class LeaderHandle(Protocol):
@@ -120,11 +112,9 @@ class LeaderHandle(Protocol):
 
     def commit(self, commit: Commit) -> Call[CommitAnswer]:
         """Offer a gradient that all shards hold."""
-        ...
 
     def remind(self) -> Call[int]:
         """Have what a shard has not acknowledged said again; the answer is the number of updates closed."""
-        ...
 
 
 class ParamVector(Protocol):
@@ -132,7 +122,6 @@ class ParamVector(Protocol):
 
     def load_slice(self, start: int, values: Float32Array) -> None:
         """Copy `values` into the vector from number `start` on; they may change afterwards."""
-        ...
 
 
 class ParamSource(Protocol):
@@ -143,11 +132,9 @@ class ParamSource(Protocol):
 
         Empty `known_versions`: it holds none. A slice whose version is known is not touched.
         """
-        ...
 
     def pull_target(self, into: ParamVector, known_versions: Sequence[int]) -> tuple[int, ...]:
         """Like `pull`, for the target network; versions are those of the parameters that it is a copy of."""
-        ...
 
 
 class GradientSink(Protocol):
@@ -158,11 +145,9 @@ class GradientSink(Protocol):
 
         A sink that does not wait gives those of the gradient before; none for the first.
         """
-        ...
 
     def flush(self) -> tuple[Receipt, ...]:
         """Wait for the receipts that are still to come; none if there are no such."""
-        ...
 
 
 class GradientExchange(ParamSource, GradientSink, Protocol):
@@ -173,7 +158,6 @@ class GradientExchange(ParamSource, GradientSink, Protocol):
 
     def ready(self, timeout_seconds: float) -> bool:
         """Whether there are parameters to go on with, newer than those of the last push; waits at most so long."""
-        ...
 
 
 class TransitionSink(Protocol):
@@ -181,7 +165,6 @@ class TransitionSink(Protocol):
 
     def add(self, step: LaneStep) -> None:
         """Store one step of all lanes. The arrays are copied."""
-        ...
 
 
 class TransitionSource(Protocol):
@@ -189,15 +172,12 @@ class TransitionSource(Protocol):
 
     def num_transitions(self) -> int:
         """Transitions that can be sampled now."""
-        ...
 
     def sample(self) -> TransitionBatch:
         """One minibatch; its arrays are valid until the next call."""
-        ...
 
     def update_priorities(self, key: Int64Array, abs_error: Float32Array) -> None:
         """Say how large the error of transitions (B,) of the last sample was; a uniform replay does not listen."""
-        ...
 
 
 class StepChunk(NamedTuple):
@@ -258,15 +238,12 @@ class ReplayHandle(Protocol):
 
     def add(self, chunk: StepChunk) -> Call[AddAnswer]:
         """Offer steps; what was held back has to be offered again."""
-        ...
 
     def sample(self) -> Call[SampleAnswer]:
         """Ask for a minibatch."""
-        ...
 
     def update_priorities(self, key: Int64Array, abs_error: Float32Array) -> Call[None]:
         """See TransitionSource.update_priorities."""
-        ...
 
 
 class Servers(NamedTuple):
@@ -286,7 +263,6 @@ class RowSink(Protocol):
 
     def emit(self, row: Row) -> None:
         """Take one row. Never blocks on a disk or a network."""
-        ...
 
 
 class StopSignal(Protocol):
@@ -294,7 +270,6 @@ class StopSignal(Protocol):
 
     def should_stop(self) -> bool:
         """True once the run is over, or its coordinator is gone."""
-        ...
 
 
 class Immediate(Generic[T_co]):

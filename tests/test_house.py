@@ -14,7 +14,7 @@ PACKAGES = ("benchmarks", "dask_jobs", "hydra_plugins", "measuring", "pipeline",
 MOST_LINES_OF_FILE = 400
 MOST_LINES_OF_CLASS = 200
 MOST_LINES_OF_FUNCTION = 60
-MOST_LINES_OF_MODULE = 310
+MOST_LINES_OF_MODULE = 300
 """Of a file below `pipeline/`."""
 
 ACROSS = {

@@ -61,26 +61,21 @@ class DueLanes(Protocol):
 
     def reset(self, seeds: Int64Array) -> DueStep:
         """Start a new episode in every lane, from seeds (E,) in [0, 2^31); all lanes are due."""
-        ...
 
     def reset_lanes(self, lanes: Int64Array, seeds: Int64Array) -> DueStep:
         """Start a new episode in some of the lanes that are due, `lanes` (R,) ascending, from a seed for each.
 
         Returns the same due lanes again; the others are left as they were.
         """
-        ...
 
     def step(self, actions: Int64Array) -> DueStep:
         """Give each lane that is due its action (D,), below `num_actions`, and play until at least one is due."""
-        ...
 
     def report(self) -> EnvironmentReport:
         """What was made, for the rows and `run.json`."""
-        ...
 
     def close(self) -> None:
         """Stop the emulator threads. The lanes cannot be used afterwards."""
-        ...
 
 
 def make_due_lanes(game: str, config: EnvironmentConfig, num_lanes: int, num_threads: int) -> DueLanes:

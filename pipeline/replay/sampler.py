@@ -24,25 +24,19 @@ class Sampler(Protocol):
     @property
     def nbytes(self) -> int:
         """Bytes of what the sampler keeps about each record."""
-        ...
 
     @property
     def mass(self) -> float:
         """What this replay weighs among others from which transitions are drawn: the sum of what chances go by."""
-        ...
 
     def note(self, change: Change) -> None:
         """Learn which records can be sampled now, and which no more."""
-        ...
 
     def draw(self, count: int) -> Draw:
         """`count` records; at least one must be samplable."""
-        ...
 
     def update(self, records: Int64Array, abs_error: Float32Array) -> None:
         """Learn how large the error of these samplable records (B,) is; where one comes twice, the last counts."""
-        ...
 
     def check_valid(self) -> None:
         """AssertionError if what it keeps does not fit the ring. Looks at every record: for tests."""
-        ...

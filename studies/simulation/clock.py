@@ -39,7 +39,6 @@ class Cores(Protocol):
 
     def run(self, seconds: float, then: Event) -> None:
         """Compute what takes a core for itself so many seconds; `then` happens at its end."""
-        ...
 
 
 class OwnCore(Cores):

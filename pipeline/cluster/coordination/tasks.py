@@ -29,19 +29,15 @@ class Role(Protocol):
     @property
     def done(self) -> bool:
         """True once the role has nothing left to do."""
-        ...
 
     def step(self) -> None:
         """One unit of work, seconds at most."""
-        ...
 
     def progress(self) -> RoleProgress:
         """What it has done so far."""
-        ...
 
     def close(self) -> None:
         """Emit what is left and free what it holds."""
-        ...
 
 
 RoleBuilder = Callable[[Any, Servers, RowSink], Role]
