@@ -4,6 +4,7 @@ Mnih et al. 2013, section 5.1: collected by a random policy before training; a s
 Departure: each seed has states of its own.
 """
 
+import threading
 from functools import lru_cache
 
 import numpy as np
@@ -24,14 +25,14 @@ _MAX_BLIND = 10
 
 
 class HeldoutStates:
-    """The states of one run, and what a replica thinks of them."""
+    """The states of one run, played when they are first asked for, and what a replica thinks of them."""
 
     def __init__(self, game: str, environment: EnvironmentConfig, seed: int, replica: QReplica) -> None:
-        self._states = heldout_states(game, environment, seed)
+        self._of_run = (game, environment, seed)
         self._replica = replica
         self._measured_at: int | None = None
         self._max_q = float("nan")
-        self._blindness = None if (self._states == self._states[0]).all() else BlindnessGuard(_MAX_BLIND)
+        self._blindness = BlindnessGuard(_MAX_BLIND)
 
     def max_q(self, num_updates: int) -> float:
         """Mean max_a Q(s, a) after `num_updates` updates, or as last measured, at most 500 updates ago.
@@ -39,21 +40,31 @@ class HeldoutStates:
         Raises DivergedError for a network that has not told these states apart for 5,000 updates.
         """
         if self._measured_at is None or num_updates - self._measured_at >= _UPDATES_PER_MEASUREMENT:
-            max_q = self._replica.values(self._states).amax(dim=1)
-            if self._blindness is not None:
+            states = heldout_states(*self._of_run)
+            max_q = self._replica.values(states).amax(dim=1)
+            if (states != states[0]).any():  # what looks the same need not be told apart
                 self._blindness.see(max_q, num_updates)
             self._max_q = max_q.mean().item()
             self._measured_at = num_updates
         return self._max_q
 
 
-# They take seconds to play: kept for the run's next generation, and for learners that come later to this process.
-@lru_cache(maxsize=2)
 def heldout_states(game: str, environment: EnvironmentConfig, seed: int) -> UInt8Array:
     """(128, K, H, W[, 3]) observations of random play, the same ones whenever game, environment and seed are.
 
     All who ask share one array: only read it.
     """
+    # A cache alone would have roles that ask at once play them several times.
+    with _PLAYING:
+        return _played(game, environment, seed)
+
+
+_PLAYING = threading.Lock()
+
+
+# They take seconds to play: kept for the run's next generation, and for learners that come later to this process.
+@lru_cache(maxsize=2)
+def _played(game: str, environment: EnvironmentConfig, seed: int) -> UInt8Array:
     rng = seeding.stream(seed, "heldout", "actions")
     lanes = AtariLanes(game, environment, num_lanes=_NUM_LANES, num_threads=1)
     try:

@@ -1,7 +1,10 @@
 """States on which the mean max-Q of a run is followed, from real games."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
+from pipeline.roles import heldout
 from pipeline.roles.heldout import NUM_HELDOUT_STATES, heldout_states
 from tests.protocols import nature_protocol
 
@@ -11,8 +14,16 @@ def test_states_are_the_same_for_a_seed_and_others_for_another_and_are_made_once
     states = heldout_states("Breakout", protocol, 0)
     assert states.shape == (NUM_HELDOUT_STATES, 4, 84, 84)
     assert heldout_states("Breakout", protocol, 0) is states
-    np.testing.assert_array_equal(heldout_states.__wrapped__("Breakout", protocol, 0), states)
+    np.testing.assert_array_equal(heldout._played.__wrapped__("Breakout", protocol, 0), states)
     assert not np.array_equal(heldout_states("Breakout", protocol, 1), states)
+
+
+def test_roles_that_ask_at_once_share_states_that_are_played_once() -> None:
+    heldout._played.cache_clear()
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: heldout_states("Breakout", nature_protocol(), 0), range(2))
+    assert first is second
+    assert heldout._played.cache_info().misses == 1
 
 
 def test_few_states_are_seen_twice() -> None:
