@@ -15,6 +15,8 @@ lost life means (`pipeline.roles.actor`).
 """
 
 import difflib
+import threading
+import time
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -30,6 +32,9 @@ from pipeline.errors import ConfigError
 from pipeline.rows import EnvironmentPlayed
 from pipeline.seeding import MAX_EMULATOR_SEED
 from pipeline.types import BoolArray, Float32Array, Int64Array, UInt8Array
+
+_OPENING = threading.Lock()
+_HEAD_START_SECONDS = 0.02
 
 
 class LaneResults(NamedTuple):
@@ -86,7 +91,11 @@ class AtariLanes:
         self.config = config
         self.num_lanes = num_lanes
         self.lives: Int64Array = np.zeros(num_lanes, dtype=np.int64)
-        self._env = _make(_rom_ids()[game], config, num_lanes, num_threads)
+        with _OPENING:
+            # ale-py loads a ROM for each lane, 60 ms, and holds Python's lock meanwhile; a seeded reset does it again,
+            # without the lock. Whoever has just opened lanes gets time to begin that reset, beside which we open ours.
+            time.sleep(_HEAD_START_SECONDS)
+            self._env = _make(_rom_ids()[game], config, num_lanes, num_threads)
         self.num_actions = len(self._env.ale.get_action_set())
         self._ended = np.zeros(num_lanes, dtype=np.bool_)
 
