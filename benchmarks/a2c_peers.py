@@ -32,7 +32,7 @@ from measuring.provenance import Figure, report
 from measuring.rounds import alternate, median_ratio, ratio_quartiles
 from measuring.worker_speed import budget, loop_speed, run, speed
 from pipeline.config.overrides import compose
-from pipeline.topologies.workers import worker_name
+from pipeline.topologies.kinds.workers import worker_name
 
 SCRIPT = Path(__file__).parent / "peers" / "sb3_a2c.py"
 ENV_CLASSES = {"sb3_subproc": "SubprocVecEnv", "sb3_dummy": "DummyVecEnv"}

@@ -40,7 +40,7 @@ from pipeline.roles.bundle import Bundle
 from pipeline.roles.parts import UPDATES_PER_ROW
 from pipeline.roles.spec import QRoleSpec
 from pipeline.rows import Row, UpdateRow
-from pipeline.topologies.bundled import bundle_name
+from pipeline.topologies.kinds.bundled import bundle_name
 from pipeline.types import Float32Array
 
 STEADY = [

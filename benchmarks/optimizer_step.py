@@ -8,10 +8,8 @@ import torch
 
 from measuring.provenance import report
 from measuring.rounds import median_seconds
-from pipeline.optimizers.adagrad import AdaGradConfig
-from pipeline.optimizers.adam import AdamConfig
+from pipeline.optimizers.config import AdaGradConfig, AdamConfig, RMSPropConfig
 from pipeline.optimizers.optimizer import OptimizerConfig
-from pipeline.optimizers.rmsprop import RMSPropConfig
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.config import WIRE_DTYPES, ParamServerConfig
 from pipeline.param_server.layout import ParamLayout

@@ -25,7 +25,7 @@ from pipeline.cluster.session import Session, open_session
 from pipeline.config.overrides import compose
 from pipeline.interfaces import ShardHandle
 from pipeline.networks.compute import set_compute_threads
-from pipeline.optimizers.adagrad import AdaGradConfig
+from pipeline.optimizers.config import AdaGradConfig
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.config import WIRE_DTYPES, ParamServerConfig
 from pipeline.param_server.layout import ParamLayout

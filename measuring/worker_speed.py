@@ -16,7 +16,7 @@ from pipeline.experiments.plan import network_of
 from pipeline.experiments.run import train
 from pipeline.results.load import load_run
 from pipeline.roles import worker
-from pipeline.topologies.workers import WorkersConfig, worker_name
+from pipeline.topologies.kinds.workers import WorkersConfig, worker_name
 
 
 class Speed(NamedTuple):

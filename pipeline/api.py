@@ -17,7 +17,8 @@ from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.experiments.curves.loggers import log_run
 from pipeline.experiments.run import RunResult, train
-from pipeline.experiments.scoring.afterwards import EvaluationRequest, evaluate_runs, find_runs
+from pipeline.experiments.scoring.afterwards import evaluate_runs
+from pipeline.experiments.scoring.request import EvaluationRequest, find_runs
 from pipeline.results.curves import learning_curves
 from pipeline.results.load import LoadedRuns, load_run, load_runs
 from pipeline.results.table import game_table

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError, PipelineError
-from pipeline.experiments.scoring.afterwards import NEWEST, EvaluationRequest, evaluate_runs, find_runs
+from pipeline.experiments.scoring.request import NEWEST, EvaluationRequest, find_runs
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,11 @@ def main(words: Sequence[str] | None = None) -> int:
     # Dask reports hosts that come and go as if they were the user's business.
     logging.getLogger("distributed").setLevel(logging.ERROR)
     try:
-        evaluate_runs(parse_request(sys.argv[1:] if words is None else words))
+        request = parse_request(sys.argv[1:] if words is None else words)
+        # Seconds of torch and Dask, which a command line with mistakes has no use for.
+        from pipeline.experiments.scoring.afterwards import evaluate_runs
+
+        evaluate_runs(request)
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -1,10 +1,11 @@
 """Classes that settings choose by name: ours by a word, anybody's by where they are.
 
-    optimizer.kind=adam                          the class below `pipeline.optimizers` that answers to "adam"
+    optimizer.kind=adam                          the class in `pipeline.optimizers.config` that answers to "adam"
     optimizer.kind=my_package.lion.LionConfig    that class, in a package of the user's own
 
-There is no list to add to. Ours are found by importing the modules of their package, all others by their name alone: a
-host that is sent such a name, or a run folder that holds one, needs nothing but the package itself.
+There is no list to add to. Ours are found by importing the place where they are, all others by their name alone: a
+host that is sent such a name, or a run folder that holds one, needs nothing but the package itself. Places of settings
+import neither torch nor Dask: docs/decisions/0029-settings-are-read-without-torch.md.
 Why names and no registration: docs/decisions/0027-a-kind-of-one-s-own-is-named-by-where-it-is.md.
 Not here: the wording of an unknown word (`pipeline.config.words`).
 """
@@ -24,14 +25,15 @@ CANNOT_BE_IMPORTED = "cannot be imported"
 
 
 class Kinds(Mapping[str, type[T]]):
-    """The classes below `base`: those in modules of `package` by the words in their `KINDS`, others by a dotted name.
+    """The classes below `base`: those in `place` by the words in their `KINDS`, others by a dotted name.
 
-    Only the former are listed. KeyError for all that is neither; `why_not` says why.
+    `place` is a module, or a package whose modules are meant. Only the former are listed. KeyError for all that is
+    neither; `why_not` says why.
     """
 
-    def __init__(self, base: type[T], package: str) -> None:
+    def __init__(self, base: type[T], place: str) -> None:
         self._base = base
-        self._package = package
+        self._place = place
 
     def __getitem__(self, name: str) -> type[T]:
         if "." not in name:
@@ -59,7 +61,7 @@ class Kinds(Mapping[str, type[T]]):
 
     @cached_property
     def _ours(self) -> Mapping[str, type[T]]:
-        ours = sorted(classes_in(self._package, self._base), key=lambda found: found.__module__)
+        ours = sorted(classes_in(self._place, self._base), key=lambda found: found.__module__)
         return {word: found for found in ours for word in vars(found).get("KINDS", ())}
 
 
@@ -106,11 +108,11 @@ def _shown(base: type) -> str:
     return f"{next(found)}.{base.__name__}"
 
 
-def classes_in(package: str, base: type[T]) -> list[type[T]]:
-    """All classes below `base` that modules of `package` define; imports them."""
-    for module in pkgutil.iter_modules(import_module(package).__path__):
-        import_module(f"{package}.{module.name}")
-    return [found for found in all_below(base) if found.__module__.startswith(f"{package}.")]
+def classes_in(place: str, base: type[T]) -> list[type[T]]:
+    """All classes below `base` that a module, or the modules of a package, define; imports them."""
+    for module in pkgutil.iter_modules(getattr(import_module(place), "__path__", ())):
+        import_module(f"{place}.{module.name}")
+    return [found for found in all_below(base) if f"{found.__module__}.".startswith(f"{place}.")]
 
 
 def all_below(base: type[T]) -> list[type[T]]:

@@ -10,18 +10,18 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.config.arguments import parse_words
 from pipeline.envs.rom import action_names
 from pipeline.errors import PipelineError
 from pipeline.evaluation.protocol import POLICIES
-from pipeline.experiments.scoring.keyboard import let_person_play
-from pipeline.experiments.scoring.recorded_games import ChosenGame, choose_game, opinions_of_player
-from pipeline.rendering.film import Moment, pictures, real_time_fps
 from pipeline.rendering.film_file import SUFFIXES, write_film
-from pipeline.rendering.overlay import enlarge, with_panel
-from pipeline.rendering.window import watch
 from pipeline.types import UInt8Array
+
+if TYPE_CHECKING:
+    from pipeline.experiments.scoring.recorded_games import ChosenGame
+    from pipeline.rendering.film import Moment
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,11 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _show(arguments: PlayArguments) -> None:
+    # Networks, the emulator and pictures, which the help and mistakes have no use for.
+    from pipeline.experiments.scoring.recorded_games import choose_game
+    from pipeline.rendering.film import pictures, real_time_fps
+    from pipeline.rendering.window import watch
+
     run = arguments.run
     assert run is not None  # checked with the other mistakes
     chosen = choose_game(run, arguments.episode, arguments.agent, arguments.protocol, arguments.policy)
@@ -124,7 +129,10 @@ def _show(arguments: PlayArguments) -> None:
     print(f"{output}: {count} pictures, {count / fps:.0f} seconds, {output.stat().st_size / 1e6:.1f} MB")
 
 
-def _painter(chosen: ChosenGame, run: Path, scale: int, overlay: bool) -> Callable[[Moment], UInt8Array]:
+def _painter(chosen: "ChosenGame", run: Path, scale: int, overlay: bool) -> "Callable[[Moment], UInt8Array]":
+    from pipeline.experiments.scoring.recorded_games import opinions_of_player
+    from pipeline.rendering.overlay import enlarge, with_panel
+
     episode = chosen.played.episode
     if not overlay:
         return lambda moment: enlarge(moment.picture, scale)
@@ -135,14 +143,14 @@ def _painter(chosen: ChosenGame, run: Path, scale: int, overlay: bool) -> Callab
     except PipelineError as error:
         print(f"without a network's values: {error}", file=sys.stderr)
 
-    def paint(moment: Moment) -> UInt8Array:
+    def paint(moment: "Moment") -> UInt8Array:
         opinion = None if opinion_of is None else opinion_of(moment.observation)
         return with_panel(moment, episode.num_steps, names, opinion, scale)
 
     return paint
 
 
-def _in_words(chosen: ChosenGame) -> str:
+def _in_words(chosen: "ChosenGame") -> str:
     row, episode = chosen.played
     text = (
         f"{episode.game}, agent {row.agent} at update {row.version:,}, protocol {row.protocol}"
@@ -153,6 +161,8 @@ def _in_words(chosen: ChosenGame) -> str:
 
 
 def _play(arguments: PlayArguments) -> None:
+    from pipeline.experiments.scoring.keyboard import let_person_play
+
     assert arguments.game is not None  # checked with the other mistakes
     path = let_person_play(
         arguments.game, arguments.experiment, arguments.seed, arguments.output, arguments.scale, arguments.fps

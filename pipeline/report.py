@@ -11,12 +11,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError, PipelineError
-from pipeline.results.imports import Import, load_imports, parse_import
-from pipeline.results.load import load_runs
-from pipeline.results.report_files import write_report
+
+if TYPE_CHECKING:
+    from pipeline.results.imports import Import
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,11 @@ def main(words: Sequence[str] | None = None) -> int:
     except PipelineError as error:
         print(error, file=sys.stderr)
         return 2
+    # pandas and matplotlib, which the help has no use for
+    from pipeline.results.imports import load_imports
+    from pipeline.results.load import load_runs
+    from pipeline.results.report_files import write_report
+
     loaded = load_runs(arguments.results_dir)
     imported = load_imports(imports)
     for problem in (*loaded.problems, *imported.problems):
@@ -51,7 +57,7 @@ def main(words: Sequence[str] | None = None) -> int:
     return 0
 
 
-def parse_arguments(words: Sequence[str]) -> tuple[ReportArguments, tuple[Import, ...]]:
+def parse_arguments(words: Sequence[str]) -> tuple[ReportArguments, tuple["Import", ...]]:
     """`name=value` words as settings, and what is to be imported. Raises ConfigError with every mistake in them."""
     mistakes: list[str] = []
     arguments = ReportArguments()
@@ -67,8 +73,10 @@ def parse_arguments(words: Sequence[str]) -> tuple[ReportArguments, tuple[Import
     return arguments, imports
 
 
-def _parse_imports(value: str, mistakes: list[str]) -> tuple[Import, ...]:
+def _parse_imports(value: str, mistakes: list[str]) -> tuple["Import", ...]:
     """One import, or several as a list in brackets."""
+    from pipeline.results.imports import parse_import
+
     found = []
     for word in value.removeprefix("[").removesuffix("]").split(","):
         try:

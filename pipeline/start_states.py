@@ -11,12 +11,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline import seeding
 from pipeline.config.arguments import parse_words
-from pipeline.envs.episodes import Episode
 from pipeline.errors import ConfigError, PipelineError
-from pipeline.evaluation import recordings, start_states
+
+if TYPE_CHECKING:
+    from pipeline.envs.episodes import Episode
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def write_start_states(arguments: StartStateArguments) -> list[Path]:
     """Draw the points of each game of Atari; returns the files. Raises ConfigError before any of them is written."""
+    from pipeline.evaluation import start_states  # with the emulator, which the help has no use for
+
     by_game = _recorded_games(arguments)
     paths = {game: arguments.output / f"{game}.json" for game in by_game}
     taken = [str(path) for path in paths.values() if path.exists()]
@@ -87,8 +91,10 @@ def write_start_states(arguments: StartStateArguments) -> list[Path]:
     return list(paths.values())
 
 
-def _recorded_games(arguments: StartStateArguments) -> dict[str, list[Episode]]:
+def _recorded_games(arguments: StartStateArguments) -> dict[str, "list[Episode]"]:
     """Atari game -> the recorded games that are asked for, each once."""
+    from pipeline.evaluation import recordings  # as above
+
     by_game: dict[str, dict[Episode, None]] = {}
     mistakes = []
     for word in str(arguments.recordings).split(","):

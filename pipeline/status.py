@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -21,7 +22,9 @@ from rich.text import Text
 from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING
 from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError, PipelineError
-from pipeline.experiments.sweeps.status import JobStatus, SweepStatus, newest_sweep, read_sweep
+
+if TYPE_CHECKING:
+    from pipeline.experiments.sweeps.status import JobStatus, SweepStatus
 
 _SWEEPS = Path("results/sweeps")
 _WATCH_SECONDS = 2.0
@@ -45,6 +48,9 @@ def main(words: Sequence[str] | None = None, console: Console | None = None) -> 
     console = console or Console()
     try:
         arguments = parse_words(StatusArguments, sys.argv[1:] if words is None else words)
+        # pandas, which the help has no use for
+        from pipeline.experiments.sweeps.status import newest_sweep, read_sweep
+
         folder = arguments.sweep_dir or newest_sweep(_SWEEPS)
         if arguments.config_dir is not None and not arguments.config_dir.is_dir():
             raise ConfigError([f"config_dir={arguments.config_dir}: there is no such folder"])
@@ -58,7 +64,7 @@ def main(words: Sequence[str] | None = None, console: Console | None = None) -> 
     return 0
 
 
-def render(sweep: SweepStatus) -> RenderableType:
+def render(sweep: "SweepStatus") -> RenderableType:
     """All that is known of a sweep."""
     parts: list[RenderableType] = [Text(_summary(sweep), style="bold")]
     if running := sweep.with_status(RUNNING):
@@ -76,8 +82,10 @@ def render(sweep: SweepStatus) -> RenderableType:
     return Group(*parts)
 
 
-def _watch(sweep: SweepStatus, config_dir: Path | None, console: Console) -> SweepStatus:
+def _watch(sweep: "SweepStatus", config_dir: Path | None, console: Console) -> "SweepStatus":
     """Show it until nothing waits or runs any more, or nobody runs it, or Ctrl-C."""
+    from pipeline.experiments.sweeps.status import read_sweep  # as in main
+
     try:
         with Live(render(sweep), console=console, auto_refresh=False, transient=True) as live:
             # Rows of a command that was killed wait for ever.
@@ -90,7 +98,7 @@ def _watch(sweep: SweepStatus, config_dir: Path | None, console: Console) -> Swe
     return sweep
 
 
-def _summary(sweep: SweepStatus) -> str:
+def _summary(sweep: "SweepStatus") -> str:
     counts = [f"{count} {status}" for status in _COLOURS if (count := len(sweep.with_status(status)))]
     words = [f"{sweep.folder}: {' · '.join(counts) or 'no jobs'}"]
     unfinished = sweep.with_status(RUNNING) or sweep.with_status(WAITING)
@@ -103,7 +111,7 @@ def _summary(sweep: SweepStatus) -> str:
     return " · ".join(words)
 
 
-def _running_table(jobs: Sequence[JobStatus]) -> Table:
+def _running_table(jobs: "Sequence[JobStatus]") -> Table:
     table = Table(box=None, pad_edge=False)
     for heading in ("job", "run"):
         table.add_column(heading)
@@ -122,7 +130,7 @@ def _running_table(jobs: Sequence[JobStatus]) -> Table:
     return table
 
 
-def _grid(jobs: Sequence[JobStatus]) -> Table:
+def _grid(jobs: "Sequence[JobStatus]") -> Table:
     """A row for each game, a column for each experiment; of several seeds one cell after the other."""
     experiments = list(dict.fromkeys(job.experiment for job in jobs))
     table = Table(box=None, pad_edge=False)
@@ -136,7 +144,7 @@ def _grid(jobs: Sequence[JobStatus]) -> Table:
     return table
 
 
-def _cell(job: JobStatus) -> Text:
+def _cell(job: "JobStatus") -> Text:
     status = job.row.status
     text = {WAITING: "·", FAILED: "failed", INTERRUPTED: "stopped"}.get(status, "-")
     if status == DONE and job.row.return_value not in ("", "null"):
@@ -146,7 +154,7 @@ def _cell(job: JobStatus) -> Text:
     return Text(text, style=_COLOURS[status])
 
 
-def _legend(jobs: Sequence[JobStatus]) -> str:
+def _legend(jobs: "Sequence[JobStatus]") -> str:
     seeds = sorted({job.seed for job in jobs})
     text = "mean score of the final evaluation, each under its run's own protocol; %: of the budget; ·: waits"
     return f"{text}; seeds {', '.join(map(str, seeds))} side by side" if len(seeds) > 1 else text

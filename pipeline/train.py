@@ -2,6 +2,7 @@
 
 All mistakes of a command line are reported together before Hydra or anything else starts. With `hydra/launcher=dask`
 the runs of a sweep share a cluster, and each is in a process of its own, which comes here too.
+What computes is imported when a run begins: `--help` and mistakes are told at once.
 Not here: what a job of such a sweep does (`pipeline.experiments.sweeps.job`).
 """
 
@@ -15,11 +16,9 @@ from omegaconf import DictConfig
 
 from dask_jobs.needs import current_grant
 from pipeline.config.composition import config_directory
+from pipeline.config.help_text import help_text
 from pipeline.config.overrides import check_command_line, from_hydra
 from pipeline.errors import ConfigError, PipelineError
-from pipeline.experiments.life import INTERRUPTED
-from pipeline.experiments.run import train
-from pipeline.experiments.sweeps.job import final_score, run_granted
 
 _INTERRUPTED_STATUS = 130
 """What shells give to a program that SIGINT ended."""
@@ -27,8 +26,15 @@ _INTERRUPTED_STATUS = 130
 
 @hydra.main(version_base="1.3", config_path=str(config_directory()), config_name="config")
 def _job(config: DictConfig) -> float | None:
+    print("loading torch, Dask and the emulator", flush=True)
+    # Seconds, which a command line with mistakes has no use for.
+    from pipeline.experiments.life import INTERRUPTED
+    from pipeline.experiments.run import train
+
     _quiet()
     if (grant := current_grant()) is not None:
+        from pipeline.experiments.sweeps.job import run_granted
+
         # The launcher tells of errors, and needs them as they are.
         return run_granted(from_hydra(config), grant)
     try:
@@ -37,6 +43,8 @@ def _job(config: DictConfig) -> float | None:
         if result.end_reason == INTERRUPTED and HydraConfig.get().mode == RunMode.MULTIRUN:
             # Who stops one of many runs means all of them.
             sys.exit(_INTERRUPTED_STATUS)
+        from pipeline.experiments.sweeps.job import final_score  # with pandas
+
         return final_score(result, run)
     except PipelineError as error:
         # A foreseen error is a message, not a traceback.
@@ -52,9 +60,16 @@ def _job(config: DictConfig) -> float | None:
 
 
 def main() -> None:
-    """Check the whole command line, then hand it to Hydra."""
-    if mistakes := check_command_line(sys.argv[1:]):
-        sys.exit(f"error: {ConfigError(mistakes)}")
+    """Show the help, or check the whole command line and hand it to Hydra."""
+    arguments = sys.argv[1:]
+    try:
+        if (text := help_text(arguments)) is not None:
+            print(text)
+            return
+        if mistakes := check_command_line(arguments):
+            raise ConfigError(mistakes)
+    except ConfigError as error:
+        sys.exit(f"error: {error}")
     _quiet()
     _job()
 

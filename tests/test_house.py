@@ -23,6 +23,7 @@ ACROSS = {
     "docs",
     "house",
     "launcher_distribution",
+    "light_commands",
     "packaging",
     "rounding",
     "site",

@@ -11,7 +11,7 @@ from pipeline.errors import ConfigError
 from pipeline.kinds import Kinds, imported
 from pipeline.networks.config import NETWORKS
 from pipeline.networks.torso import TORSOS
-from pipeline.optimizers.adam import AdamConfig
+from pipeline.optimizers.config import AdamConfig
 from pipeline.optimizers.optimizer import OPTIMIZERS
 from pipeline.topologies.config import TOPOLOGIES
 from tests.networks.modules import Values
@@ -35,7 +35,7 @@ class OwnConfig(ActorCriticConfig):
         (TOPOLOGIES, ["single", "bundled", "global", "workers"]),
     ],
 )
-def test_ours_are_found_by_the_modules_of_their_package(kinds: Kinds[object], words: list[str]) -> None:
+def test_ours_are_found_in_the_place_where_they_are(kinds: Kinds[object], words: list[str]) -> None:
     assert list(kinds) == words
     assert all(kinds.why_not(word) is None for word in words)
 
@@ -83,5 +83,5 @@ def test_an_error_of_a_module_itself_is_told(
 
 def test_settings_travel_by_where_their_class_is() -> None:
     config = AdamConfig("adam", 1e-4, (), 0.9, 0.999, 1e-8)
-    assert b"pipeline.optimizers.adam" in pickle.dumps(config)
+    assert b"pipeline.optimizers.config" in pickle.dumps(config)
     assert pickle.loads(pickle.dumps(config)) == config

@@ -53,7 +53,7 @@ class AlgorithmConfig:
         return 0
 
 
-ALGORITHMS: Kinds[AlgorithmConfig] = Kinds(AlgorithmConfig, "pipeline.algorithms")
+ALGORITHMS: Kinds[AlgorithmConfig] = Kinds(AlgorithmConfig, "pipeline.algorithms.config")
 """Settings of learning rules, by kind."""
 
 

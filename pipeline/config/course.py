@@ -29,6 +29,16 @@ class BudgetConfig:
         return found
 
 
+def fraction_spent(budget: BudgetConfig, num_frames: int, wall_seconds: float) -> float:
+    """How much of its budget a run has spent, 0.0 to 1.0; of two limits the nearer one counts."""
+    shares = [0.0]
+    if budget.frames is not None:
+        shares.append(num_frames / budget.frames)
+    if budget.minutes is not None:
+        shares.append(wall_seconds / 60 / budget.minutes)
+    return min(max(shares), 1.0)
+
+
 @dataclass(frozen=True)
 class TrainingEvaluationConfig:
     """Evaluations beside the training, under the run's protocol, on a host of their own."""

@@ -205,11 +205,13 @@ class RunConfig:
         return [f"network.{line}" for line in lines]
 
     def _too_few_hosts(self) -> list[str]:
+        if self.cluster.num_hosts is None:
+            return []
         wanted = self.topology.demands(self.algorithm, self.param_server.num_shards, RoleNeeds(0, 0, 0, 0, 0))
         alone = [demand.role for demand in wanted if demand.beside is None]
         if self.training_evaluation.every_frames is not None:
             alone.append(EVALUATOR)
-        if self.cluster.num_hosts is not None and self.cluster.num_hosts < len(alone):
+        if self.cluster.num_hosts < len(alone):
             own = f"{listed(alone)} have hosts of their own"
             return [f"cluster.num_hosts={self.cluster.num_hosts} must be at least {len(alone)}: {own}"]
         return []

@@ -1,11 +1,11 @@
-"""Facts that need no lanes: which actions a game has, which ROM it is, and which emulator plays it."""
+"""Facts that need no lanes: which actions a game has, which ROM it is, and which emulator plays it.
+
+Settings ask for them, and most never do: the emulator's package, with gymnasium behind it, is imported when they do.
+"""
 
 import hashlib
 from functools import cache
 from pathlib import Path
-
-import ale_py
-from ale_py import roms
 
 from pipeline.errors import ConfigError
 from pipeline.games import rom_name
@@ -22,6 +22,8 @@ def action_names(game: str, full_action_set: bool) -> tuple[str, ...]:
 
     Raises ConfigError for an unknown game.
     """
+    import ale_py
+
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)  # a banner for each console is no news
     ale = ale_py.ALEInterface()
     ale.loadROM(_rom_path(game))
@@ -36,10 +38,14 @@ def rom_md5(game: str) -> str:
 
 def ale_version() -> str:
     """Version of the emulator."""
+    import ale_py
+
     return str(ale_py.__version__)
 
 
 def _rom_path(game: str) -> Path:
+    from ale_py import roms
+
     path = roms.get_rom_path(rom_name(game))
     if path is None:
         raise ConfigError([f"game={game}: ale-py has no ROM {rom_name(game)!r}"])

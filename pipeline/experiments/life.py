@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from pipeline.config.course import BudgetConfig
+from pipeline.config.course import BudgetConfig, fraction_spent
 from pipeline.errors import DivergedError, PipelineError, RemoteLostError, RoleFailedError
-from pipeline.experiments.meter import fraction_spent
 
 BUDGET, SCORE, INTERRUPTED = "budget", "score", "interrupted"
 """Why a run ends that ends with a result."""

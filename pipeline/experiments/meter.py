@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pipeline.cluster.glance import RunGlance
-from pipeline.config.course import BudgetConfig
+from pipeline.config.course import fraction_spent
 from pipeline.config.run_config import RunConfig
 from pipeline.replay.memory import lane_capacity
 from pipeline.roles.progress import RoleProgress
@@ -124,16 +124,6 @@ class RunMeter:
         if fraction <= fraction_then:
             return None
         return (now - since) / (fraction - fraction_then) * (1 - fraction)
-
-
-def fraction_spent(budget: BudgetConfig, num_frames: int, wall_seconds: float) -> float:
-    """How much of its budget a run has spent, 0.0 to 1.0; of two limits the nearer one counts."""
-    shares = [0.0]
-    if budget.frames is not None:
-        shares.append(num_frames / budget.frames)
-    if budget.minutes is not None:
-        shares.append(wall_seconds / 60 / budget.minutes)
-    return min(max(shares), 1.0)
 
 
 class _Sample(NamedTuple):

@@ -41,8 +41,6 @@ from pipeline.experiments.scoring import at_the_end
 from pipeline.experiments.scoring.tasks import CHECKPOINT, evaluator_spec
 from pipeline.experiments.training import Training
 from pipeline.param_server.snapshot import first_snapshot
-from pipeline.results.load import load_run
-from pipeline.results.table import as_rich, game_table
 from pipeline.rows import Row
 
 _LIMITS = {BUDGET: "budget.frames or budget.minutes", SCORE: "budget.score"}
@@ -208,6 +206,10 @@ class _Run:
         self._console.print(f"dashboard {' and '.join(pages)}", highlight=False, soft_wrap=True)
 
     def _print_table(self) -> None:
+        # pandas, for the end of a run alone
+        from pipeline.results.load import load_run
+        from pipeline.results.table import as_rich, game_table
+
         loaded = load_run(self._folder.path)
         config = self._config
         title = f"{config.game}, {config.experiment}, seed {config.seed}"

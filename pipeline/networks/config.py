@@ -1,24 +1,34 @@
-"""Settings of a network, and the network that they make: its convolutions, the heads that value or choose actions.
+"""Settings of a network, and the network that they make: of layers of ours, or a torch module of the user's.
 
-Not here: settings of a network that is a torch module (`pipeline.networks.module`).
+Settings are read by commands that never compute: what needs torch is imported where a network is made, or tried.
+Not here: the networks (`pipeline.networks.layered`, `.module`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import torch
+from pipeline.errors import ConfigError
+from pipeline.kinds import Kinds, imported
+from pipeline.networks.activations import ACTIVATIONS
+from pipeline.settings import MISSING
 
-from pipeline.kinds import Kinds
-from pipeline.networks.heads import DuelingHead, Head, PlainHead
-from pipeline.networks.layered import LayeredActorCriticNetwork, LayeredQNetwork
-from pipeline.networks.network import ActorCriticNetwork, Network, QNetwork
-from pipeline.networks.parameters import LayerShapes, rectified_weight_and_bias, weight_and_bias
-from pipeline.networks.policy_head import ACTIVATIONS, ActorCriticHead
-from pipeline.networks.torso import TORSOS, Torso
+if TYPE_CHECKING:
+    from pipeline.networks.heads import Head
+    from pipeline.networks.network import ActorCriticNetwork, Network, QNetwork
+    from pipeline.networks.parameters import LayerShapes
+    from pipeline.networks.policy_head import ActorCriticHead
+    from pipeline.networks.torso import Torso
+    from pipeline.networks.wrapped import WrappedModule
 
 Q_NETWORK = "q"
 ACTOR_CRITIC_NETWORK = "actor_critic"
+
+ANSWERS: Mapping[str, str] = {"q_learning": Q_NETWORK, "actor_critic": ACTOR_CRITIC_NETWORK}
+"""What `forward` answers for each algorithm."""
+
+_KNOWN_TORSOS = frozenset({"nature", "ba3c"})
+"""There without looking. Others are looked up, which imports torch."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,7 @@ class NetworkConfig:
         """Q_NETWORK or ACTOR_CRITIC_NETWORK: what algorithms can make of it."""
         raise self._of_no_kind()
 
-    def make(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> Network:
+    def make(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> "Network":
         """The network, for stacks of frames (H, W[, 3]). Raises ValueError when the frame is too small for it."""
         raise self._of_no_kind()
 
@@ -61,7 +71,7 @@ class NetworkConfig:
         return TypeError(f"no network for {type(self).__name__}: use QNetworkConfig or ActorCriticNetworkConfig")
 
 
-NETWORKS: Kinds[NetworkConfig] = Kinds(NetworkConfig, "pipeline.networks")
+NETWORKS: Kinds[NetworkConfig] = Kinds(NetworkConfig, "pipeline.networks.config")
 """Settings of networks, by kind."""
 
 
@@ -81,13 +91,20 @@ class LayeredConfig(NetworkConfig):
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         found = super().mistakes()
-        if (why := TORSOS.why_not(self.torso)) is not None:
+        if self.torso not in _KNOWN_TORSOS and (why := self._why_no_torso()) is not None:
             found.append(f"torso={self.torso} {why}")
         if self.hidden_units < 1:
             found.append(f"hidden_units={self.hidden_units} must be at least 1")
         return found
 
-    def _torso(self, stack: int, frame_shape: tuple[int, ...], layer_shapes: LayerShapes) -> Torso:
+    def _why_no_torso(self) -> str | None:
+        from pipeline.networks.torso import TORSOS
+
+        return TORSOS.why_not(self.torso)
+
+    def _torso(self, stack: int, frame_shape: tuple[int, ...], layer_shapes: "LayerShapes") -> "Torso":
+        from pipeline.networks.torso import TORSOS
+
         return TORSOS[self.torso](stack, frame_shape, self.centred_pixels, layer_shapes)
 
 
@@ -126,15 +143,22 @@ class QNetworkConfig(LayeredConfig):
             found.append(f"min_return={self.min_return} must be below max_return={self.max_return}")
         return found
 
-    def make(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> QNetwork:
+    def make(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> "QNetwork":
         """See `NetworkConfig`."""
+        import torch
+
+        from pipeline.networks.layered import LayeredQNetwork
+        from pipeline.networks.parameters import weight_and_bias
+
         torso = self._torso(stack, frame_shape, weight_and_bias)
         atoms = self.num_atoms
         support = torch.linspace(self.min_return, self.max_return, atoms) if atoms > 1 else None
         return LayeredQNetwork(torso, self.make_head(torso.num_features, num_actions), support)
 
-    def make_head(self, num_features: int, num_actions: int) -> Head:
+    def make_head(self, num_features: int, num_actions: int) -> "Head":
         """The head alone, for features (B, F)."""
+        from pipeline.networks.heads import DuelingHead, PlainHead
+
         noise_scale = self.noise_scale if self.noisy else None
         head = DuelingHead if self.dueling else PlainHead
         return head(num_features, num_actions, self.hidden_units, self.num_atoms, noise_scale)
@@ -166,13 +190,101 @@ class ActorCriticNetworkConfig(LayeredConfig):
             found.append(f"policy_scale={self.policy_scale} must be positive")
         return found
 
-    def make(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> ActorCriticNetwork:
+    def make(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> "ActorCriticNetwork":
         """See `NetworkConfig`."""
+        from pipeline.networks.layered import LayeredActorCriticNetwork
+        from pipeline.networks.parameters import rectified_weight_and_bias
+
         # Ours: a run on Pong that began with the small first values of Mnih et al. 2015 ended with 31 of its 32 first
         # filters dead. These alone mended little, with `centred_pixels` all filters live (docs/papers.md).
         torso = self._torso(stack, frame_shape, rectified_weight_and_bias)
         return LayeredActorCriticNetwork(torso, self.make_head(torso.num_features, num_actions))
 
-    def make_head(self, num_features: int, num_actions: int) -> ActorCriticHead:
+    def make_head(self, num_features: int, num_actions: int) -> "ActorCriticHead":
         """The head alone, for features (B, F)."""
+        from pipeline.networks.policy_head import ActorCriticHead
+
         return ActorCriticHead(num_features, num_actions, self.hidden_units, self.activation, self.policy_scale)
+
+
+@dataclass(frozen=True)
+class ModuleNetworkConfig(NetworkConfig):
+    """A torch module of the user's own."""
+
+    KINDS = ("module",)
+    NOT_ITS_OWN = frozenset({"torso", "hidden_units", "centred_pixels"})
+
+    class_: str
+    """Where it is, e.g. "my_package.MyNet": a class below `torch.nn.Module`. The setting's name is `network.class`."""
+    answers_for: str
+    """The kind of algorithm that it is made for, one of ANSWERS."""
+
+    @property
+    def answers(self) -> str:
+        """See `NetworkConfig`."""
+        return ANSWERS[self.answers_for]
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = super().mistakes()
+        if self.class_ == MISSING:
+            found.append("class is missing: name a torch module of yours, e.g. network.class=my_package.MyNet")
+        else:
+            from torch.nn import Module
+
+            try:
+                imported(self.class_, Module)
+            except ConfigError as error:
+                found.append(f"class={self.class_} {error.mistakes[0]}")
+        if self.answers_for not in ANSWERS:
+            found.append(f"answers_for={self.answers_for} must be one of {', '.join(ANSWERS)}")
+        return found
+
+    def unfit_for(self, algorithm: str, wanted: str) -> str | None:
+        """See `NetworkConfig`."""
+        if self.answers_for not in ANSWERS or self.answers == wanted:
+            return None
+        made_for = next(kind for kind, answers in ANSWERS.items() if answers == wanted)
+        return f"answers_for={self.answers_for} must be {made_for} with algorithm.kind={algorithm}"
+
+    def unfit_for_games(
+        self, stack: int, frame_shape: tuple[int, ...], num_actions: Callable[[], int], precision: str
+    ) -> list[str]:
+        """See `NetworkConfig`. The module is made, and computes a little."""
+        import torch
+
+        from pipeline.networks.trial import cannot_compute_in, faults, in_words
+
+        size = (stack, frame_shape, num_actions())
+        try:
+            module = self._wrapped(*size)
+        except Exception as error:  # whatever its constructor raises
+            return [f"class={self.class_} cannot be made as {self.class_.rpartition('.')[2]}{size}: {in_words(error)}"]
+        found = faults(module, *self._wanted(size[2]))
+        if not found and precision == "bfloat16" and (why := cannot_compute_in(module, torch.bfloat16)) is not None:
+            found = [f"cannot compute in precision=bfloat16: {why}"]
+        return [f"class={self.class_} {line}" for line in found]
+
+    def make(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> "Network":
+        """See `NetworkConfig`."""
+        from pipeline.networks.module import ModuleActorCriticNetwork, ModuleQNetwork
+
+        made = ModuleQNetwork if self.answers == Q_NETWORK else ModuleActorCriticNetwork
+        return made(self._wrapped(stack, frame_shape, num_actions))
+
+    def _wrapped(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> "WrappedModule":
+        from torch.nn import Module
+
+        from pipeline.networks.wrapped import WrappedModule
+
+        return WrappedModule(imported(self.class_, Module), stack, frame_shape, num_actions)
+
+    def _wanted(self, num_actions: int) -> tuple[str, list[list[tuple[int, ...]]]]:
+        """What `forward` has to answer to NUM_FRAMES observations: in words, and what each tensor may look like."""
+        from pipeline.networks.trial import NUM_FRAMES
+
+        of_actions = (NUM_FRAMES, num_actions)
+        if self.answers == Q_NETWORK:
+            return f"Q-values {of_actions}", [[of_actions]]
+        values: list[tuple[int, ...]] = [(NUM_FRAMES,), (NUM_FRAMES, 1)]
+        return f"logits {of_actions} and values {' or '.join(map(str, values))}", [[of_actions], values]

@@ -22,9 +22,8 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 
+from pipeline.networks.activations import LINEAR, PRELU, RELU
 from pipeline.networks.parameters import HEAD, Constant, ParameterShape, Tensors, Uniform
-
-RELU, PRELU, LINEAR = ACTIVATIONS = ("relu", "prelu", "linear")
 
 _UNIT_SCALING = 1.43
 _INITIAL_SLOPE = 0.001

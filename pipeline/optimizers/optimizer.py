@@ -6,7 +6,7 @@ product and a sum in one place and not in the other. AdaGrad and Adam are torch'
 remainder (`pipeline.optimizers.fused`); RMSProp is elementary NumPy operations, each of which IEEE 754 rounds in one
 way only.
 
-Not here: the optimizers, each beside its settings (`pipeline.optimizers.adagrad`, `.adam`, `.rmsprop`); clipping that
+Not here: the optimizers (`pipeline.optimizers.adagrad`, `.adam`, `.rmsprop`), their settings (`.config`); clipping that
 needs the whole gradient (the sender does it, `pipeline.roles.learner`); locks and versions
 (`pipeline.param_server.shard`).
 """
@@ -56,7 +56,7 @@ class OptimizerConfig:
         raise TypeError(f"{type(self).__name__} makes no optimizer: use one of {', '.join(OPTIMIZERS)}")
 
 
-OPTIMIZERS: Kinds[OptimizerConfig] = Kinds(OptimizerConfig, "pipeline.optimizers")
+OPTIMIZERS: Kinds[OptimizerConfig] = Kinds(OptimizerConfig, "pipeline.optimizers.config")
 """Settings of optimizers, by kind."""
 
 

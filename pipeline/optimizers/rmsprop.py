@@ -1,35 +1,12 @@
-"""Centred RMSProp."""
-
-from dataclasses import dataclass
+"""Centred RMSProp; its settings are in `pipeline.optimizers.config`."""
 
 import numpy as np
 
-from pipeline.optimizers.optimizer import FlatOptimizer, OptimizerConfig, not_a_decay, not_positive
+from pipeline.optimizers.optimizer import FlatOptimizer, OptimizerConfig
 from pipeline.types import Float32Array
 
 _BLOCK = 32768
 """Floats of the blocks in which NumPy works: all five arrays of a block stay in the second-level cache."""
-
-
-@dataclass(frozen=True)
-class RMSPropConfig(OptimizerConfig):
-    """Centred RMSProp as in Nature DQN (Mnih et al. 2015): epsilon stands inside the root."""
-
-    KINDS = ("rmsprop",)
-    SLOTS = ("mean", "mean_square")
-
-    decay: float
-    """Decay of the running means of gradient and squared gradient."""
-    epsilon: float
-    """Added to the variance, inside the root."""
-
-    def mistakes(self) -> list[str]:
-        """What is out of range, one line each, beginning with the field's name."""
-        return super().mistakes() + not_positive("epsilon", self.epsilon) + not_a_decay("decay", self.decay)
-
-    def make(self, size: int) -> "RMSProp":
-        """A new optimizer for a slice of `size` parameters."""
-        return RMSProp(self, size)
 
 
 class RMSProp(FlatOptimizer):
@@ -39,9 +16,9 @@ class RMSProp(FlatOptimizer):
     params -= learning_rate * g / sqrt(mean_square - mean^2 + epsilon)
     """
 
-    def __init__(self, config: RMSPropConfig, size: int) -> None:
+    def __init__(self, config: OptimizerConfig, size: int, *, decay: float, epsilon: float) -> None:
         super().__init__(config, size)
-        self._config = config
+        self._decay, self._epsilon = decay, epsilon
         self._scratch = np.empty(_BLOCK, np.float32)
 
     def apply(self, params: Float32Array, gradient: Float32Array) -> None:
@@ -53,7 +30,7 @@ class RMSProp(FlatOptimizer):
         self.num_updates += 1
 
     def _apply_block(self, p: Float32Array, g: Float32Array, mean: Float32Array, mean_square: Float32Array) -> None:
-        decay, epsilon = self._config.decay, self._config.epsilon
+        decay, epsilon = self._decay, self._epsilon
         x = self._scratch[: p.size]
         np.multiply(g, 1 - decay, out=x)
         mean *= decay

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-import imageio_ffmpeg
-
 from pipeline.errors import PipelineError
 from pipeline.types import UInt8Array
 from pipeline.whole_file import whole_path
@@ -36,6 +34,8 @@ def write_film(path: Path, pictures: Iterable[UInt8Array], fps: float) -> int:
 
 
 def _encode(path: Path, pictures: Iterator[UInt8Array], fps: float) -> int:
+    import imageio_ffmpeg  # its names of files are asked for by commands that write none
+
     first = next(pictures)
     height, width = first.shape[:2]
     command = [

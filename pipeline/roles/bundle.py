@@ -18,14 +18,14 @@ from pipeline.replay.memory import ReplayMemory
 from pipeline.roles.parts import UPDATES_PER_ROW, RoleParts
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.role import LearningRole
-from pipeline.roles.spec import QRoleSpec
+from pipeline.roles.spec import BUNDLE, QRoleSpec
 from pipeline.roles.statistics import UpdateStatistics
 
 
 class Bundle(LearningRole):
     """Actor, replay and learner in one loop."""
 
-    NAME = "bundle"
+    NAME = BUNDLE
     SPEC: ClassVar[type[QRoleSpec]] = QRoleSpec
 
     def __init__(self, spec: QRoleSpec, shards: Sequence[ShardHandle], rows: RowSink) -> None:

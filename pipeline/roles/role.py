@@ -10,13 +10,39 @@ Not here: how many of them there are, and roles that only play or only learn (`p
 
 import typing
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol
 
 from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.interfaces import RowSink, Servers
 from pipeline.kinds import all_below, classes_in
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import RoleSpec
+
+
+class Role(Protocol):
+    """What a host steps."""
+
+    @property
+    def done(self) -> bool:
+        """True once the role has nothing left to do."""
+        ...
+
+    def step(self) -> None:
+        """One unit of work, seconds at most."""
+        ...
+
+    def progress(self) -> RoleProgress:
+        """What it has done so far."""
+        ...
+
+    def close(self) -> None:
+        """Emit what is left and free what it holds."""
+        ...
+
+
+RoleBuilder = Callable[[Any, Servers, RowSink], Role]
+"""(spec, servers, rows) -> role; called on the host."""
 
 
 class LearningRole(ABC):

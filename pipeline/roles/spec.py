@@ -14,6 +14,9 @@ from pipeline.replay.config import ReplayConfig, ReplayTrafficConfig
 from pipeline.roles.place import RolePlace
 from pipeline.roles.straggler import Stragglers
 
+BUNDLE, WORKER = "bundle", "worker"
+"""What our roles that play and learn are called."""
+
 
 @dataclass(frozen=True)
 class RoleSpec:

@@ -8,7 +8,7 @@ Departure: in the authors' code a worker's simulators, predictors and trainer ru
 between them, so that a gradient's data are some updates old. Here they take turns in one thread: most actions were
 chosen by the parameters that the gradient is of or by those one update before (`pipeline.roles.rollouts`).
 Not here: playing (`pipeline.roles.rollouts`), the quorum (`pipeline.param_server.quorum`), who starts it
-(`pipeline.topologies.workers`).
+(`pipeline.topologies.kinds.workers`).
 """
 
 import time
@@ -34,7 +34,7 @@ from pipeline.roles.follower import Follower
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.role import LearningRole
 from pipeline.roles.rollouts import Rollouts
-from pipeline.roles.spec import WorkerSpec
+from pipeline.roles.spec import WORKER, WorkerSpec
 from pipeline.roles.straggler import delay_of
 from pipeline.roles.worker_statistics import WorkerStatistics
 from pipeline.schedules import value_at
@@ -53,7 +53,7 @@ _MAX_BLIND = 1_000
 class Worker(LearningRole):
     """One gradient per `step()`, or a part of the wait for the others'."""
 
-    NAME = "worker"
+    NAME = WORKER
     SPEC: ClassVar[type[WorkerSpec]] = WorkerSpec
 
     def __init__(self, spec: WorkerSpec, servers: Servers, rows: RowSink) -> None:

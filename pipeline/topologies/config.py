@@ -1,33 +1,20 @@
 """What a topology is: settings of how many roles there are and where they stand, and the roles that they make.
 
-Not here: the topologies, a module each (`pipeline.topologies.bundled`, `.separate`, `.workers`); starting them
-(`pipeline.topologies.fleet`).
+Not here: the topologies, a module each (`pipeline.topologies.kinds`); starting them (`pipeline.topologies.fleet`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.cluster.placement import Demand
 from pipeline.kinds import Kinds
-from pipeline.roles.replay_server import ReplayServerSpec
 from pipeline.roles.spec import RoleSpec
-from pipeline.topologies.hosted_roles import RolePlan
 from pipeline.topologies.needs import RoleNeeds
+from pipeline.topologies.system import System
 
 BESIDE, APART = PLACES = ("beside", "apart")
-
-
-class System(NamedTuple):
-    """All roles of a run."""
-
-    roles: tuple[RolePlan, ...]
-    replays: tuple[ReplayServerSpec, ...]
-    role: RoleSpec
-    """The pattern of all roles."""
-    quorum: int | None
-    """Gradients that make one update; None: each is one as it comes."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +101,7 @@ class TopologyConfig:
         raise _no_such(type(self))
 
 
-TOPOLOGIES: Kinds[TopologyConfig] = Kinds(TopologyConfig, "pipeline.topologies")
+TOPOLOGIES: Kinds[TopologyConfig] = Kinds(TopologyConfig, "pipeline.topologies.kinds")
 """Settings of topologies, by kind."""
 
 

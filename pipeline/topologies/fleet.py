@@ -5,9 +5,8 @@
 
 It looks at them and does what is decided of what it sees; a lost shard of either kind ends it, and the run begins a new
 generation from its newest checkpoint (`pipeline.experiments.training`).
-Not here: what is decided (`pipeline.topologies.supervision`), which roles there are (`pipeline.topologies.bundled`,
-`.separate`, `.workers`), where they stand at first (`pipeline.cluster.placement`), what is saved of the shards
-(`pipeline.topologies.snapshots`).
+Not here: what is decided (`pipeline.topologies.supervision`), which roles there are (`pipeline.topologies.kinds`),
+where they stand at first (`pipeline.cluster.placement`), what is saved of the shards (`pipeline.topologies.snapshots`).
 """
 
 import contextlib
@@ -25,12 +24,13 @@ from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.replay_server import ReplayServerSpec
 from pipeline.roles.spec import RoleSpec
-from pipeline.topologies.hosted_roles import HostedRoles, RolePlan
-from pipeline.topologies.hosted_servers import LEADER, HostedServers, shard_name
+from pipeline.topologies.hosted_roles import HostedRoles
+from pipeline.topologies.hosted_servers import LEADER, HostedServers
 from pipeline.topologies.looks import Look
 from pipeline.topologies.orders import Cancel, Fail, Order, Say, Start
 from pipeline.topologies.snapshots import release, take_snapshot
 from pipeline.topologies.supervision import Patience, Supervision, Terms
+from pipeline.topologies.system import RolePlan, shard_name
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,20 @@
 
     start -> a task that steps the role -> silence, or its end -> cancel, or its result
 
-Not here: which roles there are (`pipeline.topologies.bundled`, `.separate`, `.workers`), what their silence and their
-end mean (`pipeline.topologies.supervision`), what a task does (`pipeline.cluster.coordination.tasks`).
+Not here: which roles there are (`pipeline.topologies.kinds`), what their silence and their end mean
+(`pipeline.topologies.supervision`), what a task does (`pipeline.cluster.coordination.tasks`).
 """
 
 import contextlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from pipeline.cluster.coordination.channel import LEASE_LAPSED
 from pipeline.cluster.coordination.coordinator import Coordinator
-from pipeline.cluster.coordination.tasks import RoleAddress, RoleBuilder, RoleResult, ServerAddresses, run_role
+from pipeline.cluster.coordination.tasks import RoleAddress, RoleResult, ServerAddresses, run_role
 from pipeline.cluster.session import Session, Task
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import RoleSpec
@@ -23,17 +23,7 @@ from pipeline.topologies.looks import Cancelled, End, Failed, HostGone, NoFarewe
 from pipeline.topologies.orders import Start
 from pipeline.topologies.silence import Silence
 from pipeline.topologies.supervision import Patience
-
-
-@dataclass(frozen=True)
-class RolePlan:
-    """One role: its name, its number among its like, and how a host builds it."""
-
-    name: str
-    index: int
-    build: RoleBuilder
-    plays: bool
-    """Whether it counts agent steps; one that only learns counts from what all players had made."""
+from pipeline.topologies.system import RolePlan
 
 
 class _Hosted(NamedTuple):

@@ -24,19 +24,10 @@ from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.snapshot import ServerSnapshot, split_snapshot
 from pipeline.roles.replay_server import ReplayServerSpec
+from pipeline.topologies.system import replay_name, shard_name
 
 LEADER = "leader"
 """Name of the quorum leader."""
-
-
-def shard_name(index: int) -> str:
-    """Role name of a parameter shard."""
-    return f"shard-{index}"
-
-
-def replay_name(index: int) -> str:
-    """Role name of a shard of the global replay."""
-    return f"replay-{index}"
 
 
 class HostedServers:

@@ -1,6 +1,6 @@
 """What parameter shards and those who learn want of their hosts, alike in every topology.
 
-Not here: which roles there are (`pipeline.topologies.bundled`, `.separate`, `.workers`).
+Not here: which roles there are (`pipeline.topologies.kinds`).
 """
 
 from pipeline.cluster.placement import Demand

@@ -28,9 +28,9 @@ from measuring.worker_speed import batch_size, num_parameters
 from pipeline import api
 from pipeline.errors import DivergedError, PipelineError
 from pipeline.networks.config import LayeredConfig
-from pipeline.optimizers.adam import AdamConfig
+from pipeline.optimizers.config import AdamConfig
 from pipeline.results.style import save_figure
-from pipeline.topologies.workers import WorkersConfig
+from pipeline.topologies.kinds.workers import WorkersConfig
 from studies.dba3c.figures import (
     MANY_WORKERS_SUFFIX,
     adam_figure,

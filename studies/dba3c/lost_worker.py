@@ -31,7 +31,7 @@ from measuring.worker_speed import run
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.results.formats import cell
-from pipeline.topologies.workers import worker_name
+from pipeline.topologies.kinds.workers import worker_name
 from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK
 from studies.markdown import commits_cell, markdown
 from studies.row_file import RowFile

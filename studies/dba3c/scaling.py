@@ -42,7 +42,7 @@ from pipeline.results.formats import cell
 from pipeline.roles.spec import WorkerSpec
 from pipeline.roles.worker import Worker
 from pipeline.rows import Row
-from pipeline.topologies.workers import worker_name
+from pipeline.topologies.kinds.workers import worker_name
 from pipeline.types import Float32Array
 from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK
 from studies.markdown import commits_cell, markdown

@@ -24,7 +24,7 @@ from pipeline.interfaces import RowSink, Servers
 from pipeline.roles.spec import WorkerSpec
 from pipeline.roles.worker import Worker
 from pipeline.rows import Row
-from pipeline.topologies.workers import worker_name
+from pipeline.topologies.kinds.workers import worker_name
 from studies.simulation.call_costs import (
     CallMeter,
     Calls,

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from pipeline.interfaces import Commit, Push
-from pipeline.topologies.workers import worker_name
+from pipeline.topologies.kinds.workers import worker_name
 from studies.simulation.clock import Clock, Cores, Event
 from studies.simulation.costs import Costs
 from studies.simulation.servers import GENERATION, Leader, Server

@@ -23,8 +23,7 @@ from pipeline.config.overrides import (
 )
 from pipeline.config.tree import setting_names, to_yaml, tree_from_yaml
 from pipeline.errors import ConfigError
-from pipeline.optimizers.adam import AdamConfig
-from pipeline.optimizers.rmsprop import RMSPropConfig
+from pipeline.optimizers.config import AdamConfig, RMSPropConfig
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 

@@ -14,8 +14,8 @@ from pipeline.config.run_config import RunConfig
 from pipeline.config.tree import build, from_yaml, setting_names, to_yaml, unknown_setting, wrong_type
 from pipeline.errors import ConfigError
 from pipeline.networks.config import QNetworkConfig
-from pipeline.optimizers.adagrad import AdaGradConfig
-from pipeline.topologies.workers import WorkersConfig
+from pipeline.optimizers.config import AdaGradConfig
+from pipeline.topologies.kinds.workers import WorkersConfig
 
 Tree = dict[str, Any]
 

@@ -16,7 +16,7 @@ from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.networks.config import LayeredConfig, QNetworkConfig
 from pipeline.replay.config import ReplayConfig
-from pipeline.topologies.workers import WorkersConfig
+from pipeline.topologies.kinds.workers import WorkersConfig
 
 CONF = config_directory()
 OF_SWEEPS = ("hydra", "sweep")

@@ -10,10 +10,9 @@ from rich.console import Console
 
 from pipeline.cluster.dashboard.plugin import PagePlugin
 from pipeline.cluster.glance import RunGlance
-from pipeline.config.course import BudgetConfig
 from pipeline.experiments import meter
 from pipeline.experiments.files import checkpoint
-from pipeline.experiments.meter import RunMeter, fraction_spent
+from pipeline.experiments.meter import RunMeter
 from pipeline.experiments.run import train
 from pipeline.results.load import load_run
 from pipeline.roles.progress import RoleProgress
@@ -164,19 +163,6 @@ def test_restarts_are_counted(clock: Clock) -> None:
     measuring.restarted()
     measuring.restarted()
     assert last(measuring, clock, {}).num_restarts == 2
-
-
-@pytest.mark.parametrize(
-    ("budget", "fraction"),
-    [
-        (BudgetConfig(frames=400, minutes=None, score=None), 0.25),
-        (BudgetConfig(frames=None, minutes=1.0, score=None), 0.5),
-        (BudgetConfig(frames=400, minutes=1.0, score=None), 0.5),
-        (BudgetConfig(frames=50, minutes=1.0, score=None), 1.0),
-    ],
-)
-def test_of_two_limits_the_nearer_one_counts(budget: BudgetConfig, fraction: float) -> None:
-    assert fraction_spent(budget, num_frames=100, wall_seconds=30.0) == fraction
 
 
 def test_a_real_run_publishes_glances_whose_numbers_are_those_of_its_files(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import torch
 
 from pipeline.config.overrides import check_overrides, compose
 from pipeline.config.tree import from_yaml, to_yaml
-from pipeline.networks.module import ModuleNetworkConfig
+from pipeline.networks.config import ModuleNetworkConfig
 from pipeline.networks.network import ActorCriticNetwork, Network, QNetwork
 from pipeline.networks.replica import PolicyReplica, QReplica
 from tests.networks import modules

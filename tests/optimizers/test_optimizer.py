@@ -9,10 +9,8 @@ import pytest
 import torch
 
 from pipeline.errors import CheckpointError
-from pipeline.optimizers.adagrad import AdaGradConfig
-from pipeline.optimizers.adam import AdamConfig
+from pipeline.optimizers.config import AdaGradConfig, AdamConfig, RMSPropConfig
 from pipeline.optimizers.optimizer import OptimizerConfig, OptimizerState
-from pipeline.optimizers.rmsprop import RMSPropConfig
 from pipeline.types import Float32Array
 
 Float64Array = npt.NDArray[np.float64]

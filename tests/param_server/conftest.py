@@ -8,10 +8,8 @@ import numpy.typing as npt
 import pytest
 
 from pipeline.interfaces import Push
-from pipeline.optimizers.adagrad import AdaGradConfig
-from pipeline.optimizers.adam import AdamConfig
+from pipeline.optimizers.config import AdaGradConfig, AdamConfig, RMSPropConfig
 from pipeline.optimizers.optimizer import OptimizerConfig
-from pipeline.optimizers.rmsprop import RMSPropConfig
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.layout import ParamLayout

@@ -8,9 +8,8 @@ import torch
 
 from pipeline.errors import DivergedError
 from pipeline.interfaces import Push
-from pipeline.optimizers.adam import AdamConfig
+from pipeline.optimizers.config import AdamConfig, RMSPropConfig
 from pipeline.optimizers.optimizer import OptimizerConfig
-from pipeline.optimizers.rmsprop import RMSPropConfig
 from pipeline.param_server.shard import ParameterShard
 from tests.param_server.configs import server_config
 from tests.roles.wiring import ADAGRAD, Wired, bundle_spec

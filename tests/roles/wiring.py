@@ -7,7 +7,7 @@ from pipeline import seeding
 from pipeline.algorithms.config import ExplorationConfig, QLearningConfig
 from pipeline.envs.rom import num_actions
 from pipeline.interfaces import RowSink
-from pipeline.optimizers.adagrad import AdaGradConfig
+from pipeline.optimizers.config import AdaGradConfig
 from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard

@@ -8,7 +8,7 @@ from pipeline.algorithms.config import ActorCriticConfig
 from pipeline.envs.rom import num_actions
 from pipeline.interfaces import Servers
 from pipeline.networks.network import Network
-from pipeline.optimizers.adam import AdamConfig
+from pipeline.optimizers.config import AdamConfig
 from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.leader import DirectLeader

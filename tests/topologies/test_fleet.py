@@ -18,9 +18,8 @@ from pipeline.param_server.snapshot import first_snapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import RoleSpec
 from pipeline.topologies.fleet import Fleet, FleetSpec
-from pipeline.topologies.hosted_roles import RolePlan
-from pipeline.topologies.hosted_servers import shard_name
 from pipeline.topologies.supervision import Patience
+from pipeline.topologies.system import RolePlan, shard_name
 from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until
 from tests.param_server.configs import server_config
 from tests.roles.wiring import ADAGRAD, bundle_spec

@@ -19,8 +19,7 @@ from pipeline.param_server.synchronous_client import SynchronousClient
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import RoleSpec
 from pipeline.topologies.fleet import Fleet, FleetSpec
-from pipeline.topologies.hosted_roles import RolePlan
-from pipeline.topologies.hosted_servers import shard_name
+from pipeline.topologies.system import RolePlan, shard_name
 from pipeline.types import Float32Array
 from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, wait_until
 from tests.param_server.configs import server_config

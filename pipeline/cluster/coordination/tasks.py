@@ -6,7 +6,7 @@ Not here: what the role does (`pipeline.roles`), which tasks a run has (`pipelin
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from distributed import Variable, get_client, get_worker
 
@@ -17,31 +17,11 @@ from pipeline.cluster.coordination.host_logs import leave_out_told_failures
 from pipeline.cluster.remotes.quorum import LeaderAddress
 from pipeline.cluster.remotes.replays import ReplayAddress
 from pipeline.cluster.remotes.shards import ShardAddress
-from pipeline.interfaces import RowSink, Servers
+from pipeline.interfaces import Servers
 from pipeline.roles.progress import RoleProgress
+from pipeline.roles.role import RoleBuilder
 
 T = TypeVar("T")
-
-
-class Role(Protocol):
-    """What a task steps."""
-
-    @property
-    def done(self) -> bool:
-        """True once the role has nothing left to do."""
-
-    def step(self) -> None:
-        """One unit of work, seconds at most."""
-
-    def progress(self) -> RoleProgress:
-        """What it has done so far."""
-
-    def close(self) -> None:
-        """Emit what is left and free what it holds."""
-
-
-RoleBuilder = Callable[[Any, Servers, RowSink], Role]
-"""(spec, servers, rows) -> role; called on the host."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import importlib.util
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipeline.config.run_config import LOGGING_TOOLS, MLFLOW, TENSORBOARD
 from pipeline.config.words import no_such
@@ -23,8 +23,10 @@ from pipeline.experiments.curves.logger import LoggedRun, Logger
 from pipeline.experiments.curves.scalars import scalars
 from pipeline.experiments.files.run_folder import read_config
 from pipeline.extras import how_to_install
-from pipeline.results.load import RUN_KEYS, LoadedRuns, load_run
 from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
+
+if TYPE_CHECKING:
+    from pipeline.results.load import LoadedRuns
 
 _PACKAGES = {TENSORBOARD: ("tensorboard",), MLFLOW: ("mlflow", "sqlalchemy", "alembic")}
 """Tool, which is also the name of the extra in `pyproject.toml` -> what it imports."""
@@ -96,6 +98,9 @@ def log_run(folder: Path, tools: Sequence[str]) -> None:
     if unknown := [tool for tool in tools if tool not in LOGGING_TOOLS]:
         raise ConfigError([no_such("tool", tool, tool, LOGGING_TOOLS) for tool in unknown])
     check_installed(tools)
+    # pandas, for runs that are over alone
+    from pipeline.results.load import load_run
+
     loaded = load_run(folder)
     started_at = _started_at(loaded)
     run = LoggedRun(read_config(folder), folder, started_at, goes_on=False)
@@ -125,15 +130,17 @@ def _open(tool: str, run: LoggedRun) -> Logger:
     return MlflowLogger(run)
 
 
-def _started_at(loaded: LoadedRuns) -> float:
+def _started_at(loaded: "LoadedRuns") -> float:
     (run,) = loaded.runs.to_dict("records")
     if not isinstance(run["started_at"], str):
         raise RunFolderError(f"{run['folder']}: run.json does not say when the run started")
     return seconds_since_1970(run["started_at"])
 
 
-def _rows_of(loaded: LoadedRuns) -> list[Row]:
+def _rows_of(loaded: "LoadedRuns") -> list[Row]:
     """Rows again, in order of frames: a file has them as they came, with those of several roles in turn."""
+    from pipeline.results.load import RUN_KEYS
+
     frames: Mapping[Any, Any] = {
         EpisodeRow: loaded.episodes,
         UpdateRow: loaded.updates,

@@ -9,7 +9,6 @@ Not here: the tasks (`pipeline.experiments.scoring.tasks`), the rows (`pipeline.
 words of the command line (`pipeline.evaluate`).
 """
 
-import glob
 import statistics
 import threading
 from collections.abc import Iterable, Sequence
@@ -33,32 +32,10 @@ from pipeline.experiments.files import checkpoint, evaluation_rows, run_lock
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS, check_version, saved_settings
 from pipeline.experiments.interrupts import interruptible
+from pipeline.experiments.scoring.request import NEWEST, EvaluationRequest
 from pipeline.experiments.scoring.tasks import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all
 from pipeline.results.load import join_runs, load_run
 from pipeline.results.table import as_rich, game_table
-
-NEWEST = "newest"
-
-
-class EvaluationRequest(NamedTuple):
-    """What is to be evaluated, and how."""
-
-    folders: tuple[Path, ...]
-    """Of runs."""
-    checkpoints: tuple[str, ...] = (NEWEST,)
-    """"newest", "best" or versions."""
-    protocols: tuple[str, ...] = ()
-    """Names of files in `conf/evaluation/`; none: each run's own."""
-    settings: tuple[str, ...] = ()
-    """Of `evaluation`, in all of these protocols."""
-    cluster: tuple[str, ...] = ("cluster=threads",)
-    """Name of a file in `conf/cluster/`, and settings of it."""
-    seed: int | None = None
-    """None: those that the end of a training takes."""
-    again: bool = False
-    """Play what is there already, too."""
-    config_dir: Path | None = None
-    """A folder with protocols of one's own, in `evaluation/`; None: those of `conf/` alone."""
 
 
 class Result(NamedTuple):
@@ -75,30 +52,6 @@ class _Planned(NamedTuple):
     folder: Path
     config: RunConfig
     evaluation: Evaluation
-
-
-def find_runs(words: Sequence[str]) -> list[Path]:
-    """Run folders that `words` name: folders of runs, patterns such as `results/runs/gorila/*/0`, folders above runs.
-
-    Raises ConfigError for each word that names none.
-    """
-    found: dict[Path, None] = {}
-    mistakes = []
-    for word in words:
-        places = [Path(place) for place in sorted(glob.glob(word, recursive=True))]
-        # Hidden ones are being deleted.
-        runs = [
-            file.parent
-            for place in places
-            for file in sorted(place.rglob(CONFIG))
-            if not file.parent.name.startswith(".")
-        ]
-        found |= dict.fromkeys(runs)
-        if not runs:
-            mistakes.append(f"run={word}: no run folder is there, which would hold a {CONFIG}")
-    if mistakes:
-        raise ConfigError(mistakes)
-    return list(found)
 
 
 def evaluate_runs(request: EvaluationRequest, console: Console | None = None) -> Result:

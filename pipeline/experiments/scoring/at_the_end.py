@@ -19,7 +19,6 @@ from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RECORDINGS
 from pipeline.experiments.scoring.tasks import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all
-from pipeline.results.load import load_run
 from pipeline.rows import Row
 
 
@@ -44,6 +43,9 @@ def evaluate(
         evaluations.append(_of_params(config, checkpoint.load_newest(folder / CHECKPOINTS / BEST), BEST))
     played_before = keys_in(folder)
     evaluations = [one for one in evaluations if not keys_of(one.spec) <= played_before]
+    # pandas, for the end of a run alone
+    from pipeline.results.load import load_run
+
     if "random" not in set(load_run(folder).evaluations["agent"]):
         evaluations.append(Evaluation(last.spec, load=None))
     try:

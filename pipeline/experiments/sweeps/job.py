@@ -20,12 +20,12 @@ from dask_jobs.needs import Grant, JobInterrupted, JobNeeds, Part
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.kinds.address import at_scheduler
 from pipeline.cluster.kinds.local import in_this_process
+from pipeline.config.course import fraction_spent
 from pipeline.config.overrides import from_hydra
 from pipeline.config.run_config import RunConfig
 from pipeline.experiments.files.evaluation_rows import played_fields
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RunFolder, check_folder
 from pipeline.experiments.life import BUDGET, INTERRUPTED
-from pipeline.experiments.meter import fraction_spent
 from pipeline.experiments.plan import host_demands
 from pipeline.experiments.run import RunResult, train
 from pipeline.results.load import load_run

@@ -27,11 +27,11 @@ from dask_jobs.ledger import (
     read_ledger,
 )
 from pipeline.config.composition import Files, resolved
+from pipeline.config.course import fraction_spent
 from pipeline.config.run_config import RunConfig
 from pipeline.config.tree import build
 from pipeline.errors import ConfigError, RunFolderError, SweepError
 from pipeline.experiments.files.run_folder import RunFolder
-from pipeline.experiments.meter import fraction_spent
 from pipeline.results.load import load_run
 from pipeline.rows import ROW_FILES
 

@@ -19,7 +19,7 @@ from pipeline.cluster.remotes.quorum import (
 from pipeline.cluster.session import Session, Task
 from pipeline.errors import BrokenQuorumError, RemoteLostError
 from pipeline.interfaces import Call, ClosedUpdate, Commit, CommitAnswer, Push, SynchronousShardHandle
-from pipeline.optimizers.adagrad import AdaGradConfig
+from pipeline.optimizers.config import AdaGradConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.leader import DirectLeader
 from pipeline.param_server.shard import ParameterShard

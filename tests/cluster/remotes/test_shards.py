@@ -16,7 +16,7 @@ from pipeline.cluster.remotes.shards import HostedShard, RemoteShard, ShardAddre
 from pipeline.cluster.session import Session, Task
 from pipeline.errors import CallTimeoutError, RemoteLostError
 from pipeline.interfaces import PulledSlice, Push, ShardHandle
-from pipeline.optimizers.adagrad import AdaGradConfig
+from pipeline.optimizers.config import AdaGradConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot, first_snapshot, split_snapshot

@@ -9,7 +9,7 @@ import pytest
 from pipeline.errors import CheckpointError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
-from pipeline.optimizers.adam import AdamConfig
+from pipeline.optimizers.config import AdamConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import ParameterShard
 from pipeline.param_server.snapshot import ServerSnapshot, first_snapshot, merge_snapshots, split_snapshot

@@ -6,11 +6,10 @@ from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.cluster.placement import Demand
 from pipeline.roles.role import role_of
 from pipeline.roles.spec import RoleSpec
-from pipeline.topologies.config import System, TopologyConfig
-from pipeline.topologies.hosted_roles import RolePlan
-from pipeline.topologies.hosted_servers import shard_name
+from pipeline.topologies.config import TopologyConfig
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.servers import learner_demand, server_demand
+from pipeline.topologies.system import RolePlan, System, shard_name
 
 TWINS = ("castor", "pollux")
 

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.config.overrides import compose
 from pipeline.networks.config import ActorCriticNetworkConfig
-from pipeline.optimizers.adam import AdamConfig
+from pipeline.optimizers.config import AdamConfig
 from studies.dba3c import learning_cases
 from studies.dba3c.learning_cases import rates
 

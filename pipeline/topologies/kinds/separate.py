@@ -16,14 +16,12 @@ from pipeline.cluster.placement import Demand
 from pipeline.interfaces import RowSink, Servers
 from pipeline.replay.config import ReplayTrafficConfig
 from pipeline.roles.replay_server import ReplayServerSpec
+from pipeline.roles.role import Role
 from pipeline.roles.spec import QRoleSpec, RoleSpec
-from pipeline.roles.standalone_actor import StandaloneActor
-from pipeline.roles.standalone_learner import StandaloneLearner
-from pipeline.topologies.config import PLACES, System, TopologyConfig
-from pipeline.topologies.hosted_roles import RolePlan
-from pipeline.topologies.hosted_servers import replay_name, shard_name
+from pipeline.topologies.config import PLACES, TopologyConfig
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.servers import learner_demand, server_demand
+from pipeline.topologies.system import RolePlan, System, replay_name, shard_name
 
 GLOBAL = "global"
 
@@ -136,11 +134,15 @@ class GlobalConfig(TopologyConfig):
         return System((*actors, *learners), tuple(replays), role, self.quorum)
 
 
-def build_actor(spec: QRoleSpec, servers: Servers, rows: RowSink) -> StandaloneActor:
+def build_actor(spec: QRoleSpec, servers: Servers, rows: RowSink) -> Role:
     """An actor on its host."""
+    from pipeline.roles.standalone_actor import StandaloneActor  # torch: the host needs it, settings do not
+
     return StandaloneActor(spec, servers, rows)
 
 
-def build_learner(spec: QRoleSpec, servers: Servers, rows: RowSink) -> StandaloneLearner:
+def build_learner(spec: QRoleSpec, servers: Servers, rows: RowSink) -> Role:
     """A learner on its host."""
+    from pipeline.roles.standalone_learner import StandaloneLearner  # as above
+
     return StandaloneLearner(spec, servers, rows)

@@ -5,7 +5,7 @@
     bundle-0 ... bundle-N    actor + local replay + learner each; they never talk to each other
 
 `topology=single` is one bundle beside its shards: the same role classes, every call within one thread. With an
-algorithm that needs no replay it is one worker beside its shards (`pipeline.topologies.workers`).
+algorithm that needs no replay it is one worker beside its shards (`pipeline.topologies.kinds.workers`).
 A bundle that is started again elsewhere begins with an empty replay. Nair et al. 2015, bundled mode.
 Not here: how they are started and watched (`pipeline.topologies.fleet`).
 """
@@ -14,14 +14,12 @@ from dataclasses import dataclass
 
 from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.cluster.placement import Demand
-from pipeline.roles.bundle import Bundle
 from pipeline.roles.role import role_of
-from pipeline.roles.spec import RoleSpec
-from pipeline.topologies.config import BESIDE, System, TopologyConfig
-from pipeline.topologies.hosted_roles import RolePlan
-from pipeline.topologies.hosted_servers import shard_name
+from pipeline.roles.spec import BUNDLE, RoleSpec
+from pipeline.topologies.config import BESIDE, TopologyConfig
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.servers import learner_demand, server_demand
+from pipeline.topologies.system import RolePlan, System, shard_name
 
 SINGLE = "single"
 BUNDLED = "bundled"
@@ -29,7 +27,7 @@ BUNDLED = "bundled"
 
 def bundle_name(index: int) -> str:
     """Role name of a bundle."""
-    return f"{Bundle.NAME}-{index}"
+    return f"{BUNDLE}-{index}"
 
 
 @dataclass(frozen=True)

@@ -15,21 +15,19 @@ from dataclasses import dataclass, replace
 from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.cluster.placement import Demand
 from pipeline.roles.role import role_of
-from pipeline.roles.spec import RoleSpec, WorkerSpec
+from pipeline.roles.spec import WORKER, RoleSpec, WorkerSpec
 from pipeline.roles.straggler import Stragglers, stragglers_mistakes
-from pipeline.roles.worker import Worker
-from pipeline.topologies.config import System, TopologyConfig
-from pipeline.topologies.hosted_roles import RolePlan
-from pipeline.topologies.hosted_servers import shard_name
+from pipeline.topologies.config import TopologyConfig
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.servers import learner_demand, server_demand
+from pipeline.topologies.system import RolePlan, System, shard_name
 
 WORKERS = "workers"
 
 
 def worker_name(index: int) -> str:
     """Role name of a worker."""
-    return f"{Worker.NAME}-{index}"
+    return f"{WORKER}-{index}"
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,12 @@ import pytest
 
 from pipeline.cluster.session import Session, open_session
 from pipeline.errors import RemoteLostError, RoleFailedError
-from pipeline.optimizers.adagrad import AdaGradConfig
-from pipeline.optimizers.adam import AdamConfig
+from pipeline.optimizers.config import AdaGradConfig, AdamConfig, RMSPropConfig
 from pipeline.optimizers.optimizer import OptimizerConfig
-from pipeline.optimizers.rmsprop import RMSPropConfig
 from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import QRoleSpec
-from pipeline.topologies.bundled import BundledConfig
+from pipeline.topologies.kinds.bundled import BundledConfig
 from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
 from tests.param_server.configs import server_config
 from tests.roles.wiring import Wired, bundle_spec, first_server

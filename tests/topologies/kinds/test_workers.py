@@ -14,11 +14,11 @@ from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import WorkerSpec
 from pipeline.rows import ActorCriticUpdateRow
-from pipeline.topologies.bundled import BundledConfig
 from pipeline.topologies.config import TopologyConfig
+from pipeline.topologies.kinds.bundled import BundledConfig
+from pipeline.topologies.kinds.workers import WorkersConfig
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.supervision import Patience
-from pipeline.topologies.workers import WorkersConfig
 from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
 from tests.param_server.configs import server_config
 from tests.roles.worker_wiring import ADAM, WiredTogether, worker_spec

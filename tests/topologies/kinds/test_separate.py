@@ -15,8 +15,8 @@ from pipeline.replay.config import ReplayTrafficConfig
 from pipeline.roles.spec import QRoleSpec
 from pipeline.roles.standalone_learner import StandaloneLearner
 from pipeline.rows import EpisodeRow, UpdateRow
+from pipeline.topologies.kinds.separate import GlobalConfig
 from pipeline.topologies.needs import RoleNeeds
-from pipeline.topologies.separate import GlobalConfig
 from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
 from tests.param_server.configs import server_config
 from tests.roles.wiring import bundle_spec

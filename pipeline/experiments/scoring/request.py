@@ -1,0 +1,59 @@
+"""What runs that are over are to be asked: which of them, which parameters, under which protocols, on which hosts.
+
+Not here: doing it (`pipeline.experiments.scoring.afterwards`).
+"""
+
+import glob
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.errors import ConfigError
+from pipeline.experiments.files.run_folder import CONFIG
+
+NEWEST = "newest"
+
+
+class EvaluationRequest(NamedTuple):
+    """What is to be evaluated, and how."""
+
+    folders: tuple[Path, ...]
+    """Of runs."""
+    checkpoints: tuple[str, ...] = (NEWEST,)
+    """"newest", "best" or versions."""
+    protocols: tuple[str, ...] = ()
+    """Names of files in `conf/evaluation/`; none: each run's own."""
+    settings: tuple[str, ...] = ()
+    """Of `evaluation`, in all of these protocols."""
+    cluster: tuple[str, ...] = ("cluster=threads",)
+    """Name of a file in `conf/cluster/`, and settings of it."""
+    seed: int | None = None
+    """None: those that the end of a training takes."""
+    again: bool = False
+    """Play what is there already, too."""
+    config_dir: Path | None = None
+    """A folder with protocols of one's own, in `evaluation/`; None: those of `conf/` alone."""
+
+
+def find_runs(words: Sequence[str]) -> list[Path]:
+    """Run folders that `words` name: folders of runs, patterns such as `results/runs/gorila/*/0`, folders above runs.
+
+    Raises ConfigError for each word that names none.
+    """
+    found: dict[Path, None] = {}
+    mistakes = []
+    for word in words:
+        places = [Path(place) for place in sorted(glob.glob(word, recursive=True))]
+        # Hidden ones are being deleted.
+        runs = [
+            file.parent
+            for place in places
+            for file in sorted(place.rglob(CONFIG))
+            if not file.parent.name.startswith(".")
+        ]
+        found |= dict.fromkeys(runs)
+        if not runs:
+            mistakes.append(f"run={word}: no run folder is there, which would hold a {CONFIG}")
+    if mistakes:
+        raise ConfigError(mistakes)
+    return list(found)
