@@ -113,8 +113,14 @@ class HostedRoles:
         self._hosted.pop(role).task.cancel()
 
     def wait_for(self, role: str, timeout_seconds: float) -> RoleResult | NoFarewell:
-        """What a role that was told to leave leaves, or how it did without."""
-        hosted, end = self._hosted[role], time.monotonic() + timeout_seconds
+        """What a role that was told to leave leaves, or how it did without.
+
+        One that is still being built hears of it afterwards: its time begins when it is first heard of, and until then
+        it is waited for as long as a silent role is.
+        """
+        hosted = self._hosted[role]
+        now = time.monotonic()
+        end, built_by = now + timeout_seconds, now + self._patience.lost_silence_seconds
         try:
             while True:
                 try:
@@ -123,7 +129,10 @@ class HostedRoles:
                 except TimeoutError:
                     if hosted.host not in self._session.present_hosts():
                         return HostGone()
-                    if time.monotonic() > end:
+                    now = time.monotonic()
+                    if now < built_by and not self._coordinator.num_heard(role, hosted.attempt):
+                        end = now + timeout_seconds
+                    if now > end:
                         return StillThere(timeout_seconds)
         except CancelledError:
             return Cancelled()

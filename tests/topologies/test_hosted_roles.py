@@ -1,18 +1,30 @@
-"""Roles as Dask tasks, whose ends are asked for while they end. Real ones: `test_fleet`."""
+"""Roles as Dask tasks: how they end while they are looked at, how long those that are to leave are waited for.
 
+The session, the coordinator and the tasks are stand-ins. Real ones: `test_fleet`.
+"""
+
+import time
 from typing import Any, cast
 
 import pytest
 
 from pipeline.cluster.coordination.coordinator import Coordinator
-from pipeline.cluster.coordination.tasks import RoleBuilder, RoleResult
+from pipeline.cluster.coordination.tasks import RoleResult
 from pipeline.cluster.session import Session
 from pipeline.roles.progress import RoleProgress
-from pipeline.topologies.hosted_roles import HostedRoles, RolePlan
-from pipeline.topologies.looks import Cancelled, End, Failed, Returned
+from pipeline.roles.role import RoleBuilder
+from pipeline.roles.spec import BUNDLE
+from pipeline.topologies.hosted_roles import HostedRoles
+from pipeline.topologies.looks import Cancelled, End, Failed, NoFarewell, Returned, StillThere
 from pipeline.topologies.orders import Start
 from pipeline.topologies.supervision import Patience
+from pipeline.topologies.system import RolePlan
+from tests.roles.wiring import bundle_spec
 from tests.roles.worker_wiring import worker_spec
+
+ROLE, HOST = f"{BUNDLE}-0", "host-0"
+LEFT = RoleResult(ROLE, "stopped", [], RoleProgress(0, 0, 0, 0.0, 0, 0.0))
+LEAVE_SECONDS = 0.5
 
 
 class Ending:
@@ -59,3 +71,57 @@ def test_a_role_that_ends_during_a_look_has_ended_as_it_did(last: str, end: type
     roles.start(Start("worker-0", "host", 1), {})
     looks = [roles.ends(["worker-0"], {"host"}).get("worker-0") for _ in range(2)]
     assert isinstance(next(filter(None, looks)), end)
+
+
+class StandIn:
+    """Session, coordinator and task in one: a role that is heard of, and leaves, after so many looks at it."""
+
+    run_id = "run"
+
+    def __init__(self, heard_after: int, left_after: int) -> None:
+        self._heard_after, self._left_after = heard_after, left_after
+        self._num_looks = 0
+
+    def submit(self, *_: Any, **__: Any) -> "StandIn":
+        return self
+
+    def present_hosts(self) -> set[str]:
+        return {HOST}
+
+    def num_heard(self, role: str, attempt: int) -> int:
+        return int(self._num_looks >= self._heard_after)
+
+    def result(self, timeout: float) -> RoleResult:
+        self._num_looks += 1
+        if self._num_looks > self._left_after:
+            return LEFT
+        time.sleep(timeout)
+        raise TimeoutError
+
+
+def waited_for(heard_after: int, left_after: int, lost_silence_seconds: float = 60.0) -> RoleResult | NoFarewell:
+    stand_in: Any = StandIn(heard_after, left_after)
+    patience = Patience(look_seconds=0.05, lost_silence_seconds=lost_silence_seconds)
+    plan = RolePlan(ROLE, 0, build=cast(Any, None), plays=True)
+    roles = HostedRoles(
+        cast(Session, stand_in), cast(Coordinator, stand_in), [plan], bundle_spec(), {ROLE: 0}, 30.0, patience
+    )
+    roles.start(Start(ROLE, HOST, 1), {})
+    return roles.wait_for(ROLE, LEAVE_SECONDS)
+
+
+def test_a_role_that_is_still_being_built_is_waited_for_and_leaves_then() -> None:
+    assert waited_for(heard_after=1000, left_after=15) is LEFT
+
+
+def test_the_time_to_leave_of_a_role_begins_when_it_is_first_heard_of() -> None:
+    assert waited_for(heard_after=15, left_after=16) is LEFT
+    assert waited_for(heard_after=15, left_after=1000) == StillThere(LEAVE_SECONDS)
+
+
+def test_a_role_that_is_built_has_its_time_and_no_more() -> None:
+    assert waited_for(heard_after=0, left_after=1000) == StillThere(LEAVE_SECONDS)
+
+
+def test_a_role_that_is_never_heard_of_is_waited_for_as_long_as_a_silent_one() -> None:
+    assert waited_for(heard_after=1000, left_after=1000, lost_silence_seconds=0.2) == StillThere(LEAVE_SECONDS)
