@@ -31,6 +31,10 @@ _SHARD_VECTORS = 4
 _PROCESS_BYTES = 300 * 2**20
 """Of one host that is a process: Python, torch, the emulators. Rough: a host with one shard of 1.7 M parameters was
 seen at 330 MiB."""
+COORDINATOR_BYTES = 700 * 2**20
+"""Of the process of the command itself, beside its roles. Rough: with next to nothing in it, one was seen at 440 MiB,
+and one with two workers of 32 games each and 100 evaluation games at once at 1,240 MiB."""
+_COORDINATOR = "this process"
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class Plan:
     """Hosts to start, for the clusters that a run starts itself."""
     threads_per_host: int
     """Dask threads of each of these."""
+    process_bytes: int
+    """Of the process of the command itself, where all hosts are threads of it."""
 
     def render(self, config: RunConfig) -> RenderableType:
         """The plan as a table for the terminal."""
@@ -60,10 +66,11 @@ class Plan:
         return Group(table, *self._remarks(config))
 
     def _remarks(self, config: RunConfig) -> list[str]:
-        total = sum(demand.memory_bytes for demand in self.demands)
+        total = self.process_bytes + sum(demand.memory_bytes for demand in self.demands)
+        around = f", {self.process_bytes / 2**30:.2f} of them for this process" if self.process_bytes else ""
         lines = [
             f"cluster {config.cluster.kind}; {self.num_parameters:,} parameters in {config.param_server.num_shards} "
-            f"shard(s); {total / 2**30:.2f} GiB in all"
+            f"shard(s); {total / 2**30:.2f} GiB in all{around}"
         ]
         learners, limit = config.topology.num_learning, config.param_server.max_staleness
         # While one computes, each of the others makes an update, if all are equally fast.
@@ -128,8 +135,11 @@ def make_plan(
     by_address = {offer.address: offer for offer in offers}
     seats = {} if granted is None else granted.seats
     keep = {role: by_address[address] for role, address in seats.items() if address in by_address}
-    placement = _place_most(wanted, offers, may_lack, keep)
-    return Plan(tuple(wanted), placement, size, num_hosts, topology.compute_threads)
+    process_bytes = COORDINATOR_BYTES if config.cluster.runs_in_this_process else 0
+    around = Demand(_COORDINATOR, 0, process_bytes, beside=wanted[0].role)
+    placement = _place_most([*wanted, around], offers, may_lack, keep)
+    del placement[_COORDINATOR]  # it is no role
+    return Plan(tuple(wanted), placement, size, num_hosts, topology.compute_threads, process_bytes)
 
 
 def dispensable(config: RunConfig) -> list[str]:

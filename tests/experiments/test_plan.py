@@ -91,6 +91,17 @@ def test_a_host_that_is_a_process_costs_what_a_process_costs(tmp_path: Path) -> 
     assert apart["shard-0"] - threads["shard-0"] == 300 * MIB
 
 
+def test_the_process_around_roles_that_are_threads_is_planned_with_them(tmp_path: Path) -> None:
+    plan = make_plan(smoke_config(tmp_path))
+    wanted = sum(demand.memory_bytes for demand in plan.demands)
+    assert plan.process_bytes == 700 * MIB
+    fits, too_little = (f"cluster.memory_bytes={wanted + plan.process_bytes - missing}" for missing in (0, 1))
+    assert "0.68 of them for this process" in printed(smoke_config(tmp_path, fits))
+    with pytest.raises(PlacementError, match="lower replay"):
+        make_plan(smoke_config(tmp_path, too_little))
+    assert make_plan(smoke_config(tmp_path, "cluster=processes")).process_bytes == 0
+
+
 def test_the_run_starts_as_many_hosts_as_its_roles_want(tmp_path: Path) -> None:
     beside = make_plan(smoke_config(tmp_path, "topology.num_bundles=3", "topology.compute_threads=2"))
     assert (beside.num_hosts, beside.threads_per_host) == (3, 2)

@@ -26,21 +26,17 @@ from pipeline.config.run_config import RunConfig
 from pipeline.experiments.files.evaluation_rows import played_fields
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RunFolder, check_folder
 from pipeline.experiments.life import BUDGET, INTERRUPTED
-from pipeline.experiments.plan import host_demands
+from pipeline.experiments.plan import COORDINATOR_BYTES, host_demands
 from pipeline.experiments.run import RunResult, train
 from pipeline.results.load import load_run
 from pipeline.results.run_scores import LAST, run_scores
-
-_COORDINATOR_BYTES = 700 * 2**20
-"""Of a job's own process beside its roles. Rough: with next to nothing in it, one was seen at 440 MiB, and one with two
-workers of 32 games each and 100 evaluation games at once at 1,240 MiB."""
 
 
 def job_needs(config: DictConfig) -> JobNeeds:
     """A part for each host that the plan of this run would have. Raises ConfigError with all mistakes in `config`."""
     hosts = host_demands(from_hydra(config))
     parts = [Part(host.num_threads, host.memory_bytes, host.num_gpus) for host in hosts]
-    first = parts[0]._replace(memory_bytes=parts[0].memory_bytes + _COORDINATOR_BYTES)
+    first = parts[0]._replace(memory_bytes=parts[0].memory_bytes + COORDINATOR_BYTES)
     return JobNeeds((first, *parts[1:]))
 
 
@@ -78,7 +74,8 @@ def granted_config(config: RunConfig, grant: Grant) -> RunConfig:
         # Hosts come from the launcher.
         num_hosts=None,
         # What was asked for is granted: what is free by now holds the replays of its neighbours, too.
-        memory_bytes=config.cluster.memory_bytes or sum(demand.memory_bytes for demand in host_demands(config)),
+        memory_bytes=config.cluster.memory_bytes
+        or COORDINATOR_BYTES + sum(demand.memory_bytes for demand in host_demands(config)),
     )
     cluster = in_this_process(asked) if grant.fits_one_host else at_scheduler(asked, grant.scheduler)
     begins_anew = config.overwrite and not _was_begun_since(grant.launched_at, config.folder)
