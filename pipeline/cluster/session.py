@@ -54,6 +54,8 @@ class SessionSettings:
 
     answer_seconds: float = 60.0
     """How long a scheduler or a host that stands still is waited for."""
+    untold_seconds: float = 5.0
+    """How long hosts are waited for without a word."""
 
 
 class Session:
@@ -222,20 +224,35 @@ def open_session(
     threads_per_host: int,
     granted: GrantedHosts | None = None,
     settings: SessionSettings = SessionSettings(),
+    say: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Session]:
     """Start or find the cluster and wait for its hosts; close what was started.
 
-    `num_hosts` and `threads_per_host` are for clusters that are started here; `granted` is as for Session. Raises
+    `num_hosts` and `threads_per_host` are for clusters that are started here; `granted` is as for Session. `say` hears
+    what is waited for, and how many hosts have come when they are late. Raises
     PlacementError when the cluster cannot be reached or started, its hosts do not come within
     `config.start_timeout_seconds`, or one dies or stands still when it is asked what it is; HostMismatchError when one
     lacks this installation.
     """
+    say(f"waiting for the cluster ({config.kind})")
     with settled(_SETTINGS), open_client(config, num_hosts, threads_per_host) as (client, num_expected):
-        try:
-            client.wait_for_workers(num_expected, timeout=config.start_timeout_seconds)
-        except TimeoutError as error:
-            raise PlacementError(
-                f"{len(client.nthreads())} of {num_expected} hosts came within {config.start_timeout_seconds:g} s; "
-                "start `dask worker` processes, or raise cluster.start_timeout_seconds"
-            ) from error
+        _wait_for_hosts(client, num_expected, config.start_timeout_seconds, settings.untold_seconds, say)
         yield Session(client, config, num_expected, granted, settings)
+
+
+def _wait_for_hosts(
+    client: Client, num_hosts: int, limit_seconds: float, untold_seconds: float, say: Callable[[str], None]
+) -> None:
+    untold_seconds = min(untold_seconds, limit_seconds)
+    with contextlib.suppress(TimeoutError):
+        client.wait_for_workers(num_hosts, timeout=untold_seconds)
+        return
+    if (left_seconds := limit_seconds - untold_seconds) > 0:
+        say(f"hosts {len(client.nthreads())} of {num_hosts}; waiting up to {limit_seconds:g} s for the others")
+        with contextlib.suppress(TimeoutError):
+            client.wait_for_workers(num_hosts, timeout=left_seconds)
+            return
+    raise PlacementError(
+        f"{len(client.nthreads())} of {num_hosts} hosts came within {limit_seconds:g} s; "
+        "start `dask worker` processes, or raise cluster.start_timeout_seconds"
+    )

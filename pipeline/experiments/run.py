@@ -82,7 +82,8 @@ def train(
     if not config.plan:
         check_folder(config)
     hosts = (plan.num_hosts, plan.threads_per_host) if can_tell else (1, config.topology.compute_threads)
-    with open_session(config.cluster, *hosts, granted) as session:
+    say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
+    with open_session(config.cluster, *hosts, granted, say=say) as session:
         session.name = f"{config.experiment} on {config.game}, seed {config.seed}"
         plan = plan_beside_others(config, session, console)
         console.print(plan.render(config), *(_remarks_on_folder(config) if config.plan else []))

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.session import Session
 from pipeline.config.run_config import EVALUATOR, RunConfig
+from pipeline.config.words import listed
 from pipeline.errors import PipelineError, PlacementError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
@@ -73,6 +74,7 @@ class Training:
             try:
                 coordinator.let_roles_run(start.progress)
                 fleet.start(start.server, start.progress)
+                self._record.say(f"building {listed([role.name for role in spec.roles])}")
                 reason = self._watch(fleet, coordinator, generation)
                 return self._end(fleet, coordinator, generation), reason
             except PipelineError as error:

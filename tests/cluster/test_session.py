@@ -152,6 +152,16 @@ def test_a_scheduler_without_hosts_is_refused_with_both_numbers() -> None:
             open_session(config, 1, 1).__enter__()
 
 
+def test_hosts_that_are_late_are_counted_while_they_are_waited_for() -> None:
+    said: list[str] = []
+    with running_cluster(num_hosts=1) as cluster:
+        config = cluster_config("address", address=cluster.scheduler_address, start_timeout_seconds=0.4, num_hosts=2)
+        hurried = SessionSettings(untold_seconds=0.2)
+        with pytest.raises(PlacementError, match=r"1 of 2 hosts came within 0.4 s"):
+            open_session(config, 1, 1, settings=hurried, say=said.append).__enter__()
+    assert said == ["waiting for the cluster (address)", "hosts 1 of 2; waiting up to 0.4 s for the others"]
+
+
 def test_a_host_that_dies_while_it_is_sent_something_is_lost(
     threads_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
