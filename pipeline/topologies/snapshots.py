@@ -6,6 +6,8 @@
 Not here: what a snapshot holds (`pipeline.param_server.snapshot`), its file (`pipeline.experiments.files.checkpoint`).
 """
 
+import time
+
 from pipeline.cluster.coordination.tasks import ServerAddresses
 from pipeline.cluster.remotes.quorum import RemoteLeader, RemoteSynchronousShard
 from pipeline.cluster.remotes.shards import RemoteShard
@@ -15,7 +17,7 @@ from pipeline.param_server.synchronous_client import reaches
 
 
 def take_snapshot(servers: ServerAddresses, timeout_seconds: float) -> ServerSnapshot:
-    """Ask all shards, `timeout_seconds` being the deadline of one call.
+    """Ask all shards at once, `timeout_seconds` being the deadline of one call, or of one for each of them.
 
     Raises BrokenQuorumError when a shard does not reach a version that was closed.
     """
@@ -38,8 +40,9 @@ def release(servers: ServerAddresses, timeout_seconds: float) -> None:
 
 
 def _ask_all(servers: ServerAddresses, timeout_seconds: float) -> ServerSnapshot:
+    end = time.monotonic() + timeout_seconds
     calls = [RemoteShard(shard.name, shard.actor).snapshot() for shard in servers.shards]
-    return merge_snapshots([call.result(timeout_seconds) for call in calls])
+    return merge_snapshots([call.result(max(end - time.monotonic(), 0.0)) for call in calls])
 
 
 def _wait_for_all(servers: ServerAddresses, leader: RemoteLeader, version: int, timeout_seconds: float) -> None:

@@ -19,11 +19,15 @@ from weakref import WeakValueDictionary
 
 from distributed import Actor, get_client, get_worker
 from distributed.actor import ProxyRPC
+from distributed.core import PooledRPCCall
 from distributed.protocol.serialize import to_serialize
 
 from pipeline.errors import CallTimeoutError, RemoteLostError, UnreachableError
 
 T = TypeVar("T")
+
+CONNECT_SECONDS = 10.0
+"""How long a host may take to let itself be connected to; calls have deadlines of their own, which are longer."""
 
 _HERE: "WeakValueDictionary[str, Hosted]" = WeakValueDictionary()
 """What lives in this process, by name; an entry goes when Dask forgets the actor."""
@@ -56,14 +60,19 @@ class HostedAddress:
 class Remote:
     """A proxy for a Hosted in another process."""
 
-    def __init__(self, name: str, actor: Actor) -> None:
+    def __init__(self, name: str, actor: Actor, connect_seconds: float = CONNECT_SECONDS) -> None:
+        """`connect_seconds`: after which its host, if there is no connection to it yet, counts as out of reach.
+
+        One that takes a connection and stands still has until the deadline of the call.
+        """
         self._name = name
         self._actor = actor
+        self._connect_seconds = connect_seconds
 
     def _call(self, method: str, *args: object) -> "RemoteCall[Any]":
         what = f"{method} of {self._name}"
         rpc, loop = _way_to(self._actor._address)
-        calling = _execute(rpc, str(self._actor.key), method, args, what)
+        calling = _execute(rpc, str(self._actor.key), method, args, what, self._connect_seconds)
         return RemoteCall(what, asyncio.run_coroutine_threadsafe(calling, loop))
 
 
@@ -94,10 +103,13 @@ def _way_to(address: str) -> tuple[Any, asyncio.AbstractEventLoop]:
     return ours.rpc(address), ours.loop.asyncio_loop
 
 
-async def _execute(rpc: Any, key: str, method: str, args: tuple[object, ...], what: str) -> Any:
+async def _execute(rpc: Any, key: str, method: str, args: tuple[object, ...], what: str, connect_seconds: float) -> Any:
     # Not the actor's own proxy: when a host dies during a call from another host, that one waits for ever for Dask to
     # compute the actor anew, and when a connection breaks it sends the call again.
     try:
+        if isinstance(rpc, PooledRPCCall):
+            # By our limit: hosts that others have started, and their pools of connections, have limits of their own.
+            rpc.pool.reuse(rpc.addr, await rpc.pool.connect(rpc.addr, connect_seconds))
         answer = await rpc.actor_execute(function=method, actor=key, args=[to_serialize(arg) for arg in args])
     except OSError as error:
         raise UnreachableError(f"{what}: its host is gone or cannot be reached ({error!r})") from error
