@@ -13,7 +13,7 @@ One command, from the terminal to a job's process:
     allocation   who gets what: all or nothing                         grants    who holds what
     cluster      the hosts of a sweep                                  scheduler, addresses    reaching them
     board        what there is to show                                 display   showing it
-    interrupts   Ctrl-C
+    interrupts   Ctrl-C and other signals                              terminal  what is printed
     host         what a host is
     attempt      a job on its host                                     spares, gpus, wanted    what that takes
     process      the host's end of a job's process                     work      the process itself

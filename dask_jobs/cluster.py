@@ -19,7 +19,6 @@ from hydra.errors import CompactHydraException
 from dask_jobs.allocation import HostSize
 from dask_jobs.grants import prepare
 from dask_jobs.host import HostReport, JobHostReport, report_here, report_job_host
-from dask_jobs.interrupts import ignore_interrupts
 from dask_jobs.outcome import HostSetup
 from dask_jobs.scheduler import SETTINGS, TlsFiles, UnansweredError, join, settled, start_here
 from dask_jobs.settings import LauncherSettings, locate
@@ -153,8 +152,6 @@ def open_cluster(settings: LauncherSettings, setup: HostSetup, ours: HostReport 
                 f"{len(client.nthreads())} of {num_expected} hosts came within {settings.start_timeout_seconds:g} s: "
                 "start `dask worker` processes, or raise hydra.launcher.start_timeout_seconds"
             ) from error
-        if settings.address is None:
-            ignore_interrupts(client)
         _check_scheduler(client)
         cluster = Cluster(client, settings, setup.folder, ours)
         if complaints := cluster.survey():

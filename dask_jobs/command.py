@@ -33,9 +33,7 @@ from dask_jobs.ledger import DONE, FAILED, LEDGER, RUNNING, WAITING, Ledger, Led
 from dask_jobs.outcome import HostSetup, Outcome
 from dask_jobs.progress import TOPIC
 from dask_jobs.sweep import Sweep
-
-INTERRUPTED_STATUS = 130
-"""What shells give to a program that SIGINT ended."""
+from dask_jobs.terminal import INTERRUPTED_STATUS
 
 _LOGS = "logs"
 

@@ -200,14 +200,14 @@ class Decisions:
             found.append(Stop(tuple(sorted(hosts)), *self._stop))
         return found
 
-    def interrupted(self) -> list[Instruction]:
-        """Ctrl-C, or SIGTERM."""
+    def interrupted(self, by: str = "Ctrl-C") -> list[Instruction]:
+        """Ctrl-C, or a signal of this name."""
         self._num_interrupts += 1
         if self._num_interrupts > 1:
-            self._stop_all("killed by Ctrl-C", 0.0)
+            self._stop_all(f"killed by {by}", 0.0)
             return []
         patience = self._settings.stop_seconds
-        self._stop_all("stopped by Ctrl-C", patience)
+        self._stop_all(f"stopped by {by}", patience)
         stopping = f"stopping {len(self._running)} running jobs, for at most {patience:g} s; Ctrl-C again kills them"
         return [Say(stopping)]
 

@@ -1,5 +1,10 @@
-"""Ctrl-C and SIGTERM: a loop hears of them, so that they never break into the middle of a change; hosts do not.
+"""Ctrl-C, SIGTERM and SIGHUP: who has work to end hears of them, so that they never break into the middle of a change.
 
+    heard(hear)          here, meanwhile: a function is told
+    dask_setup(server)   on hosts that we start: nothing. Batch systems and terminals signal every process of a job, and
+                         hosts have to live on, for their jobs to end in order; who has started them closes them
+
+A host whose process of origin dies ends by itself: Dask's nanny sees to that, and over ssh the lost scheduler.
 Not here: what a sweep does about them (`sweep`).
 """
 
@@ -9,43 +14,77 @@ import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from distributed import Client, Worker, WorkerPlugin
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""How somebody says that a program is to end: Ctrl-C; a batch system; a terminal or an ssh connection that is gone."""
+
+LEAVE_SIGNALS = (
+    "import importlib.util; "
+    'dask_setup = importlib.util.find_spec("dask_jobs") and __import__("dask_jobs.interrupts").interrupts.dask_setup'
+)
+"""To be preloaded by hosts on machines that may lack this launcher, which they are asked about later, in words. In one
+line: over ssh Dask takes an empty one for a failure."""
 
 
 @contextlib.contextmanager
-def interrupts(tell: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C and SIGTERM call `tell` meanwhile; the third time they raise KeyboardInterrupt."""
-    # Only the main thread may handle signals.
+def heard(hear: Callable[[signal.Signals], None]) -> Iterator[None]:
+    """SIGINT calls `hear` each time meanwhile; SIGTERM and SIGHUP, the first time.
+
+    A person who presses Ctrl-C again means more by it. A batch system signals a process and then its whole group
+    (`timeout`), and of a connection that is gone the kernel tells, and the shell. SIGHUP that was ignored stays so
+    (`nohup`).
+    """
+    # Only the main thread may handle signals; what runs in another thread is stopped by its owner.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    num_signals = 0
+    before = {which: signal.getsignal(which) for which in SIGNALS}
+    known: set[signal.Signals] = set()
 
-    def on_signal(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal num_signals
-        num_signals += 1
-        if num_signals > 2:
-            raise KeyboardInterrupt
-        tell()
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        which = signal.Signals(number)
+        if which is signal.SIGINT or which not in known:
+            known.add(which)
+            hear(which)
 
-    before = {which: signal.signal(which, on_signal) for which in (signal.SIGINT, signal.SIGTERM)}
+    ours = [which for which in SIGNALS if which is not signal.SIGHUP or before[which] is not signal.SIG_IGN]
+    for which in ours:
+        signal.signal(which, on_signal)
     try:
         yield
     finally:
-        for which, handler in before.items():
-            signal.signal(which, handler)
+        for which in ours:
+            signal.signal(which, before[which])
 
 
-def ignore_interrupts(client: Client) -> None:
-    """SIGINT ends none of the hosts, nor those that come later: what runs there is to end in order."""
-    client.register_plugin(IgnoreInterrupts())
+@contextlib.contextmanager
+def interrupts(tell: Callable[[str], None]) -> Iterator[None]:
+    """The first signal calls `tell` with its name, and so does a Ctrl-C after it; the one after that ends at once."""
+    num_told = 0
+
+    def hear(which: signal.Signals) -> None:
+        nonlocal num_told
+        if num_told and which is not signal.SIGINT:
+            return
+        num_told += 1
+        if num_told > 2:
+            raise KeyboardInterrupt
+        tell(name_of(which))
+
+    with heard(hear):
+        yield
 
 
-class IgnoreInterrupts(WorkerPlugin):
-    """Ctrl-C in a terminal reaches all processes there; hosts have to live on, to end their jobs in order."""
+def name_of(which: signal.Signals) -> str:
+    """As users know it."""
+    return "Ctrl-C" if which is signal.SIGINT else which.name
 
-    name = "dask-launcher-ignore-interrupts"
 
-    def setup(self, worker: Worker) -> None:
-        """Runs in the main thread of a host, where signals are handled."""
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+def dask_setup(_server: object) -> None:
+    """What Dask calls in the main thread of a server that preloads this module: no signal ends it from now on."""
+    for which in SIGNALS:
+        # Not SIG_IGN, which the programs of jobs would inherit.
+        signal.signal(which, _leave)
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    pass

@@ -27,8 +27,10 @@ from dask_jobs.progress import PIPE_VARIABLE
 from dask_jobs.work import LENGTH_BYTES, JobOrder
 
 _BOOT = (
-    # First: hosts ignore SIGINT, and a stop that comes while this is imported would be lost.
+    # First: a stop that comes while this is imported would be lost where SIGINT is ignored. Signals of a batch system
+    # are for the launcher, which has jobs stopped in order.
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "[signal.signal(which, lambda *_: None) for which in (signal.SIGTERM, signal.SIGHUP)]; "
     "import json, sys; sys.path[:0] = json.loads(sys.argv.pop()); "
     "from dask_jobs.work import main; main()"
 )

@@ -21,6 +21,8 @@ from distributed.core import send_recv
 from distributed.security import Security
 from distributed.utils import LoopRunner
 
+from dask_jobs import interrupts
+
 LOOPBACK = "127.0.0.1"
 
 SETTINGS: Mapping[str, Any] = {
@@ -104,7 +106,10 @@ def settled(settings: Mapping[str, Any]) -> Iterator[None]:
 def start_here(
     num_hosts: int, threads_per_host: int, *, processes: bool, dashboard_address: str, gpus_per_host: int = 0
 ) -> LocalCluster:
-    """A scheduler in this process, and hosts in processes of their own, or else in this one. To be closed."""
+    """A scheduler in this process, and hosts in processes of their own, or else in this one. To be closed.
+
+    Signals end no host: who has started them closes them.
+    """
     return LocalCluster(
         n_workers=num_hosts,
         threads_per_worker=threads_per_host,
@@ -115,6 +120,7 @@ def start_here(
         dashboard_address=dashboard_address,
         # A host has an HTTP server too; that of an in-process one would listen on all interfaces.
         worker_dashboard_address=f"{LOOPBACK}:0",
+        preload=[interrupts.__name__] if processes else None,
         silence_logs=logging.ERROR,
     )
 

@@ -86,7 +86,7 @@ class Sweep:
     def run(self) -> SweepEnd:
         """Run all jobs; returns when all have ended for good, or it was stopped and those that ran have ended."""
         self._cluster.client.subscribe_topic(TOPIC, self._on_message)
-        with interrupts(partial(self._heard.put, self._interrupted)), self._announcer.display:
+        with interrupts(self._on_signal), self._announcer.display:
             while not self._decisions.is_over:
                 self._look_for_hosts()
                 self._start_what_fits()
@@ -214,8 +214,11 @@ class Sweep:
             outcome = _outcome_of(future, self._timing.gather_seconds)
             self._carry_out(self._decisions.ended(number, outcome, time.monotonic()))
 
-    def _interrupted(self) -> None:
-        self._carry_out(self._decisions.interrupted())
+    def _on_signal(self, name: str) -> None:
+        self._heard.put(partial(self._interrupted, name))
+
+    def _interrupted(self, name: str) -> None:
+        self._carry_out(self._decisions.interrupted(name))
 
 
 def _outcome_of(future: Future[Any], gather_seconds: float) -> Outcome:

@@ -29,6 +29,7 @@ from omegaconf import DictConfig
 from dask_jobs.ledger import DONE, FAILED, INTERRUPTED
 from dask_jobs.needs import JobInterrupted
 from dask_jobs.outcome import JobFailedError, Outcome
+from dask_jobs.terminal import begin
 
 LENGTH_BYTES = 8
 """Of the big-endian number in front of an order."""
@@ -62,6 +63,7 @@ def main() -> None:
 
     SIGINT is how the host says stop.
     """
+    begin()
     lifeline = os.fdopen(os.dup(0), "rb")
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)

@@ -6,6 +6,11 @@ follow, such as `evaluation.num_episodes=10`; all else is as the run was trained
 Not here: what is done with these words (`pipeline.experiments.scoring.afterwards`).
 """
 
+from dask_jobs.terminal import begin
+
+if __name__ == "__main__":
+    begin()  # before the other imports, which take seconds
+
 import logging
 import sys
 from collections.abc import Sequence

@@ -5,6 +5,11 @@ The game is played again from its seed and actions, in colour; a game that then 
 Not here: choosing the game (`pipeline.experiments.scoring.recorded_games`), pictures (`pipeline.rendering`).
 """
 
+from dask_jobs.terminal import begin
+
+if __name__ == "__main__":
+    begin()  # before the other imports, which take seconds
+
 import math
 import sys
 from collections.abc import Callable, Sequence

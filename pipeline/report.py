@@ -6,6 +6,11 @@ What is missing or unreadable in a run folder is named, here and in the page, an
 Not here: what the report holds (`pipeline.results.report`), how it is written (`pipeline.results.report_files`).
 """
 
+from dask_jobs.terminal import begin
+
+if __name__ == "__main__":
+    begin()  # before the other imports, which take seconds
+
 import os
 import sys
 from collections.abc import Sequence

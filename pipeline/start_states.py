@@ -6,6 +6,11 @@ patterns of these, with commas between them. Of each game of Atari among them `<
 Not here: how points are drawn (`pipeline.evaluation.start_states`).
 """
 
+from dask_jobs.terminal import begin
+
+if __name__ == "__main__":
+    begin()  # before the other imports, which take seconds
+
 import glob
 import sys
 from collections.abc import Sequence

@@ -5,6 +5,11 @@ wherever the files are seen, while the sweep runs and afterwards.
 Not here: what is read (`pipeline.experiments.sweeps.status`).
 """
 
+from dask_jobs.terminal import begin
+
+if __name__ == "__main__":
+    begin()  # before the other imports, which take seconds
+
 import datetime
 import json
 import sys

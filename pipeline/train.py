@@ -6,6 +6,11 @@ What computes is imported when a run begins: `--help` and mistakes are told at o
 Not here: what a job of such a sweep does (`pipeline.experiments.sweeps.job`).
 """
 
+from dask_jobs.terminal import INTERRUPTED_STATUS, begin
+
+if __name__ == "__main__":
+    begin()  # before the other imports, which take seconds
+
 import logging
 import sys
 
@@ -19,9 +24,6 @@ from pipeline.config.composition import config_directory
 from pipeline.config.help_text import help_text
 from pipeline.config.overrides import check_command_line, from_hydra
 from pipeline.errors import ConfigError, PipelineError
-
-_INTERRUPTED_STATUS = 130
-"""What shells give to a program that SIGINT ended."""
 
 
 @hydra.main(version_base="1.3", config_path=str(config_directory()), config_name="config")
@@ -42,7 +44,7 @@ def _job(config: DictConfig) -> float | None:
         result = train(run)
         if result.end_reason == INTERRUPTED and HydraConfig.get().mode == RunMode.MULTIRUN:
             # Who stops one of many runs means all of them.
-            sys.exit(_INTERRUPTED_STATUS)
+            sys.exit(INTERRUPTED_STATUS)
         from pipeline.experiments.sweeps.job import final_score  # with pandas
 
         return final_score(result, run)
@@ -53,10 +55,6 @@ def _job(config: DictConfig) -> float | None:
         # The other runs of a sweep go on; Hydra names this one again at their end.
         print(f"error: {error}", file=sys.stderr)
         raise
-    except KeyboardInterrupt:
-        # While it waits for hosts, or for the second time while it ends.
-        print("stopped by Ctrl-C", file=sys.stderr)
-        sys.exit(_INTERRUPTED_STATUS)
 
 
 def main() -> None:

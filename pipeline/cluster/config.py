@@ -33,8 +33,6 @@ class ClusterConfig:
     """What hosts offer is known before there are any; if not, they have to be asked."""
     runs_in_this_process: ClassVar[bool] = False
     """Hosts are threads of the process that opened the session, and need no memory of their own."""
-    hears_interrupts: ClassVar[bool] = False
-    """Ctrl-C in the terminal reaches the hosts as well, which are to leave it to the run."""
     is_shared: ClassVar[bool] = False
     """Other commands may have roles on the same hosts."""
     restarts_hosts: ClassVar[bool] = False

@@ -30,6 +30,7 @@ from pipeline.cluster.placement import Demand, Offer, Placement
 from pipeline.cluster.sharing import Sharing
 from pipeline.cluster.start import open_client
 from pipeline.cluster.surveyor import Surveyor
+from pipeline.errand import Errand
 from pipeline.errors import PlacementError, RemoteLostError
 
 Task = Future[Any]
@@ -83,6 +84,7 @@ class Session:
         # Other kinds of cluster are started for one run, and of granted hosts a sweep keeps the books.
         self._sharing = Sharing(client) if config.is_shared and granted is None else None
         self._hosts = Surveyor(client, granted, settings.answer_seconds)
+        self._surveying = Errand[bool]("pipeline-survey")
 
     @property
     def dashboard_url(self) -> str:
@@ -185,11 +187,11 @@ class Session:
         return set(self._hosts.num_threads())
 
     def fit_hosts(self) -> set[str]:
-        """Addresses of the hosts that are there now and have this installation; new ones are asked first."""
+        """Addresses of the hosts that are there now and have this installation; of new ones, once they were asked."""
         present = self.present_hosts()
         if not self._hosts.survey.is_complete(present):
             with contextlib.suppress(OSError):  # one has died meanwhile
-                self.survey_again()
+                self.survey_soon()
         return self._hosts.survey.fit(present)
 
     def open_hosts(self, num_threads: int) -> set[str]:
@@ -212,6 +214,17 @@ class Session:
         """
         self.ask_for_hosts()
         self._hosts.survey_again()
+
+    def survey_soon(self) -> bool:
+        """The same for a loop that must not wait for a host that stands still: True once it is done, asked until then.
+
+        Raises as `survey_again`.
+        """
+        return self._surveying.ask(self._survey) is not None
+
+    def _survey(self) -> bool:
+        self.survey_again()
+        return True
 
     def _all_offers(self) -> list[Offer]:
         return present_offers(self._config, self.hosts, self._hosts.num_threads())

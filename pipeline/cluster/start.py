@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from distributed import Client
 from distributed.deploy.cluster import Cluster
 
-from dask_jobs.interrupts import ignore_interrupts
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.errors import ConfigError, PlacementError
@@ -31,8 +30,6 @@ def open_client(config: ClusterConfig, num_hosts: int, threads_per_host: int) ->
     check_installed(config.kind)
     num_hosts = config.num_hosts_to_come(num_hosts)
     with _started(config, num_hosts, threads_per_host) as cluster, config.connect(cluster) as client:
-        if config.hears_interrupts:
-            ignore_interrupts(client)
         yield client, num_hosts
 
 

@@ -1,37 +1,40 @@
-"""Ctrl-C as a wish to end in order: the first sets an event that the work looks at, the second ends at once.
+"""Ctrl-C, SIGTERM and SIGHUP: before there is anything to end in order they end at once, and then they are a wish.
 
 A job of a sweep has a launcher that kills it when it takes too long, and several who may tell it to stop: a batch
-system, its host that is going, the launcher. There the second means nothing new.
+system, its host that is going, the launcher. There a second Ctrl-C means nothing new.
 
-Not here: what is done about it (`pipeline.experiments.run`, `pipeline.experiments.scoring.afterwards`).
+Not here: what is done about it (`pipeline.experiments.run`, `pipeline.experiments.scoring.afterwards`), who may say it
+how often (`dask_jobs.interrupts`).
 """
 
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
+from contextlib import AbstractContextManager, contextmanager
+
+from dask_jobs.interrupts import heard, name_of
 
 
 @contextmanager
 def interruptible(interrupt: threading.Event, *, second_ends: bool = True) -> Iterator[None]:
-    """SIGINT and SIGTERM set `interrupt` meanwhile.
+    """Each of them sets `interrupt` meanwhile.
 
-    Where it is set already, they raise KeyboardInterrupt, or do nothing if not `second_ends`.
+    Where it is set already, Ctrl-C raises KeyboardInterrupt, or does nothing if not `second_ends`.
     """
-    # Only the main thread may handle signals; what runs in another thread is stopped by its owner.
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
-    def on_interrupt(_signal: int, _frame: FrameType | None) -> None:
-        if interrupt.is_set() and second_ends:
-            raise KeyboardInterrupt
+    def hear(which: signal.Signals) -> None:
+        if interrupt.is_set() and second_ends and which is signal.SIGINT:
+            _end_at_once(which)
         interrupt.set()
 
-    before = {which: signal.signal(which, on_interrupt) for which in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with heard(hear):
         yield
-    finally:
-        for which, handler in before.items():
-            signal.signal(which, handler)
+
+
+def ending_at_once() -> AbstractContextManager[None]:
+    """Each of them raises KeyboardInterrupt meanwhile, with its name: what was started is closed, jobs among it."""
+    return heard(_end_at_once)
+
+
+def _end_at_once(which: signal.Signals) -> None:
+    raise KeyboardInterrupt(name_of(which))

@@ -29,7 +29,9 @@ class RunTiming:
     publish_seconds: float = 2.0
     """How often others see how far the run is."""
     leave_seconds: float = 60.0
-    """How long roles may take to finish their step and leave."""
+    """How long roles may take, all together, to finish their step and leave."""
+    hurried_seconds: float = 8.0
+    """The same once somebody has told the run to end: a batch system kills soon after it has said so."""
     farewell_seconds: float = 5.0
     """How long each of a run that has failed is waited for."""
     silent_seconds: float = 5.0
@@ -57,7 +59,7 @@ class Recover(NamedTuple):
 class Fail(NamedTuple):
     """The run ends with this error."""
 
-    error: PipelineError
+    error: Exception
     saves: bool
     """What was learned since the newest checkpoint is worth to be kept."""
 
@@ -96,8 +98,8 @@ class Life:
         goal = self._budget.score
         return limit == SCORE and goal is not None and look.best_mean is not None and look.best_mean >= goal
 
-    def after_error(self, error: PipelineError) -> Recover | Fail:
-        """What follows when a generation ends with an error."""
+    def after_error(self, error: Exception) -> Recover | Fail:
+        """What follows when a generation ends with an error, be it one of ours or not."""
         if isinstance(error, RemoteLostError):
             self._num_lost += 1
             if self._num_lost <= self._max_restarts:
@@ -106,6 +108,14 @@ class Life:
             return Fail(RoleFailedError(why), saves=False)
         # What diverged is not worth to go on from: the newest checkpoint is from before.
         return Fail(error, saves=not isinstance(error.__cause__, DivergedError))
+
+    @staticmethod
+    def error_reason(error: BaseException) -> str:
+        """Why a run ended that ended with an error, or at once by a second Ctrl-C."""
+        if isinstance(error, KeyboardInterrupt):
+            return INTERRUPTED
+        name = "" if isinstance(error, PipelineError) else f"{type(error).__name__}: "
+        return f"error: {name}{error}"
 
     def plays_final_games(self, reason: str, *, is_interrupted: bool) -> bool:
         """Whether the final evaluation follows a training that ended so; `is_interrupted`: meanwhile, or by then."""

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from pipeline.cluster.glance import RunGlance
 from pipeline.config.run_config import RunConfig
+from pipeline.experiments.cosmetic import Cosmetic
 from pipeline.experiments.curves.logger import LoggedRun
 from pipeline.experiments.curves.loggers import Loggers
 from pipeline.experiments.files.checkpoint import Checkpoint
@@ -43,7 +44,9 @@ class RunRecord:
         self._publishing = Every(publish_seconds)
         self._meter = RunMeter(config, str(folder.path.absolute()))
         self._progress = RunProgress(console, config.progress)
-        self._loggers = Loggers(config.logging_tools, self._progress.say)
+        self.cosmetic = Cosmetic(self._progress.say)
+        """For whatever else is only shown."""
+        self._loggers = Loggers(config.logging_tools, self.say)
 
     @contextlib.contextmanager
     def open(self, started_at: float) -> Iterator[None]:
@@ -63,23 +66,26 @@ class RunRecord:
     def write(self, rows: Sequence[Row]) -> None:
         """Keep rows. Raises RunFolderError if the disk refuses them."""
         self._folder.write(rows)
-        self._meter.see(rows)
+        with self.cosmetic.trying("measuring the progress"):
+            self._meter.see(rows)
         self._loggers.see(rows)
 
     def say(self, sentence: str) -> None:
         """A sentence for the user."""
-        self._progress.say(sentence)
+        self.cosmetic.say(sentence)
 
     def show(self, roles: Mapping[str, RoleProgress]) -> None:
         """Show how far the roles are, and tell others if it is time."""
-        seen = self._meter.glance(roles)
-        self._progress.show(seen)
-        if self._publishing.is_due(time.monotonic()):
-            self._publish(seen)
+        with self.cosmetic.trying("showing the progress"):
+            seen = self._meter.glance(roles)
+            self._progress.show(seen)
+            if self._publishing.is_due(time.monotonic()):
+                self._publish(seen)
 
     def show_end(self, roles: Mapping[str, RoleProgress]) -> None:
         """Tell others where the training has ended."""
-        self._publish(self._meter.glance(roles))
+        with self.cosmetic.trying("showing the progress"):
+            self._publish(self._meter.glance(roles))
 
     def restarted(self) -> None:
         """Count a role that was started again."""

@@ -17,6 +17,7 @@ from urllib.parse import urljoin
 from rich.console import Console
 from rich.markup import escape
 
+from dask_jobs.terminal import lasting_output
 from pipeline import seeding
 from pipeline.cluster import glance
 from pipeline.cluster.coordination.coordinator import Coordinator
@@ -25,14 +26,14 @@ from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.session import Session, open_session
 from pipeline.cluster.start import submission
 from pipeline.config.run_config import RunConfig
-from pipeline.errors import PipelineError, RunFolderError
+from pipeline.errors import RunFolderError
 from pipeline.evaluation import start_states
 from pipeline.experiments.curves.loggers import check_installed, seconds_since_1970
 from pipeline.experiments.files import checkpoint, provenance
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RunFolder, check_folder, open_folder
-from pipeline.experiments.interrupts import interruptible
+from pipeline.experiments.interrupts import ending_at_once, interruptible
 from pipeline.experiments.life import BUDGET, INTERRUPTED, SCORE, Life, RunTiming
 from pipeline.experiments.plan import Plan, make_plan, network_of
 from pipeline.experiments.record import RunRecord
@@ -68,7 +69,7 @@ def train(
     `evaluates_when_interrupted=False`: an interrupted run ends with its checkpoint, to be resumed, and one that is
     interrupted in its final evaluation counts as interrupted.
     """
-    console = console or Console()
+    console = console or Console(file=lasting_output())
     check_installed(config.logging_tools)
     start_states.load_for(config.evaluation, config.game)  # raises if they are missing or do not fit
     can_tell = config.cluster.can_tell_hosts_before_start
@@ -83,7 +84,7 @@ def train(
         check_folder(config)
     hosts = (plan.num_hosts, plan.threads_per_host) if can_tell else (1, config.topology.compute_threads)
     say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
-    with open_session(config.cluster, *hosts, granted, say=say) as session:
+    with ending_at_once(), open_session(config.cluster, *hosts, granted, say=say) as session:
         session.name = f"{config.experiment} on {config.game}, seed {config.seed}"
         plan = plan_beside_others(config, session, console)
         console.print(plan.render(config), *(_remarks_on_folder(config) if config.plan else []))
@@ -142,14 +143,15 @@ class _Run:
             return RunResult(self._folder.path, reason)
         run = provenance.begin(run, self._config, self._session.hosts, self._plan.placement)
         self._folder.write_run(run)
-        self._print_dashboard()
         try:
             end, reason = self._train_and_evaluate(start, seconds_since_1970(run["started_at"]))
-        except PipelineError as error:
+        except BaseException as error:  # whatever it is, the folder says why its run has ended
             with contextlib.suppress(OSError):  # of a disk that is full, which may be why
-                self._folder.write_run(run | {"end_reason": f"error: {error}"})
+                self._folder.write_run(run | {"end_reason": self._life.error_reason(error)})
             raise
         self._folder.write_run(provenance.end(run, reason, end.wall_seconds, self._config.num_frames(end.num_steps)))
+        if end.num_steps == start.num_steps:
+            self._record.say("no role has made a step since this start: what is scored is what was there before")
         self._print_table()
         return RunResult(self._folder.path, reason)
 
@@ -175,6 +177,7 @@ class _Run:
 
     def _train_and_evaluate(self, start: Checkpoint, started_at: float) -> tuple[Checkpoint, str]:
         session, life = self._session, self._life
+        self._print_dashboard()
         with (
             interruptible(self._interrupt, second_ends=life.evaluates_when_interrupted),
             self._record.open(started_at),
@@ -185,34 +188,35 @@ class _Run:
                 self._record.show_end(end.progress)
             if not life.plays_final_games(reason, is_interrupted=self._interrupt.is_set()):
                 return end, INTERRUPTED
-            rows = self._evaluate(end)
+            rows = self._evaluate(end, waits_for_hosts=reason != INTERRUPTED)
             self._record.write(rows or [])
         return end, life.final_reason(reason, has_all_games=rows is not None)
 
-    def _evaluate(self, end: Checkpoint) -> list[Row] | None:
+    def _evaluate(self, end: Checkpoint, *, waits_for_hosts: bool) -> list[Row] | None:
         # What has ended the training skips no evaluation; where it would, it has to be heard whenever it came.
         if self._life.evaluates_when_interrupted:
             self._interrupt.clear()
         evaluation = self._config.evaluation
-        self._console.print(
-            f"final evaluation: {evaluation.num_episodes} games under {evaluation.protocol}, Ctrl-C skips it",
-            highlight=False,
+        self._record.say(
+            f"final evaluation: {evaluation.num_episodes} games under {evaluation.protocol}, Ctrl-C skips it"
         )
         folder, say = self._folder.path, self._record.say
-        return at_the_end.evaluate(self._session, self._config, end, self._interrupt, folder, say)
+        session, interrupt = self._session, self._interrupt
+        return at_the_end.evaluate(session, self._config, end, interrupt, folder, say, waits_for_hosts=waits_for_hosts)
 
     def _print_dashboard(self) -> None:
-        url = self._session.dashboard_url
-        pages = [url, urljoin(url, PAGE)] if register(self._session.client, self._record.say) else [url]
-        self._console.print(f"dashboard {' and '.join(pages)}", highlight=False, soft_wrap=True)
+        with self._record.cosmetic.trying("the dashboard"):
+            url = self._session.dashboard_url
+            pages = [url, urljoin(url, PAGE)] if register(self._session.client, self._record.say) else [url]
+            self._record.say(f"dashboard {' and '.join(pages)}")
 
     def _print_table(self) -> None:
         # pandas, for the end of a run alone
         from pipeline.results.load import load_run
         from pipeline.results.table import as_rich, game_table
 
-        loaded = load_run(self._folder.path)
         config = self._config
-        title = f"{config.game}, {config.experiment}, seed {config.seed}"
-        self._console.print(as_rich(game_table(loaded, config.game), title))
-        self._console.print(f"results in {self._folder.path}", highlight=False, soft_wrap=True)
+        with self._record.cosmetic.trying("the table"):
+            title = f"{config.game}, {config.experiment}, seed {config.seed}"
+            self._console.print(as_rich(game_table(load_run(self._folder.path), config.game), title))
+        self._record.say(f"results in {self._folder.path}")

@@ -3,12 +3,13 @@
 Not here: what a checkpoint is and its file (`pipeline.experiments.files.checkpoint`).
 """
 
-import contextlib
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from pipeline.config.course import CheckpointConfig
+from pipeline.errand import Errand
 from pipeline.errors import CallTimeoutError, CheckpointError, UnreachableError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
@@ -29,20 +30,34 @@ class Saver:
         self._say = say
         self._due_at = time.monotonic() + config.every_minutes * 60
         self._num_missed = 0
+        self._taking = Errand[Checkpoint]("pipeline-checkpoint")
 
     def save(self, fleet: Fleet, roles: Mapping[str, RoleProgress], generation: int) -> Checkpoint:
         """Take one now and write it. Raises what `Fleet.snapshot` raises."""
-        saved = Checkpoint(fleet.snapshot(), dict(roles), generation)
-        checkpoint.save(self._folder, saved, self._config.keep)
+        self.settle()
+        saved = self._take(fleet, roles, generation)
         self._due_at, self._num_missed = time.monotonic() + self._config.every_minutes * 60, 0
         return saved
 
+    @property
+    def is_taking(self) -> bool:
+        """Whether one was begun by `save_if_due` that has not heard yet what became of it."""
+        return self._taking.is_under_way
+
+    def settle(self) -> None:
+        """None is taken any more when this returns: none of a generation that is over may come after it."""
+        self._taking.settle()
+
     def save_if_due(self, fleet: Fleet, roles: Mapping[str, RoleProgress], generation: int) -> None:
-        """Take one if it is time. A shard that does not answer, or a full disk, puts it off, twice in a row at most."""
-        if time.monotonic() < self._due_at:
+        """Begin one if it is time, and hear what has become of it: at each turn of a loop, which it does not hold up.
+
+        A shard that does not answer, or a full disk, puts it off, twice in a row at most.
+        """
+        if not self._taking.is_under_way and time.monotonic() < self._due_at:
             return
         try:
-            self.save(fleet, roles, generation)
+            if self._taking.ask(partial(self._take, fleet, dict(roles), generation)) is not None:
+                self._due_at, self._num_missed = time.monotonic() + self._config.every_minutes * 60, 0
         except (CallTimeoutError, UnreachableError, CheckpointError) as error:
             self._num_missed += 1
             if self._num_missed >= _MAX_MISSED:
@@ -52,9 +67,18 @@ class Saver:
 
     def save_what_is_left(self, fleet: Fleet, roles: Mapping[str, RoleProgress], generation: int) -> None:
         """Take one of a fleet that ends with an error, if its shards still answer and that version has none yet."""
-        # What ended the run counts, not what comes of this.
-        with contextlib.suppress(Exception):
+        self.settle()
+        try:
             server = fleet.snapshot()
             # One of the same version was saved in order, with counters that are no older.
             if not checkpoint.path_of(self._folder, server.version).exists():
                 checkpoint.save(self._folder, Checkpoint(server, dict(roles), generation), self._config.keep)
+        except Exception as error:  # what ended the run counts, not what comes of this
+            self._say(f"what was learned last could not be saved: {error or type(error).__name__}")
+        else:
+            self._say(f"saved as it was at update {server.version:,}")
+
+    def _take(self, fleet: Fleet, roles: Mapping[str, RoleProgress], generation: int) -> Checkpoint:
+        taken = Checkpoint(fleet.snapshot(), dict(roles), generation)
+        checkpoint.save(self._folder, taken, self._config.keep)
+        return taken

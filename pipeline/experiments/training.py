@@ -13,12 +13,14 @@ import contextlib
 import threading
 import time
 from collections.abc import Mapping
+from functools import partial
 
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.session import Session
 from pipeline.config.run_config import EVALUATOR, RunConfig
 from pipeline.config.words import listed
-from pipeline.errors import PipelineError, PlacementError
+from pipeline.errand import Errand
+from pipeline.errors import PlacementError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.run_folder import RunFolder
@@ -31,6 +33,8 @@ from pipeline.experiments.scoring.beside_training import NO_HOST, TrainingEvalua
 from pipeline.experiments.specs import fleet_spec
 from pipeline.roles.progress import RoleProgress
 from pipeline.topologies.fleet import Fleet
+from pipeline.topologies.last_wait import LastWait
+from pipeline.topologies.restarts import no_host_came
 
 
 class Training:
@@ -55,6 +59,8 @@ class Training:
         self._life = life
         self._interrupt = interrupt
         self._timing = timing
+        self._taking = Errand[Checkpoint]("pipeline-evaluated")
+        """Of what is evaluated."""
         self._saver = Saver(folder.checkpoints, config.checkpoint, record.say)
         every_frames = config.training_evaluation.every_frames
         self._evaluation: TrainingEvaluation | None = None
@@ -65,7 +71,7 @@ class Training:
     def train(self, coordinator: Coordinator, start: Checkpoint) -> tuple[Checkpoint, str]:
         """Where the training ends that goes on from `start`, and why: a reason of `pipeline.experiments.life`.
 
-        Raises the PipelineError that it ends with otherwise.
+        Raises what it ends with otherwise, after it has saved what is left.
         """
         while True:
             generation = self._life.begin_generation(start.generation)
@@ -77,7 +83,7 @@ class Training:
                 self._record.say(f"building {listed([role.name for role in spec.roles])}")
                 reason = self._watch(fleet, coordinator, generation)
                 return self._end(fleet, coordinator, generation), reason
-            except PipelineError as error:
+            except Exception as error:  # whatever it is, what was learned is not to be lost with it
                 follows = self._life.after_error(error)
                 if not isinstance(follows, Recover):
                     if follows.saves:
@@ -132,7 +138,7 @@ class Training:
         roles = coordinator.progress()
         rows, sentence = evaluation.check(
             self.look(roles).num_frames,
-            lambda: Checkpoint(fleet.snapshot(), roles, generation),
+            partial(self._taking.ask, lambda: Checkpoint(fleet.snapshot(), roles, generation)),
             fleet.free_hosts(self._config.topology.compute_threads),
         )
         if evaluation.host != NO_HOST and not fleet.set_aside(EVALUATOR, evaluation.host):
@@ -143,9 +149,21 @@ class Training:
 
     def _end(self, fleet: Fleet, coordinator: Coordinator, generation: int) -> Checkpoint:
         self._stop(coordinator)
-        end = self._saver.save(fleet, fleet.collect(self._timing.leave_seconds), generation)
+        end = self._saver.save(fleet, fleet.collect(self._last_wait()), generation)
+        if self._interrupt.is_set():
+            self._record.say(f"told to end: the training is saved at update {end.server.version:,}")
         coordinator.finish(self._timing.leave_seconds)
         return end
+
+    def _last_wait(self) -> LastWait:
+        timing = self._timing
+        return LastWait(
+            timing.leave_seconds,
+            self._record.say,
+            hurried_seconds=timing.hurried_seconds,
+            has_hurry=self._interrupt.is_set,
+            untold_seconds=timing.silent_seconds,
+        )
 
     def _stop(self, coordinator: Coordinator) -> None:
         coordinator.stop_roles()
@@ -155,37 +173,39 @@ class Training:
     def _send_away(self, fleet: Fleet, coordinator: Coordinator) -> None:
         # Until they have heard it: they would go on for as long as their lease lasts.
         coordinator.stop_roles()
-        with contextlib.suppress(PipelineError):
-            fleet.abandon(self._timing.farewell_seconds)
+        with contextlib.suppress(Exception):  # what has ended the run counts
+            fleet.abandon(LastWait(self._timing.farewell_seconds))
 
     def _recover(self, fleet: Fleet, coordinator: Coordinator, why: str) -> Checkpoint:
         # Roles of the old generation leave first, so that none of their rows comes after the rows are trimmed.
         self._stop(coordinator)
-        fleet.abandon(self._timing.leave_seconds)
+        self._saver.settle()
+        self._taking.settle()
+        fleet.abandon(self._last_wait())
         coordinator.finish(self._timing.leave_seconds)
         # Before the hosts are asked what is free: an old global replay holds much of it.
         fleet.release()
         start = checkpoint.load_newest(self._checkpoints)
         discarded = self._record.go_back_to(start)
+        back = f"the checkpoint of update {start.server.version:,}, {discarded} newer rows set aside in discarded/"
+        if self._interrupt.is_set():
+            self._record.say(f"{why}; the run was told to end, and does so with {back}")
+            return start
         self._plan = self._plan_again(why)
         if self._evaluation is not None:
             seat = self._plan.placement.get(EVALUATOR)
             self._evaluation.host = NO_HOST if seat is None else seat.address
-        self._record.say(
-            f"{why}; all roles go back to the checkpoint of update {start.server.version:,}, "
-            f"{discarded} newer rows set aside in discarded/"
-        )
+        self._record.say(f"{why}; all roles go back to {back}")
         return start
 
     def _plan_again(self, why: str) -> Plan:
         timeout_seconds = self._session.host_timeout_seconds
         wait = HostWait(time.monotonic(), timeout_seconds, self._timing.silent_seconds)
         while True:
-            try:
-                self._session.survey_again()
-                return plan_now(self._config, self._session)
-            except (OSError, PlacementError):
-                is_interrupted = self._interrupt.wait(self._timing.tick_seconds)
+            with contextlib.suppress(OSError, PlacementError):
+                if self._session.survey_soon():
+                    return plan_now(self._config, self._session)
+            is_interrupted = self._interrupt.wait(self._timing.tick_seconds)
             found = wait.look(time.monotonic(), is_interrupted=is_interrupted)
             if found.is_told:
                 self._record.say(f"{why}; waiting up to {timeout_seconds:g} s for a host")
@@ -193,4 +213,7 @@ class Training:
                 case Waiting.KEEP:
                     return self._plan
                 case Waiting.WITHOUT:
-                    return plan_now(self._config, self._session, may_lack=dispensable(self._config))
+                    try:
+                        return plan_now(self._config, self._session, may_lack=dispensable(self._config))
+                    except PlacementError as error:
+                        raise no_host_came(why, timeout_seconds, error) from error

@@ -10,6 +10,7 @@ where they stand at first (`pipeline.cluster.placement`), what is saved of the s
 """
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from pipeline.roles.replay_server import ReplayServerSpec
 from pipeline.roles.spec import RoleSpec
 from pipeline.topologies.hosted_roles import HostedRoles
 from pipeline.topologies.hosted_servers import LEADER, HostedServers
+from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.looks import Look
 from pipeline.topologies.orders import Cancel, Fail, Order, Say, Start
 from pipeline.topologies.snapshots import release, take_snapshot
@@ -92,8 +94,9 @@ class Fleet:
             spec.patience,
         )
         self._supervision = Supervision(spec.terms)
+        self._snapshot_lock = threading.Lock()
         self._owes_release = False
-        """Whether the quorum may still be held for a snapshot that failed."""
+        """Whether the quorum is held for a snapshot, or may still be for one that failed."""
 
     @property
     def placement(self) -> Placement:
@@ -159,32 +162,38 @@ class Fleet:
         return self._supervision.is_finished
 
     def snapshot(self) -> ServerSnapshot:
-        """The server's state now: of a synchronous one all shards at one version, else each at the one it is at."""
-        # A word that was not answered may have arrived, and a release that was not may be lost: it is said again.
-        self._owes_release = True
-        taken = take_snapshot(self._servers.addresses, self._spec.role.param_server.timeout_seconds)
-        self._owes_release = False
-        return taken
+        """The server's state now: of a synchronous one all shards at one version, else each at the one it is at.
 
-    def collect(self, timeout_seconds: float) -> dict[str, RoleProgress]:
+        In any thread; `supervise` may go on in another.
+        """
+        with self._snapshot_lock:
+            # A word that was not answered may have arrived, and a release that was not may be lost: it is said again.
+            self._owes_release = True
+            taken = take_snapshot(self._servers.addresses, self._spec.role.param_server.timeout_seconds)
+            self._owes_release = False
+            return taken
+
+    def collect(self, patience: LastWait) -> dict[str, RoleProgress]:
         """Wait for all roles to leave; their last rows go to the coordinator. Returns each one's last progress.
 
         Of a role that waits for a host, was given up, or is lost meanwhile, it is what the coordinator knows.
         """
         last = self._coordinator.progress()
         for role in self._roles.tasks:
-            match self._roles.wait_for(role, timeout_seconds):
+            match self._roles.wait_for(role, patience):
                 case RoleResult() as result:
                     self._supervision.left(role)
                     self._coordinator.receive(result.undelivered)
                     last[role] = result.progress
                 case how:
-                    self._carry_out(self._supervision.not_left(role, how))
+                    orders = self._supervision.not_left(role, how, may_stay=patience.is_hurried)
+                    for sentence in self._carry_out(orders):
+                        patience.say(sentence)
         return last
 
-    def abandon(self, timeout_seconds: float) -> None:
+    def abandon(self, patience: LastWait) -> None:
         """Wait for the roles that can still leave, whatever they end with; a lost host's are given up."""
-        self._roles.abandon(timeout_seconds)
+        self._roles.abandon(patience)
 
     def release(self) -> None:
         """Let Dask forget the shards and the roles."""
@@ -220,7 +229,8 @@ class Fleet:
     def _find_hosts(self, seen: Look) -> list[str]:
         """Hosts for the roles that wait, where there are any; returns what is to be said."""
         try:
-            self._session.survey_again()
+            if not self._session.survey_soon():
+                return []
             search = self._supervision.search(seen, self._session.offers())
         except (OSError, PlacementError) as error:
             return self._wait(error)
@@ -239,10 +249,13 @@ class Fleet:
         return self._carry_out(self._supervision.not_found(why, limit_seconds, time.monotonic()))
 
     def _release_quorum(self) -> None:
-        if self._owes_release:
-            with contextlib.suppress(CallTimeoutError, RemoteLostError):
-                release(self._servers.addresses, self._spec.patience.release_seconds)
-                self._owes_release = False
+        if self._owes_release and self._snapshot_lock.acquire(blocking=False):
+            try:
+                with contextlib.suppress(CallTimeoutError, RemoteLostError):
+                    release(self._servers.addresses, self._spec.patience.release_seconds)
+                    self._owes_release = False
+            finally:
+                self._snapshot_lock.release()
 
     def _host_of(self, name: str) -> str:
         # Beside the first shard, whose loss ends the generation anyway: it adds no host that the run depends on.

@@ -6,7 +6,6 @@ Not here: which roles there are (`pipeline.topologies.kinds`), what their silenc
 (`pipeline.topologies.supervision`), what a task does (`pipeline.cluster.coordination.tasks`).
 """
 
-import contextlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -19,11 +18,15 @@ from pipeline.cluster.coordination.tasks import RoleAddress, RoleResult, ServerA
 from pipeline.cluster.session import Session, Task
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import RoleSpec
+from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.looks import Cancelled, End, Failed, HostGone, NoFarewell, NotArrived, Returned, StillThere
 from pipeline.topologies.orders import Start
 from pipeline.topologies.silence import Silence
 from pipeline.topologies.supervision import Patience
 from pipeline.topologies.system import RolePlan
+
+_ONE_LOOK_SECONDS = 0.1
+"""What a result that is there may take to arrive, when there is no time left to wait for one."""
 
 
 class _Hosted(NamedTuple):
@@ -112,46 +115,49 @@ class HostedRoles:
         """Have Dask cancel it, and forget it."""
         self._hosted.pop(role).task.cancel()
 
-    def wait_for(self, role: str, timeout_seconds: float) -> RoleResult | NoFarewell:
+    def wait_for(self, role: str, patience: LastWait) -> RoleResult | NoFarewell:
         """What a role that was told to leave leaves, or how it did without.
 
-        One that is still being built hears of it afterwards: its time begins when it is first heard of, and until then
-        it is waited for as long as a silent role is.
+        One that is still being built hears of it afterwards. Unless there is a hurry, its time begins when it is first
+        heard of, and until then it is waited for as long as a silent role is.
         """
         hosted = self._hosted[role]
-        now = time.monotonic()
-        end, built_by = now + timeout_seconds, now + self._patience.lost_silence_seconds
+        end = time.monotonic()
+        built_by = end + self._patience.lost_silence_seconds
         try:
             while True:
                 try:
-                    result: RoleResult = hosted.task.result(timeout=self._patience.look_seconds)
+                    seconds = min(self._patience.look_seconds, patience.seconds_left)
+                    result: RoleResult = hosted.task.result(timeout=max(seconds, _ONE_LOOK_SECONDS))
                     return result
                 except TimeoutError:
                     if hosted.host not in self._session.present_hosts():
                         return HostGone()
                     now = time.monotonic()
                     if now < built_by and not self._coordinator.num_heard(role, hosted.attempt):
-                        end = now + timeout_seconds
-                    if now > end:
-                        return StillThere(timeout_seconds)
+                        end = now + patience.limit_seconds
+                    if patience.seconds_left <= 0 and (now > end or patience.is_hurried):
+                        return StillThere(patience.limit_seconds)
+                    patience.mention(self._staying())
         except CancelledError:
             return Cancelled()
         except Exception as error:
             return Failed(error)
 
-    def abandon(self, timeout_seconds: float) -> None:
-        """Wait for those that can still leave, each for so long, whatever they end with."""
-        present = self._session.present_hosts()
-        for hosted in self._hosted.values():
-            if hosted.host in present:
-                with contextlib.suppress(Exception):  # they end with the error that the lost shard gave them
-                    result: RoleResult = hosted.task.result(timeout=timeout_seconds)
-                    self._coordinator.receive(result.undelivered)
+    def abandon(self, patience: LastWait) -> None:
+        """Wait for those that can still leave, whatever they end with."""
+        for role in self._hosted:
+            # They end with the error that the lost shard gave them.
+            if isinstance(result := self.wait_for(role, patience), RoleResult):
+                self._coordinator.receive(result.undelivered)
 
     def release(self) -> None:
         """Let Dask forget them."""
         self._session.client.cancel(list(self.tasks.values()), force=True)
         self._hosted = {}
+
+    def _staying(self) -> list[str]:
+        return [role for role, hosted in self._hosted.items() if not hosted.task.done()]
 
     def _end_of(self, task: Task) -> End | None:
         # Asked once: it may end between two questions.

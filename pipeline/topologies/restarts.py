@@ -81,6 +81,17 @@ class Search:
         self._tries, self._alone = self._tries + self._alone, []
 
 
+def no_host_came(lost: str, timeout_seconds: float, why: Exception) -> PlacementError:
+    """The end of a run that has lost a host: who was lost and how, in words, how long was waited, what to do."""
+    waited = f"no other one has come within {timeout_seconds:g} s" if timeout_seconds else "no other one is free"
+    error = PlacementError(
+        f"{lost}, and {waited}. Start hosts in place of those that were lost, for example by `dask worker`, or ask for "
+        f"fewer roles (topology.num_*): resume=true goes on from the newest checkpoint.\nWhat there was: {why}"
+    )
+    error.__cause__ = why
+    return error
+
+
 def place_again(roles: Sequence[str], waiting: AbstractSet[str], scene: Scene) -> Placement:
     """Hosts for these of the roles that wait, and for all that stands, which stays where it is.
 

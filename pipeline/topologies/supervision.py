@@ -39,7 +39,7 @@ from pipeline.topologies.looks import (
     StillThere,
 )
 from pipeline.topologies.orders import Cancel, Fail, Order, Say, Start
-from pipeline.topologies.restarts import Proposal, Scene, Search
+from pipeline.topologies.restarts import Proposal, Scene, Search, no_host_came
 
 _CUT_OFF = (
     "the connection to the scheduler broke, which ends all tasks of a run: "
@@ -183,7 +183,8 @@ class Supervision:
             self._lost_at = now
             return [Say(f"{', '.join(self._lost)} still without a host; the others make the quorum and go on")]
         if waited_seconds > host_timeout_seconds:
-            return [Fail(why)]
+            lost = "; ".join(f"{role} was lost ({reason})" for role, reason in self._lost.items())
+            return [Fail(no_host_came(lost, host_timeout_seconds, why))]
         if waited_seconds <= patience.untold_seconds or self._has_told:
             return []
         self._has_told = True
@@ -194,8 +195,11 @@ class Supervision:
         """It has left with its work done, and is heard out."""
         self._left.add(role)
 
-    def not_left(self, role: str, how: NoFarewell) -> list[Order]:
-        """It was told to leave, and has left nothing: what it had done before is known, if that will do."""
+    def not_left(self, role: str, how: NoFarewell, *, may_stay: bool = False) -> list[Order]:
+        """It was told to leave, and has left nothing: what it had done before is known, if that will do.
+
+        `may_stay`: the run ends, in a hurry, without waiting for whoever has not finished a step.
+        """
         match how:
             case HostGone() | Failed(CallTimeoutError() | UnreachableError()):
                 return []
@@ -206,8 +210,10 @@ class Supervision:
             case Cancelled():
                 return [Fail(RoleFailedError(_CUT_OFF))]
             case StillThere(seconds):
-                late = RoleFailedError(f"{role} did not leave within {seconds:g} s")
-                return [] if self.has_quorum(without=role) else [Fail(late)]
+                late = f"{role} did not leave within {seconds:.0f} s"
+                if may_stay:
+                    return [Say(f"{late}: what it did since its last word is not counted")]
+                return [] if self.has_quorum(without=role) else [Fail(RoleFailedError(late))]
 
     def _start(self, role: str, placement: Mapping[str, Offer]) -> Start:
         self._standing.add(role)

@@ -184,6 +184,23 @@ def test_ctrl_c_ends_jobs_in_order_and_the_same_command_goes_on(program: Program
     assert [event for event in program.events() if "ended" in event] == ["plain ended", "waits ended", "reports ended"]
 
 
+def test_a_batch_system_that_signals_all_processes_of_a_sweep_ends_its_jobs_in_order(program: Program) -> None:
+    with program.start("+kind=plain,waits,reports", *ONE_HOST, "hydra.launcher.preload=[json]") as process:
+        program.wait_for(lambda events: any(event.startswith("waits 1") for event in events), "the second job runs")
+        # Whatever their group, and then once more: systemd does it so, and `timeout`.
+        for _ in range(2):
+            for one in (psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)):
+                one.send_signal(signal.SIGTERM)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130 and "the same command goes on with what is not done" in output
+    assert "waits was interrupted" in program.events()
+    assert {kind: (row.status, row.reason) for kind, row in program.rows().items()} == {
+        "plain": (DONE, ""),
+        "waits": (INTERRUPTED, "stopped by SIGTERM"),
+        "reports": (WAITING, ""),
+    }
+
+
 @pytest.mark.parametrize("own_cluster", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_launcher_that_is_killed_leaves_nothing_behind_but_its_ledger(
     program: Program, scheduler_address: str, own_cluster: bool

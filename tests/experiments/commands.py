@@ -40,12 +40,17 @@ class Command:
         assert self.process.poll() is None, self.printed
         self.process.send_signal(which)
 
-    def ctrl_c(self) -> None:
-        """What a terminal does: SIGINT to it and to everything that it has started."""
+    def send_to_all(self, which: signal.Signals, *, itself: bool = True) -> None:
+        """What a batch system does: the signal to it and to everything that it has started, whatever its group."""
         assert self.process.poll() is None, self.printed
-        for process in (psutil.Process(self.process.pid), *psutil.Process(self.process.pid).children(recursive=True)):
+        started = psutil.Process(self.process.pid).children(recursive=True)
+        for process in ([psutil.Process(self.process.pid)] if itself else []) + started:
             with contextlib.suppress(psutil.NoSuchProcess):
-                process.send_signal(signal.SIGINT)
+                process.send_signal(which)
+
+    def ctrl_c(self) -> None:
+        """What a terminal does."""
+        self.send_to_all(signal.SIGINT)
 
     def ends(self, limit_seconds: float = LIMIT_SECONDS) -> int:
         """Its exit code, waited for."""

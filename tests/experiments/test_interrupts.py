@@ -6,19 +6,34 @@ import threading
 
 import pytest
 
-from pipeline.experiments.interrupts import interruptible
+from pipeline.experiments.interrupts import ending_at_once, interruptible
 
 
-@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_is_a_wish_and_the_second_ends_at_once(which: signal.Signals) -> None:
+@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_first_is_a_wish_and_a_second_ctrl_c_ends_at_once(which: signal.Signals) -> None:
     interrupt = threading.Event()
     before = signal.getsignal(which)
-    with pytest.raises(KeyboardInterrupt), interruptible(interrupt):
+    with pytest.raises(KeyboardInterrupt, match="Ctrl-C"), interruptible(interrupt):
         os.kill(os.getpid(), which)
         assert interrupt.wait(10)
-        os.kill(os.getpid(), which)
+        os.kill(os.getpid(), signal.SIGINT)
         threading.Event().wait(10)
     assert signal.getsignal(which) is before
+
+
+def test_a_batch_system_that_signals_a_process_and_then_its_group_means_it_once() -> None:
+    interrupt = threading.Event()
+    with interruptible(interrupt):
+        for which in (signal.SIGTERM, signal.SIGTERM, signal.SIGHUP, signal.SIGHUP):
+            os.kill(os.getpid(), which)
+        assert interrupt.wait(10)
+
+
+@pytest.mark.parametrize(("which", "name"), [(signal.SIGTERM, "SIGTERM"), (signal.SIGHUP, "SIGHUP")])
+def test_before_there_is_anything_to_end_in_order_each_ends_at_once(which: signal.Signals, name: str) -> None:
+    with pytest.raises(KeyboardInterrupt, match=name), ending_at_once():
+        os.kill(os.getpid(), which)
+        threading.Event().wait(10)
 
 
 def test_where_somebody_else_ends_what_takes_too_long_the_second_means_nothing() -> None:

@@ -118,6 +118,24 @@ def test_a_run_that_diverged_keeps_nothing_newer_than_its_checkpoint() -> None:
     assert life().after_error(error) == Fail(error, saves=False)
 
 
+def test_an_error_that_nobody_foresaw_is_no_reason_to_lose_what_was_learned() -> None:
+    error = ZeroDivisionError("a cosmic ray")
+    assert life().after_error(error) == Fail(error, saves=True)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (RoleFailedError("bundle-0 failed"), "error: bundle-0 failed"),
+        (ZeroDivisionError("a cosmic ray"), "error: ZeroDivisionError: a cosmic ray"),
+        (KeyboardInterrupt("Ctrl-C"), INTERRUPTED),
+        (SystemExit(3), "error: SystemExit: 3"),
+    ],
+)
+def test_every_end_has_a_reason(error: BaseException, reason: str) -> None:
+    assert Life.error_reason(error) == reason
+
+
 def test_an_error_of_another_kind_is_no_loss() -> None:
     run = life(max_restarts=1)
     run.after_error(RoleFailedError("bundle-0 failed"))

@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.config.run_config import RunConfig
-from pipeline.errors import RoleFailedError, RunFolderError
+from pipeline.errors import PipelineError, RoleFailedError, RunFolderError
 from pipeline.experiments import run
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.life import INTERRUPTED, Life
+from pipeline.experiments.meter import RunMeter
 from pipeline.experiments.run import RunResult, train
 from pipeline.experiments.specs import q_role_spec
 from pipeline.results.load import load_run
@@ -159,6 +162,59 @@ def test_a_run_that_ends_with_a_role_s_error_keeps_what_it_had_learned(
     (folder,) = (path.parent for path in tmp_path.rglob("run.json"))
     assert json.loads((folder / "run.json").read_text())["end_reason"].startswith("error: bundle-")
     assert checkpoint.load_newest(folder / "checkpoints").server.version > 20
+
+
+def test_a_run_that_ends_with_an_error_that_nobody_foresaw_keeps_what_it_had_learned_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check(coordinator: Coordinator) -> None:
+        if any(role.version > 20 for role in coordinator.progress().values()):
+            raise ZeroDivisionError("a cosmic ray")
+
+    monkeypatch.setattr(Coordinator, "check", check)
+    output = io.StringIO()
+    with pytest.raises(ZeroDivisionError, match="a cosmic ray"):
+        train(smoke_config(tmp_path), Console(file=output, width=200))
+    (folder,) = (path.parent for path in tmp_path.rglob("run.json"))
+    assert json.loads((folder / "run.json").read_text())["end_reason"] == "error: ZeroDivisionError: a cosmic ray"
+    version = checkpoint.load_newest(folder / "checkpoints").server.version
+    assert version > 10 and f"saved as it was at update {version:,}" in output.getvalue()
+
+
+def test_a_run_whose_folder_is_deleted_says_so_and_leaves_no_half_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, check = smoke_config(tmp_path), Coordinator.check
+
+    def delete_and_check(coordinator: Coordinator) -> None:
+        if any(role.version > 20 for role in coordinator.progress().values()):
+            shutil.rmtree(config.folder, ignore_errors=True)
+        check(coordinator)
+
+    monkeypatch.setattr(Coordinator, "check", delete_and_check)
+    with pytest.raises(PipelineError, match="rows could not be written: .* was deleted or moved away while its run"):
+        train(config, Console(file=io.StringIO()))
+    assert not config.folder.exists()
+
+
+def test_a_run_that_makes_no_step_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Life, "end_reason", lambda *_: INTERRUPTED)
+    monkeypatch.setattr(Bundle, "step", lambda _: None)
+    finished = carry_out(tmp_path, smoke_config(tmp_path))
+    assert finished.newest.num_steps == 0
+    assert "no role has made a step since this start: what is scored is what was there before" in finished.printed
+
+
+def test_nothing_that_is_only_shown_ends_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a cosmic ray")
+
+    for owner, name in ((RunMeter, "glance"), (RunMeter, "see"), (run, "game_table"), (run, "register")):
+        monkeypatch.setattr(owner, name, fails)
+    finished = carry_out(tmp_path, smoke_config(tmp_path, "budget.frames=2_000"))
+    assert finished.result.end_reason == "budget"
+    for what in ("showing the progress", "measuring the progress", "the table", "the dashboard"):
+        assert finished.printed.count(f"warning: {what} failed, and the run goes on: ZeroDivisionError: a cosmic") == 1
 
 
 def test_a_resumed_run_goes_on_where_its_checkpoint_is(copy_of_gorila: Finished) -> None:

@@ -35,11 +35,16 @@ def folder_in(results_dir: Path, experiment: str = "smoke_gorila") -> Path:
     return results_dir / experiment / "Breakout" / "0"
 
 
+def has_rows(folder: Path) -> bool:
+    """True once there are rows of both kinds."""
+    files = [folder / name for name in ("episodes.csv", "updates.csv")]
+    return all(file.exists() and file.read_text().count("\n") > 2 for file in files)
+
+
 def has_learned(folder: Path) -> bool:
     """True once there are rows of both kinds and a checkpoint with updates in it."""
-    files = [folder / name for name in ("episodes.csv", "updates.csv")]
     versions = [int(path.stem) for path in (folder / "checkpoints").glob("[0-9]*.npz")]
-    return max(versions, default=0) > 0 and all(file.exists() and file.read_text().count("\n") > 2 for file in files)
+    return max(versions, default=0) > 0 and has_rows(folder)
 
 
 def test_all_mistakes_of_a_command_line_are_told_at_once_and_nothing_is_started(start: Start, tmp_path: Path) -> None:
@@ -112,6 +117,42 @@ def test_ctrl_c_in_a_terminal_ends_a_run_with_its_table(start: Start, results_di
     assert len(ended.evaluations) == 4
     end = checkpoint.load_newest(folder / "checkpoints")
     assert ended.updates["num_admitted"].sum() == max(end.server.versions)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_all_processes_of_a_batch_job_costs_a_run_nothing_that_it_has_learned(
+    start: Start, results_dir: Path, which: signal.Signals
+) -> None:
+    folder = folder_in(results_dir)
+    # Without checkpoints on the way: what is saved is saved after the signal.
+    command = start(*train_words(results_dir, FOR_EVER, "cluster=processes"))
+    command.wait_until(lambda: has_rows(folder), "rows")
+    assert newest_version(folder) == 0
+    # `timeout` tells the process, and then the group.
+    command.send(which)
+    command.send_to_all(which)
+    wait_until(lambda: newest_version(folder) > 0, "a checkpoint", limit_seconds=15)
+    assert command.ends() == 0, command.printed
+    end = checkpoint.load_newest(folder / "checkpoints")
+    assert f"told to end: the training is saved at update {end.server.version:,}" in command.printed
+    ended = load_run(folder)
+    assert ended.runs["end_reason"].item() == "interrupted" and ended.problems == ()
+    assert len(ended.evaluations) == 4
+    assert ended.updates["num_admitted"].sum() == max(end.server.versions)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_told_to_end_and_has_lost_its_hosts_waits_for_nothing(start: Start, results_dir: Path) -> None:
+    folder = folder_in(results_dir)
+    command = start(*train_words(results_dir, FOR_EVER, OFTEN, "cluster=processes"))
+    command.wait_until(lambda: has_learned(folder), "rows and a checkpoint")
+    command.send(signal.SIGTERM)
+    command.send_to_all(signal.SIGKILL, itself=False)
+    assert command.ends(limit_seconds=30) == 0, command.printed
+    version = newest_version(folder)
+    assert f"{version:,}" in command.printed.replace("\n", " ")
+    assert load_run(folder).runs["end_reason"].item() == "interrupted"
 
 
 @pytest.mark.slow

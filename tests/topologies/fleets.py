@@ -16,6 +16,7 @@ from pipeline.roles.spec import QRoleSpec, WorkerSpec
 from pipeline.rows import Row
 from pipeline.topologies.config import TopologyConfig
 from pipeline.topologies.fleet import Fleet, FleetSpec
+from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.supervision import Patience
 from tests.clusters import LIMIT_SECONDS, wait_until
@@ -115,7 +116,7 @@ def fleet_on(
             yield run
         finally:
             coordinator.stop_roles()
-            run.fleet.abandon(LIMIT_SECONDS)
+            run.fleet.abandon(LastWait(LIMIT_SECONDS))
             run.fleet.release()
 
 

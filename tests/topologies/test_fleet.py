@@ -18,6 +18,7 @@ from pipeline.param_server.snapshot import first_snapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import RoleSpec
 from pipeline.topologies.fleet import Fleet, FleetSpec
+from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.supervision import Patience
 from pipeline.topologies.system import RolePlan, shard_name
 from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until
@@ -67,6 +68,13 @@ def session() -> Iterator[Session]:
 @contextmanager
 def stuck_fleet(session: Session, quorum: int | None) -> Iterator[Fleet]:
     """Two such workers and a shard; none is started again."""
+    with stuck_fleet_and_coordinator(session, quorum) as (stuck, _):
+        yield stuck
+
+
+@contextmanager
+def stuck_fleet_and_coordinator(session: Session, quorum: int | None) -> Iterator[tuple[Fleet, Coordinator]]:
+    """The same, and who can tell them to leave."""
     demands = (*(Demand(worker, 1, 0) for worker in BOTH), Demand(shard_name(0), 0, 0, beside=BOTH[0]))
     server = server_config(num_shards=1, target_period_updates=None, timeout_seconds=LIMIT_SECONDS)
     spec = FleetSpec(
@@ -86,11 +94,11 @@ def stuck_fleet(session: Session, quorum: int | None) -> Iterator[Fleet]:
         stuck = Fleet(session, coordinator, spec, place(demands, session.offers()))
         stuck.start(first_snapshot(np.zeros(3, np.float32)), {})
         try:
-            yield stuck
+            yield stuck, coordinator
         finally:
             let_go.set()
             coordinator.stop_roles()
-            stuck.abandon(LIMIT_SECONDS)
+            stuck.abandon(LastWait(LIMIT_SECONDS))
             stuck.release()
 
 
@@ -118,3 +126,13 @@ def test_a_backup_worker_that_stands_still_is_done_without(session: Session) -> 
         wait_until(supervise, "worker-1 is given up")
         assert said[1].endswith("the others make the quorum, and it is not started again")
         assert stuck.supervise() == []
+
+
+def test_a_run_that_was_told_to_end_waits_for_no_role_that_is_still_at_it(session: Session) -> None:
+    with stuck_fleet_and_coordinator(session, quorum=None) as (stuck, coordinator):
+        wait_until(lambda: "worker-0" in coordinator.progress(), "they play")
+        said: list[str] = []
+        coordinator.stop_roles()
+        last = stuck.collect(LastWait(LIMIT_SECONDS, said.append, hurried_seconds=1.0, has_hurry=lambda: True))
+    assert last["worker-0"].num_updates > 0
+    assert said == ["worker-1 did not leave within 1 s: what it did since its last word is not counted"]

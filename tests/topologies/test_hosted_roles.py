@@ -15,6 +15,7 @@ from pipeline.roles.progress import RoleProgress
 from pipeline.roles.role import RoleBuilder
 from pipeline.roles.spec import BUNDLE
 from pipeline.topologies.hosted_roles import HostedRoles
+from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.looks import Cancelled, End, Failed, NoFarewell, Returned, StillThere
 from pipeline.topologies.orders import Start
 from pipeline.topologies.supervision import Patience
@@ -99,7 +100,9 @@ class StandIn:
         raise TimeoutError
 
 
-def waited_for(heard_after: int, left_after: int, lost_silence_seconds: float = 60.0) -> RoleResult | NoFarewell:
+def waited_for(
+    heard_after: int, left_after: int, lost_silence_seconds: float = 60.0, is_hurried: bool = False
+) -> RoleResult | NoFarewell:
     stand_in: Any = StandIn(heard_after, left_after)
     patience = Patience(look_seconds=0.05, lost_silence_seconds=lost_silence_seconds)
     plan = RolePlan(ROLE, 0, build=cast(Any, None), plays=True)
@@ -107,7 +110,7 @@ def waited_for(heard_after: int, left_after: int, lost_silence_seconds: float = 
         cast(Session, stand_in), cast(Coordinator, stand_in), [plan], bundle_spec(), {ROLE: 0}, 30.0, patience
     )
     roles.start(Start(ROLE, HOST, 1), {})
-    return roles.wait_for(ROLE, LEAVE_SECONDS)
+    return roles.wait_for(ROLE, LastWait(LEAVE_SECONDS, has_hurry=lambda: is_hurried))
 
 
 def test_a_role_that_is_still_being_built_is_waited_for_and_leaves_then() -> None:
@@ -117,6 +120,10 @@ def test_a_role_that_is_still_being_built_is_waited_for_and_leaves_then() -> Non
 def test_the_time_to_leave_of_a_role_begins_when_it_is_first_heard_of() -> None:
     assert waited_for(heard_after=15, left_after=16) is LEFT
     assert waited_for(heard_after=15, left_after=1000) == StillThere(LEAVE_SECONDS)
+
+
+def test_in_a_hurry_a_role_that_is_being_built_is_not_waited_for() -> None:
+    assert isinstance(waited_for(heard_after=1000, left_after=1000, is_hurried=True), StillThere)
 
 
 def test_a_role_that_is_built_has_its_time_and_no_more() -> None:

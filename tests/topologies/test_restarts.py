@@ -155,7 +155,11 @@ def test_without_a_host_it_is_told_once_that_updates_wait_and_in_the_end_the_run
     assert world.find_hosts(1.0) == [Say("worker-1 lost (its host host-1 is gone); waiting up to 120 s for a host")]
     assert world.find_hosts(HOST_TIMEOUT_SECONDS - 6.0) == []
     failed = failure(world.find_hosts(0.1))
-    assert isinstance(failed, PlacementError) and "no host is left for worker-1" in str(failed)
+    assert isinstance(failed, PlacementError)
+    assert str(failed).startswith(
+        "worker-1 was lost (its host host-1 is gone), and no other one has come within 120 s. Start hosts in place of"
+    )
+    assert "resume=true goes on" in str(failed) and "no host is left for worker-1" in str(failed)
 
 
 def test_with_another_loss_the_waiting_begins_anew_and_is_told_again() -> None:
@@ -172,7 +176,8 @@ def test_where_no_host_will_come_the_run_ends_at_once() -> None:
     world = World()
     world.host_timeout_seconds = 0.0
     world.lose("worker-1")
-    assert isinstance(failure(world.find_hosts(0.1)), PlacementError)
+    failed = failure(world.find_hosts(0.1))
+    assert isinstance(failed, PlacementError) and "and no other one is free. Start hosts" in str(failed)
 
 
 def test_a_role_that_nobody_waits_for_is_mentioned_now_and_then_for_ever() -> None:
@@ -196,7 +201,8 @@ def test_hosts_that_do_not_answer_are_waited_for_and_end_the_run_with_their_erro
     world.lose("worker-1")
     world.silent_hosts = OSError("a host died while it was asked")
     assert world.find_hosts(1.0) == []
-    assert failure(world.find_hosts(HOST_TIMEOUT_SECONDS)) is world.silent_hosts
+    failed = failure(world.find_hosts(HOST_TIMEOUT_SECONDS))
+    assert failed.__cause__ is world.silent_hosts and "a host died while it was asked" in str(failed)
 
 
 def test_of_a_quorum_one_host_helps_one_of_two_lost_workers() -> None:

@@ -19,6 +19,7 @@ from pipeline.param_server.synchronous_client import SynchronousClient
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import RoleSpec
 from pipeline.topologies.fleet import Fleet, FleetSpec
+from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.system import RolePlan, shard_name
 from pipeline.types import Float32Array
 from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, wait_until
@@ -120,7 +121,7 @@ def pushing_fleet(
             yield fleet
         finally:
             coordinator.stop_roles()
-            fleet.abandon(LIMIT_SECONDS)
+            fleet.abandon(LastWait(LIMIT_SECONDS))
             fleet.release()
 
 

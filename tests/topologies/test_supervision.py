@@ -276,6 +276,11 @@ def test_a_role_that_does_not_leave_ends_the_run_unless_the_others_make_the_quor
     assert isinstance(failure(World().supervision.not_left("worker-1", late)), RoleFailedError)
 
 
+def test_a_run_that_was_told_to_end_goes_without_a_role_that_is_still_at_it() -> None:
+    (told,) = World().supervision.not_left("worker-1", StillThere(8.0), may_stay=True)
+    assert told == Say("worker-1 did not leave within 8 s: what it did since its last word is not counted")
+
+
 def test_roles_that_leave_as_they_are_told_have_finished() -> None:
     supervision = World().supervision
     for worker in WORKERS:

@@ -44,8 +44,6 @@ class ThreadsConfig(LocalConfig):
 class ProcessesConfig(LocalConfig):
     """Hosts that are child processes of this one."""
 
-    hears_interrupts: ClassVar[bool] = True
-
 
 def in_this_process(asked: ClusterConfig) -> ThreadsConfig:
     """All hosts in this process, with those settings of `asked` that every kind has.

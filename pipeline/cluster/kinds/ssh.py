@@ -6,6 +6,7 @@ Nothing has to run there before; Python and this installation have to be there.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dask_jobs.interrupts import LEAVE_SIGNALS
 from pipeline.cluster.config import ClusterConfig, cluster_kind, listening_host, missing_file, negative_gpus
 from pipeline.cluster.host_settings import GPU
 
@@ -104,11 +105,14 @@ def _start_over_ssh(config: SshConfig, threads_per_host: int) -> "SpecCluster":
         scheduler_options={
             "dashboard_address": config.dashboard_address,
             "idle_timeout": f"{idle_seconds:g}s",
+            # In an allocation of Slurm, what was started over ssh has the signals of the job as well.
+            "preload": [LEAVE_SIGNALS],
             **network,
         },
         remote_python=config.python,
     )
-    host: dict[str, Any] = {"nthreads": threads_per_host, "memory_limit": 0, **network}
+    deaf = {"preload": [LEAVE_SIGNALS], "preload_nanny": [LEAVE_SIGNALS]}
+    host: dict[str, Any] = {"nthreads": threads_per_host, "memory_limit": 0, **network, **deaf}
     if config.gpus_per_host:
         host["resources"] = {GPU: config.gpus_per_host}
     cluster.worker_spec = {

@@ -54,7 +54,6 @@ def save(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
 
     Raises CheckpointError if the disk refuses it; those that are there stay.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     server = checkpoint.server
     meta = {
         "format": FORMAT,
@@ -68,6 +67,8 @@ def save(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
     arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
     path = path_of(folder, server.version)
     try:
+        # Not the folders above: where a run folder was deleted, a checkpoint alone is of no use.
+        folder.mkdir(exist_ok=True)
         with whole_file(path) as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub takes keywords for allow_pickle
     except OSError as error:

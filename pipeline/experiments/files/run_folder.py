@@ -71,6 +71,9 @@ class RunFolder:
         """
         touched = set()
         try:
+            # What is written to a file that was deleted is lost without a word.
+            if not (self.path / CONFIG).exists():
+                raise FileNotFoundError(f"the folder was deleted or moved away while its run went on: {CONFIG} is gone")
             for row in rows:
                 file = self._file(type(row))
                 csv.writer(file, lineterminator="\n").writerow(dataclasses.astuple(row))

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from rich.console import Console
 
+from dask_jobs.terminal import lasting_output
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.hosts import report_host
 from pipeline.cluster.packages import check_importable
@@ -31,7 +32,7 @@ from pipeline.evaluation import recordings
 from pipeline.experiments.files import checkpoint, evaluation_rows, run_lock
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS, check_version, saved_settings
-from pipeline.experiments.interrupts import interruptible
+from pipeline.experiments.interrupts import ending_at_once, interruptible
 from pipeline.experiments.scoring.request import NEWEST, EvaluationRequest
 from pipeline.experiments.scoring.tasks import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all
 from pipeline.results.load import join_runs, load_run
@@ -59,7 +60,7 @@ def evaluate_runs(request: EvaluationRequest, console: Console | None = None) ->
 
     Raises ConfigError with all mistakes before anything starts; RoleFailedError when hosts are lost.
     """
-    console = console or Console()
+    console = console or Console(file=lasting_output())
     cluster, planned = _plan(request)
     with ExitStack() as stack:
         _hold_all(stack, [one.folder for one in planned])
@@ -177,6 +178,7 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
     num_hosts = cluster.num_hosts or min(len(wanted), max(1, report_host().num_cores // threads))
     num_played = 0
     with (
+        ending_at_once(),
         open_session(cluster, num_hosts, threads) as session,
         interruptible(interrupt),
     ):

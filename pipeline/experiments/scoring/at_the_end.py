@@ -29,11 +29,14 @@ def evaluate(
     interrupt: threading.Event,
     folder: Path,
     say: Callable[[str], None],
+    *,
+    waits_for_hosts: bool = True,
 ) -> list[Row] | None:
     """Rows of all games, which are recorded in the folder; the random player's only if it has none yet.
 
-    None if interrupted. What the folder has rows of is not played again: a run that was resumed and ended before it
-    learned anything has the parameters that it had, and the same games would count twice.
+    None if interrupted, or if no host is there and none is waited for. What the folder has rows of is not played again:
+    a run that was resumed and ended before it learned anything has the parameters that it had, and the same games would
+    count twice.
     If evaluations during training left a best checkpoint, it is played as well, from seeds of its own.
     Raises RoleFailedError when more hosts are lost meanwhile than `cluster.max_restarts` allows.
     """
@@ -49,9 +52,13 @@ def evaluate(
     if "random" not in set(load_run(folder).evaluations["agent"]):
         evaluations.append(Evaluation(last.spec, load=None))
     try:
-        played = dict(play_all(session, config.cluster, evaluations, interrupt))
+        played = dict(play_all(session, config.cluster, evaluations, interrupt, waits_for_hosts=waits_for_hosts))
     except RoleFailedError as error:
-        raise RoleFailedError(f"{error}; training is saved, and resume=true plays the evaluation again") from error
+        saved = f"{error}; the training is saved up to update {end.server.version:,}, and resume=true"
+        if waits_for_hosts:
+            raise RoleFailedError(f"{saved} plays the evaluation again") from error
+        say(f"{saved} goes on from there")
+        return None
     if interrupt.is_set():
         return None
     for games in played.values():

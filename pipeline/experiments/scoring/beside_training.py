@@ -71,11 +71,12 @@ class TrainingEvaluation:
         """The best mean score so far, of a resumed run as well; None before the first."""
 
     def check(
-        self, num_frames: int, take: Callable[[], Checkpoint], free_hosts: set[str]
+        self, num_frames: int, take: Callable[[], Checkpoint | None], free_hosts: set[str]
     ) -> tuple[list[EvaluationRow], str]:
         """Rows of an evaluation that has ended since the last call, and what happened, in a sentence or none.
 
-        Starts one of what `take` gives when it is due. If the evaluator's host is gone, one of `free_hosts` takes over.
+        Starts one of what `take` gives when it is due; None: it is not there yet. If the evaluator's host is gone, one
+        of `free_hosts` takes over.
         """
         present = self._session.fit_hosts()
         if self.host not in present:
@@ -95,9 +96,10 @@ class TrainingEvaluation:
             self._hosted = None
             self._due_frames = 0
 
-    def _start(self, take: Callable[[], Checkpoint]) -> str:
+    def _start(self, take: Callable[[], Checkpoint | None]) -> str:
         try:
-            taken = take()
+            if (taken := take()) is None:
+                return ""
         except (CallTimeoutError, UnreachableError) as error:
             # Where this is no passing weakness, the run's own checkpoints will find out.
             self._due_frames += self._every_frames

@@ -80,14 +80,18 @@ def play_all(
     evaluations: Sequence[Evaluation],
     interrupt: threading.Event,
     timing: EvaluationTiming = DEFAULT_TIMING,
+    *,
+    waits_for_hosts: bool = True,
 ) -> Iterator[tuple[int, list[PlayedGame]]]:
     """The index and the games of each evaluation, as they end; once `interrupt` is set, of those that have ended.
 
+    `waits_for_hosts`: that may come; else those that are there are all.
     Raises RoleFailedError when hosts are lost more than `cluster.max_restarts` times, when none is left and none comes,
     and what an evaluation raised.
     """
     name = f"{session.run_id}-evaluations"
-    queue = EvaluationQueue(len(evaluations), cluster.max_restarts, session.host_timeout_seconds)
+    patience_seconds = session.host_timeout_seconds if waits_for_hosts else 0.0
+    queue = EvaluationQueue(len(evaluations), cluster.max_restarts, patience_seconds)
     desk = _Desk(session, queue, evaluations, name, cluster.lease_seconds, timing)
     with Coordinator(session.client, name, write=lambda rows: None) as coordinator:
         try:

@@ -17,6 +17,7 @@ from omegaconf import DictConfig
 from rich.console import Console
 
 from dask_jobs.needs import Grant, JobInterrupted, JobNeeds, Part
+from dask_jobs.terminal import lasting_output
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.kinds.address import at_scheduler
 from pipeline.cluster.kinds.local import in_this_process
@@ -45,7 +46,7 @@ def run_granted(config: RunConfig, grant: Grant, console: Console | None = None)
 
     Raises JobInterrupted if it was told to stop, and a PipelineError for everything that can be foreseen.
     """
-    console = console or Console()
+    console = console or Console(file=lasting_output())
     run = granted_config(config, grant)
     if not config.plan and (score := _score_if_finished(run)) is not None:
         console.print(f"{run.folder} is finished", highlight=False, soft_wrap=True)

@@ -88,6 +88,20 @@ def test_all_listen_on_the_interface_that_was_named(session: Session) -> None:
     assert session.dashboard_url.startswith(f"http://{LOOPBACK}:")
 
 
+def test_what_was_started_over_ssh_lives_on_whatever_signal_comes(session: Session) -> None:
+    # In an allocation of Slurm all of it belongs to the job, whose signals it has.
+    scheduler = session.client.run_on_scheduler(os.getpid)
+    hosts = session.client.run(_pid_and_nanny)
+    for pid in (scheduler, *(pid for pair in hosts.values() for pid in pair)):
+        for which in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            os.kill(pid, which)
+    assert session.client.run(_pid_and_nanny) == hosts
+
+
+def _pid_and_nanny() -> tuple[int, int]:
+    return os.getpid(), os.getppid()
+
+
 def test_a_host_that_died_is_started_again_and_all_end_with_the_session(server: Server) -> None:
     config = cluster_config("ssh", **server.settings(hosts=(LOOPBACK,) * 2, gpus_per_host=1))
     with (

@@ -282,3 +282,13 @@ def test_run_json_is_replaced_whole(tmp_path: Path) -> None:
     folder.write_run({"end_reason": "budget"})
     assert folder.read_run() == {"end_reason": "budget"}
     assert {path.name for path in folder.path.iterdir()} == {"config.yaml", "run.json", *FILES}
+
+
+def test_rows_of_a_folder_that_was_deleted_are_not_written_into_nothing(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write([EPISODE])
+    shutil.rmtree(folder.path)
+    with pytest.raises(RunFolderError, match="rows could not be written: the folder was deleted or moved away while"):
+        folder.write([EPISODE])
+    folder.close()
+    assert not folder.path.exists()

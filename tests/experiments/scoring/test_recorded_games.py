@@ -102,6 +102,7 @@ def test_the_checkpoint_that_played_says_what_it_thinks(game: PlayedGame, tmp_pa
     config = smoke_config(tmp_path)
     environment = config.evaluation.environment
     params = network_of(config).initial_parameters(seeding.stream(0, "parameters"))
+    (tmp_path / "checkpoints").mkdir()
     checkpoint.save(tmp_path / "checkpoints" / "best", Checkpoint(first_snapshot(params), {}, 0), keep=1)
     played = PlayedGame(replace(game.row, agent="best"), replace(game.episode, config=environment))
 

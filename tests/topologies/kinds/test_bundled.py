@@ -16,6 +16,7 @@ from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import QRoleSpec
 from pipeline.topologies.kinds.bundled import BundledConfig
+from pipeline.topologies.last_wait import LastWait
 from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
 from tests.param_server.configs import server_config
 from tests.roles.wiring import Wired, bundle_spec, first_server
@@ -79,7 +80,7 @@ def test_one_bundle_and_one_shard_equal_the_same_roles_wired_by_hand_bit_for_bit
 ) -> None:
     session: Session = request.getfixturevalue(f"{kind}_session")
     with fleet_on(session, small_bundle(max_steps=NUM_STEPS), bundles(shards=shards), optimizer) as run:
-        last = run.fleet.collect(LIMIT_SECONDS)["bundle-0"]
+        last = run.fleet.collect(LastWait(LIMIT_SECONDS))["bundle-0"]
         server = run.fleet.snapshot()
     by_hand, progress = wired_by_hand(optimizer)
     assert_equal(server, by_hand)
@@ -94,7 +95,7 @@ def test_three_shards_over_two_bundles_hosts_hold_one_vector(threads_session: Se
         wait_until(lambda: min(run.steps_of("bundle-0"), run.steps_of("bundle-1")) > 100, "both bundles learn")
         assert run.fleet.supervise() == [] and not run.fleet.finished()
         run.coordinator.stop_roles()
-        last = run.fleet.collect(LIMIT_SECONDS)
+        last = run.fleet.collect(LastWait(LIMIT_SECONDS))
         run.coordinator.finish(LIMIT_SECONDS)
         snapshot = run.fleet.snapshot()
     assert run.fleet.finished()
@@ -107,10 +108,10 @@ def test_a_fleet_goes_on_from_a_snapshot_with_another_number_of_shards(threads_s
     bundle = small_bundle(param_server=server_config(num_shards=3, target_period_updates=10), max_steps=0)
     before = RoleProgress(NUM_STEPS, 0, by_hand.version, 0.5, 0, 12.0)
     with fleet_on(threads_session, bundle, bundles()) as run:
-        run.fleet.collect(LIMIT_SECONDS)
+        run.fleet.collect(LastWait(LIMIT_SECONDS))
         run.fleet.release()
         run.fleet.start(by_hand, {"bundle-0": before})
-        last = run.fleet.collect(LIMIT_SECONDS)["bundle-0"]
+        last = run.fleet.collect(LastWait(LIMIT_SECONDS))["bundle-0"]
         server = run.fleet.snapshot()
     assert server.versions == by_hand.versions * 3
     assert_equal(server._replace(versions=by_hand.versions, target_versions=by_hand.target_versions), by_hand)
@@ -172,7 +173,7 @@ def test_bundles_that_were_killed_with_their_hosts_go_on_where_they_were_as_soon
         wait_until(lambda: all(run.steps_of(role) > before[role][1] + 50 for role in BUNDLES), "both play on")
         assert run.fleet.supervise() == []
         run.coordinator.stop_roles()
-        last = run.fleet.collect(LIMIT_SECONDS)
+        last = run.fleet.collect(LastWait(LIMIT_SECONDS))
         assert all(last[role].num_steps > before[role][1] for role in BUNDLES)
 
 
@@ -183,7 +184,7 @@ def test_a_run_can_end_while_a_bundle_waits_for_a_host() -> None:
         run.fleet.supervise()
         known = run.coordinator.progress()["bundle-1"]
         run.coordinator.stop_roles()
-        last = run.fleet.collect(LIMIT_SECONDS)
+        last = run.fleet.collect(LastWait(LIMIT_SECONDS))
         assert last["bundle-1"] == known and last["bundle-0"].num_steps > 100
 
 

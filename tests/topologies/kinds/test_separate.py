@@ -16,6 +16,7 @@ from pipeline.roles.spec import QRoleSpec
 from pipeline.roles.standalone_learner import StandaloneLearner
 from pipeline.rows import EpisodeRow, UpdateRow
 from pipeline.topologies.kinds.separate import GlobalConfig
+from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.needs import RoleNeeds
 from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
 from tests.param_server.configs import server_config
@@ -71,7 +72,7 @@ def learning(kind: str, num_hosts: int, spec: QRoleSpec, config: GlobalConfig) -
 def end(run: Run) -> dict[str, int]:
     """Stop the roles; each one's steps and updates together."""
     run.coordinator.stop_roles()
-    last = run.fleet.collect(LIMIT_SECONDS)
+    last = run.fleet.collect(LastWait(LIMIT_SECONDS))
     run.coordinator.finish(LIMIT_SECONDS)
     return {name: progress.num_steps + progress.num_updates for name, progress in last.items()}
 

@@ -17,6 +17,7 @@ from pipeline.rows import ActorCriticUpdateRow
 from pipeline.topologies.config import TopologyConfig
 from pipeline.topologies.kinds.bundled import BundledConfig
 from pipeline.topologies.kinds.workers import WorkersConfig
+from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.supervision import Patience
 from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
@@ -96,7 +97,7 @@ def test_one_worker_equals_the_same_role_wired_by_hand_bit_for_bit(
 ) -> None:
     session: Session = request.getfixturevalue(f"{kind}_session")
     with fleet_on(session, spec(max_steps=NUM_STEPS), topology, ADAM) as run:
-        last = run.fleet.collect(LIMIT_SECONDS)["worker-0"]
+        last = run.fleet.collect(LastWait(LIMIT_SECONDS))["worker-0"]
         server = run.fleet.snapshot()
     by_hand, progress = wired_by_hand()
     assert_equal(server, by_hand)
@@ -107,7 +108,7 @@ def test_one_worker_equals_the_same_role_wired_by_hand_bit_for_bit(
 def end(run: Run) -> tuple[dict[str, RoleProgress], ServerSnapshot]:
     """Stop the workers; what each has done, and the server."""
     run.coordinator.stop_roles()
-    last = run.fleet.collect(LIMIT_SECONDS)
+    last = run.fleet.collect(LastWait(LIMIT_SECONDS))
     run.coordinator.finish(LIMIT_SECONDS)
     return last, run.fleet.snapshot()
 
@@ -187,7 +188,7 @@ def test_a_worker_whose_host_dies_before_it_can_leave_does_not_hold_up_the_end()
         steps = run.steps_of("worker-1")
         kill_host(run.session, run.placement["worker-1"].address)
         run.coordinator.stop_roles()
-        last = run.fleet.collect(LIMIT_SECONDS)
+        last = run.fleet.collect(LastWait(LIMIT_SECONDS))
         assert last["worker-1"].num_steps >= steps and last["worker-0"].num_steps > 0
 
 

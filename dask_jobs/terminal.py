@@ -1,0 +1,110 @@
+"""What a command prints, and its Ctrl-C: neither may end it in the middle of its work, or with a traceback.
+
+    begin()     first of all in a program, before its imports, which may take seconds
+
+    a stream that cannot show a letter (an ASCII locale)      shows another in its place
+    one that is gone (`| head`), or whose disk is full        is said to be so, once, where it can be said
+    Ctrl-C that nobody hears                                  one sentence, and the status that shells give to it
+
+Not here: Ctrl-C and other signals that somebody hears (`interrupts`).
+"""
+
+import contextlib
+import io
+import os
+import sys
+from types import TracebackType
+from typing import Any, TextIO, cast
+
+INTERRUPTED_STATUS = 130
+"""What shells give to a program that SIGINT ended."""
+
+_PLAIN = str.maketrans({"·": "|", "≥": ">=", "†": "+"})
+"""What stands for the letters of ours that a stream may not know; for others a question mark does."""
+
+
+def begin() -> None:
+    """For the whole process, once."""
+    if not isinstance(sys.stdout, LastingStream):
+        sys.stdout, sys.stderr = lasting_output(), cast(TextIO, LastingStream(sys.stderr, "error output"))
+        sys.excepthook = _tell
+
+
+def lasting_output() -> TextIO:
+    """Standard output, for who prints in a process that is not ours."""
+    is_lasting = isinstance(sys.stdout, LastingStream)
+    return sys.stdout if is_lasting else cast(TextIO, LastingStream(sys.stdout, "output"))
+
+
+class LastingStream(io.TextIOBase):
+    """A stream to print to that never fails; else as the one it is made of."""
+
+    def __init__(self, stream: TextIO | None, name: str) -> None:
+        """`stream`: None is one that was closed before the program began."""
+        self._stream = stream
+        self._name = name
+
+    def write(self, text: str, /) -> int:
+        """Print, as far as that can be done."""
+        if self._stream is not None:
+            try:
+                self._stream.write(self._shown(text))
+            except (OSError, ValueError) as error:  # ValueError: it was closed
+                self._lose(error)
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand over what was printed."""
+        if self._stream is not None:
+            try:
+                self._stream.flush()
+            except (OSError, ValueError) as error:
+                self._lose(error)
+
+    def writable(self) -> bool:
+        """Always."""
+        return True
+
+    def isatty(self) -> bool:
+        """Whether somebody may be looking."""
+        return self._stream is not None and not self._stream.closed and self._stream.isatty()
+
+    def fileno(self) -> int:
+        """Of the stream below. Raises OSError if there is none any more."""
+        if self._stream is None:
+            raise OSError(f"the {self._name} is gone")
+        return self._stream.fileno()
+
+    def __getattr__(self, name: str) -> Any:
+        # "reconfigure", for example; what is lost has nothing.
+        return getattr(self.__dict__["_stream"], name)
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # as of Python's own streams
+        """Of the stream below."""
+        return "utf-8" if self._stream is None else self._stream.encoding or "utf-8"
+
+    def _shown(self, text: str) -> str:
+        try:
+            text.encode(self.encoding)
+        except UnicodeEncodeError:
+            return text.translate(_PLAIN).encode(self.encoding, "replace").decode(self.encoding)
+        return text
+
+    def _lose(self, error: Exception) -> None:
+        stream, self._stream = self._stream, None
+        # What it still holds would fail once more when the program ends.
+        with contextlib.suppress(OSError, ValueError):
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, stream.fileno())  # type: ignore[union-attr]
+            os.close(nothing)
+        if self is not sys.stderr:
+            print(f"warning: the {self._name} is lost from here on, and the work goes on: {error}", file=sys.stderr)
+
+
+def _tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        print(f"stopped by {str(error) or 'Ctrl-C'}", file=sys.stderr)
+        # Of what uncaught errors do, Python lets this be chosen.
+        sys.exit(INTERRUPTED_STATUS)
+    sys.__excepthook__(kind, error, trace)
