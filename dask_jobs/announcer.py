@@ -42,7 +42,7 @@ class Announcer:
         told = {name: getattr(row, name) for name in ("job", "status", "host", "reason", "return_value")}
         message = {"sweep": self._sweep, "kind": "status", "attempt": row.attempts, **told}
         # Who watches misses it; a scheduler that is gone for good is found out by the next thing that it is asked.
-        with contextlib.suppress(OSError, TimeoutError):
+        with contextlib.suppress(Exception):  # one that is closed raises whatever it then lacks
             self._client.log_event(TOPIC, message)
 
     def adopt(self, jobs: tuple[int, ...]) -> None:

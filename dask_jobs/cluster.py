@@ -62,6 +62,11 @@ class Cluster:
         """False once the scheduler has not answered for so long that the client has given up."""
         return bool(self.client.status == "running")
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether the client has given up the scheduler for good."""
+        return bool(self.client.status == "closed")
+
     def server_id(self, address: str) -> str:
         """What tells the process at this address from one that was there before it."""
         return self._reports[address].server_id
@@ -188,13 +193,18 @@ def _client(settings: LauncherSettings, ours: HostReport) -> Iterator[Client]:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Hydra's logging would show everything that Dask has to tell of hosts that come and go."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.ERROR)
+    # And of a scheduler that is gone, tracebacks of its own tasks.
+    loggers = [
+        logging.getLogger(name) for name in ("distributed", "distributed.client", "asyncio", "tornado.application")
+    ]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 def _check_scheduler(client: Client) -> None:

@@ -29,7 +29,7 @@ from dask_jobs.cluster import Cluster, open_cluster
 from dask_jobs.decisions import Decisions
 from dask_jobs.display import Display, ending
 from dask_jobs.job import Job, Program
-from dask_jobs.ledger import DONE, FAILED, LEDGER, RUNNING, WAITING, Ledger, LedgerError, LedgerRow
+from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, LEDGER, RUNNING, WAITING, Ledger, LedgerError, LedgerRow
 from dask_jobs.outcome import HostSetup, Outcome
 from dask_jobs.progress import TOPIC
 from dask_jobs.sweep import Sweep
@@ -126,6 +126,9 @@ class Command:
         except Exception as error:  # each of Dask's calls has another one for a scheduler that is gone
             if cluster.is_there:
                 raise
+            for job in jobs:
+                if _row(ledger, job).status == RUNNING:
+                    announcer.change(job.number, status=INTERRUPTED, reason="its scheduler is gone")
             raise CompactHydraException(
                 f"the scheduler at {cluster.scheduler_address} is gone, and its hosts stop their jobs: start another, "
                 "and the same command goes on with what is not done"

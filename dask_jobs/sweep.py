@@ -88,6 +88,8 @@ class Sweep:
         self._cluster.client.subscribe_topic(TOPIC, self._on_message)
         with interrupts(self._on_signal), self._announcer.display:
             while not self._decisions.is_over:
+                if self._cluster.is_lost:
+                    raise OSError("the scheduler is gone")
                 self._look_for_hosts()
                 self._start_what_fits()
                 self._keep_spares()

@@ -11,6 +11,7 @@
     ├── CallTimeoutError     a remote did not answer before its deadline
     ├── RemoteLostError      the host of a remote is gone, and its state with it
     │   ├── UnreachableError     a connection to it broke, or none could be made; it may be there for others
+    │   │   └── SchedulerLostError   the cluster's scheduler is gone, and all hosts leave with it
     │   └── BrokenQuorumError    the shards of a synchronous server no longer agree, which loses their state too
     ├── StarvedError         a replay held a role back for longer than it may
     ├── DivergedError        the loss is no number any more
@@ -76,6 +77,10 @@ class RemoteLostError(PipelineError):
 
 class UnreachableError(RemoteLostError):
     """The connection to a remote broke, or none could be made; whether its host is gone only the scheduler knows."""
+
+
+class SchedulerLostError(UnreachableError):
+    """The scheduler of a cluster is gone: its hosts leave, and nothing goes on without another one."""
 
 
 class BrokenQuorumError(RemoteLostError):

@@ -11,12 +11,12 @@ from dask_jobs.terminal import begin
 if __name__ == "__main__":
     begin()  # before the other imports, which take seconds
 
-import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.cluster.coordination.host_logs import leave_dask_out
 from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError, PipelineError
 from pipeline.experiments.scoring.request import NEWEST, EvaluationRequest, find_runs
@@ -44,8 +44,7 @@ class EvaluateArguments:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Evaluate; the exit status is 0 unless there was an error, which is printed."""
-    # Dask reports hosts that come and go as if they were the user's business.
-    logging.getLogger("distributed").setLevel(logging.ERROR)
+    leave_dask_out()
     try:
         request = parse_request(sys.argv[1:] if words is None else words)
         # Seconds of torch and Dask, which a command line with mistakes has no use for.

@@ -11,7 +11,6 @@ from dask_jobs.terminal import INTERRUPTED_STATUS, begin
 if __name__ == "__main__":
     begin()  # before the other imports, which take seconds
 
-import logging
 import sys
 
 import hydra
@@ -20,6 +19,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from dask_jobs.needs import current_grant
+from pipeline.cluster.coordination.host_logs import leave_dask_out
 from pipeline.config.composition import config_directory
 from pipeline.config.help_text import help_text
 from pipeline.config.overrides import check_command_line, from_hydra
@@ -33,7 +33,8 @@ def _job(config: DictConfig) -> float | None:
     from pipeline.experiments.life import INTERRUPTED
     from pipeline.experiments.run import train
 
-    _quiet()
+    # Again: Hydra has set up logging meanwhile.
+    leave_dask_out()
     if (grant := current_grant()) is not None:
         from pipeline.experiments.sweeps.job import run_granted
 
@@ -68,13 +69,8 @@ def main() -> None:
             raise ConfigError(mistakes)
     except ConfigError as error:
         sys.exit(f"error: {error}")
-    _quiet()
+    leave_dask_out()
     _job()
-
-
-def _quiet() -> None:
-    # Dask reports hosts that come and go as if they were the user's business; the run says what matters.
-    logging.getLogger("distributed").setLevel(logging.ERROR)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from dask_jobs import grants
 from dask_jobs.allocation import HostSize
 from dask_jobs.needs import Part
 from pipeline.cluster.placement import Demand, Offer, Placement
-from pipeline.errors import UnreachableError
+from pipeline.errors import SchedulerLostError, UnreachableError
 
 SCHEDULER_GONE = (
     "the scheduler does not answer any more: where it is there again, resume=true goes on from the newest checkpoint"
@@ -98,7 +98,7 @@ class Sharing:
     @contextlib.contextmanager
     def _answering(self) -> Iterator[None]:
         if self._client.scheduler is None:  # the client has closed itself
-            raise UnreachableError(SCHEDULER_GONE)
+            raise SchedulerLostError(SCHEDULER_GONE)
         try:
             yield
         except OSError as error:

@@ -12,7 +12,7 @@ from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.hosts import report_host
 from pipeline.cluster.sharing import SCHEDULER_GONE
 from pipeline.cluster.survey import Answer, Survey, first_survey, later_survey
-from pipeline.errors import RemoteLostError, UnreachableError
+from pipeline.errors import RemoteLostError, SchedulerLostError, UnreachableError
 
 
 class Surveyor:
@@ -32,7 +32,7 @@ class Surveyor:
     def num_threads(self) -> dict[str, int]:
         """Address of each host that is there now -> threads that the run may use there.
 
-        Raises UnreachableError if the scheduler does not answer for long.
+        Raises UnreachableError if the scheduler does not answer for long, SchedulerLostError if it is gone.
         """
         present = self._asked_of_scheduler()
         return present if self._granted is None else self._granted.among(present)
@@ -48,13 +48,15 @@ class Surveyor:
     def _asked_of_scheduler(self) -> dict[str, int]:
         """Address -> threads. Not `Client.nthreads`, which waits for a scheduler that stands still for ever."""
         if self._client.scheduler is None:
-            raise UnreachableError(SCHEDULER_GONE)
+            raise SchedulerLostError(SCHEDULER_GONE)
         try:
             present: dict[str, int] = self._client.sync(
                 self._client.scheduler.ncores, workers=None, callback_timeout=self._answer_seconds
             )
-        except OSError as error:
+        except TimeoutError as error:  # it stands still, and may go on
             raise UnreachableError(f"{SCHEDULER_GONE} ({error!r})") from error
+        except OSError as error:
+            raise SchedulerLostError(f"{SCHEDULER_GONE} ({error!r})") from error
         return present
 
     def _answers(self) -> dict[str, Answer]:

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from pipeline.config.course import BudgetConfig, fraction_spent
-from pipeline.errors import DivergedError, PipelineError, RemoteLostError, RoleFailedError
+from pipeline.errors import DivergedError, PipelineError, RemoteLostError, RoleFailedError, SchedulerLostError
 
 BUDGET, SCORE, INTERRUPTED = "budget", "score", "interrupted"
 """Why a run ends that ends with a result."""
@@ -100,6 +100,9 @@ class Life:
 
     def after_error(self, error: Exception) -> Recover | Fail:
         """What follows when a generation ends with an error, be it one of ours or not."""
+        if isinstance(error, SchedulerLostError):
+            # Nobody is left to be asked for anything newer than the newest checkpoint.
+            return Fail(error, saves=False)
         if isinstance(error, RemoteLostError):
             self._num_lost += 1
             if self._num_lost <= self._max_restarts:

@@ -20,7 +20,7 @@ from pipeline.cluster.session import Session
 from pipeline.config.run_config import EVALUATOR, RunConfig
 from pipeline.config.words import listed
 from pipeline.errand import Errand
-from pipeline.errors import PlacementError
+from pipeline.errors import PlacementError, SchedulerLostError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.run_folder import RunFolder
@@ -88,7 +88,8 @@ class Training:
                 if not isinstance(follows, Recover):
                     if follows.saves:
                         self._saver.save_what_is_left(fleet, coordinator.progress(), generation)
-                    self._send_away(fleet, coordinator)
+                    if not isinstance(error, SchedulerLostError):
+                        self._send_away(fleet, coordinator)
                     if follows.error is error:
                         raise
                     raise follows.error from error

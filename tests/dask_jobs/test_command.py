@@ -239,6 +239,26 @@ def test_a_large_job_is_stopped_while_its_process_still_imports(program: Program
     assert program.events() == []
 
 
+def test_a_scheduler_that_dies_is_told_of_in_one_sentence_and_leaves_no_job_that_runs(program: Program) -> None:
+    with scheduler_and_host(program.folder) as address:
+        words = ("+kind=plain,waits,reports", f"hydra.launcher.address={address}")
+        with program.start(*words) as process:
+            program.wait_for(lambda events: any(event.startswith("waits 1") for event in events), "the second job runs")
+            scheduler_process(program.folder).kill()
+            output, _ = process.communicate(timeout=60)
+    assert process.returncode == 1 and f"the scheduler at {address} is gone" in output
+    assert "Traceback" not in output and "distributed." not in output
+    rows = program.rows()
+    assert rows["plain"].status == DONE and RUNNING not in {row.status for row in rows.values()}
+
+
+def scheduler_process(folder: Path) -> psutil.Process:
+    """That of `scheduler_and_host`."""
+    children = psutil.Process().children()
+    (found,) = [child for child in children if "scheduler" in child.cmdline() and child.cwd() == str(folder)]
+    return found
+
+
 def test_how_far_a_job_is_reaches_everybody_at_the_scheduler(program: Program, scheduler_address: str) -> None:
     heard: list[dict[str, Any]] = []
     with Client(scheduler_address, set_as_default=False) as client:

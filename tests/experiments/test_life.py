@@ -13,6 +13,7 @@ from pipeline.errors import (
     RemoteLostError,
     RoleFailedError,
     RunFolderError,
+    SchedulerLostError,
 )
 from pipeline.experiments.life import (
     BUDGET,
@@ -116,6 +117,11 @@ def test_a_run_that_diverged_keeps_nothing_newer_than_its_checkpoint() -> None:
     error = RoleFailedError("bundle-0 failed")
     error.__cause__ = DivergedError("the loss is nan")
     assert life().after_error(error) == Fail(error, saves=False)
+
+
+def test_without_its_scheduler_a_run_neither_goes_back_nor_asks_anybody_for_what_is_newer() -> None:
+    error = SchedulerLostError("the scheduler does not answer any more")
+    assert life(max_restarts=9).after_error(error) == Fail(error, saves=False)
 
 
 def test_an_error_that_nobody_foresaw_is_no_reason_to_lose_what_was_learned() -> None:

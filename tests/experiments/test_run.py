@@ -192,7 +192,7 @@ def test_a_run_whose_folder_is_deleted_says_so_and_leaves_no_half_of_one(
         check(coordinator)
 
     monkeypatch.setattr(Coordinator, "check", delete_and_check)
-    with pytest.raises(PipelineError, match="rows could not be written: .* was deleted or moved away while its run"):
+    with pytest.raises(PipelineError, match=r"rows could not be written: .* was deleted or moved away while its run"):
         train(config, Console(file=io.StringIO()))
     assert not config.folder.exists()
 

@@ -36,6 +36,16 @@ def leave_out_told_failures() -> None:
         logger.addFilter(_ToldFailures())
 
 
+def leave_dask_out() -> None:
+    """From now on, in the process of a command: it tells itself what becomes of its hosts and connections.
+
+    Of a scheduler that is gone Dask has tracebacks of its own tasks. Failed tasks of hosts in this process stay.
+    """
+    for name in ("distributed", "distributed.client", "asyncio", "tornado.application"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    logging.getLogger(_LOGGER).setLevel(logging.ERROR)
+
+
 def _subclasses(error: type[PipelineError]) -> Iterator[type[PipelineError]]:
     yield error
     for subclass in error.__subclasses__():

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipeline.cluster.coordination.host_logs import leave_out_told_failures
+from pipeline.cluster.coordination.host_logs import leave_dask_out, leave_out_told_failures
 from pipeline.cluster.session import Session, open_session
 from pipeline.errors import PipelineError, UnreachableError
 from tests.clusters import LIMIT_SECONDS, cluster_config
@@ -51,3 +51,18 @@ def test_it_is_left_out_once(dask_log: pytest.LogCaptureFixture) -> None:
         leave_out_told_failures()
     kinds = [type(known).__name__ for known in logging.getLogger("distributed.worker").filters]
     assert kinds.count("_ToldFailures") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "is_heard"),
+    [("distributed.client", False), ("distributed.scheduler", False), ("asyncio", False), ("distributed.worker", True)],
+)
+def test_a_command_leaves_out_what_dask_has_to_say_but_for_tasks_that_failed(name: str, is_heard: bool) -> None:
+    named = ("distributed", "distributed.client", "asyncio", "tornado.application", "distributed.worker")
+    levels = {logger: logging.getLogger(logger).level for logger in named}
+    try:
+        leave_dask_out()
+        assert logging.getLogger(name).isEnabledFor(logging.ERROR) == is_heard
+    finally:
+        for logger, level in levels.items():
+            logging.getLogger(logger).setLevel(level)
