@@ -4,6 +4,10 @@ import signal
 
 
 def pytest_configure() -> None:
-    """A suite that a script starts in the background ignores SIGINT, and so would each command that a test starts."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """A suite that a script starts ignores SIGINT in the background, and under `nohup` SIGHUP.
+
+    So would each command that a test starts.
+    """
+    for which, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(which) is signal.SIG_IGN:
+            signal.signal(which, handler)

@@ -239,6 +239,7 @@ def test_a_large_job_is_stopped_while_its_process_still_imports(program: Program
     assert program.events() == []
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_dies_is_told_of_in_one_sentence_and_leaves_no_job_that_runs(program: Program) -> None:
     with scheduler_and_host(program.folder) as address:
         words = ("+kind=plain,waits,reports", f"hydra.launcher.address={address}")
