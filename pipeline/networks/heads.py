@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 
 from pipeline.networks.linear import Linear, Noise
-from pipeline.networks.parameters import HEAD, Tensors
+from pipeline.networks.parameters import HEAD, PlainNames, Tensors
 
 
 class Head(ABC):
@@ -25,6 +25,8 @@ class Head(ABC):
 
     layers: Sequence[Linear]
     """In vector order."""
+    plain: PlainNames | None = None
+    """Names of its layers, where they are plain ones in one stream, with one atom."""
 
     @abstractmethod
     def __init__(
@@ -47,6 +49,8 @@ class PlainHead(Head):
         self._hidden = Linear("hidden", num_features, hidden_units, noise_scale)
         self._output = Linear(f"{HEAD}output", hidden_units, num_actions * num_atoms, noise_scale)
         self.layers = (self._hidden, self._output)
+        if num_atoms == 1 and noise_scale is None:
+            self.plain = PlainNames(self._hidden.name, (self._output.name,))
 
     def __call__(self, parameters: Tensors, features: torch.Tensor, noise: Noise) -> torch.Tensor:
         """See `Head`."""

@@ -10,9 +10,10 @@ import torch
 from pipeline.networks.heads import Head
 from pipeline.networks.linear import Noise
 from pipeline.networks.network import ActorCriticNetwork, QNetwork
-from pipeline.networks.parameters import Tensors
+from pipeline.networks.parameters import PlainNames, Tensors
 from pipeline.networks.policy_head import ActorCriticHead, PolicyAndValue
-from pipeline.networks.torso import Torso
+from pipeline.networks.torso import DifferentiatedTorso, Torso
+from pipeline.networks.written_out import PlainLayers
 
 
 class LayeredQNetwork(QNetwork):
@@ -23,6 +24,7 @@ class LayeredQNetwork(QNetwork):
         self.support = support
         self._torso = torso
         self._head = head
+        self.plain_layers = _plain_layers(torso, head.plain)
 
     def draw_noise(self, generator: torch.Generator) -> Noise:
         """See `QNetwork`."""
@@ -40,7 +42,14 @@ class LayeredActorCriticNetwork(ActorCriticNetwork):
         super().__init__([*torso.shapes, *head.shapes])
         self._torso = torso
         self._head = head
+        self.plain_layers = _plain_layers(torso, head.plain)
 
     def outputs(self, parameters: Tensors, observations: torch.Tensor) -> PolicyAndValue:
         """See `ActorCriticNetwork`."""
         return self._head(parameters, self._torso(parameters, observations))
+
+
+def _plain_layers(torso: Torso, head: PlainNames | None) -> PlainLayers | None:
+    if head is None or not isinstance(torso, DifferentiatedTorso):
+        return None
+    return PlainLayers(torso, head.hidden, head.outputs)

@@ -7,17 +7,23 @@ another one may ask for others.
 Not here: the fully connected layers behind them (`pipeline.networks.heads`, `.policy_head`).
 """
 
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
 
 from pipeline.networks.parameters import LayerShapes, ParameterShape, Tensors, weight_and_bias
-from pipeline.networks.torso import Torso, as_features, as_image, convolved_size, num_channels
+from pipeline.networks.torso import DifferentiatedTorso, as_features, as_image, convolved_size, num_channels
+from pipeline.networks.written_out import rectified_backward
 
 CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
 """(output channels, kernel size, stride) in pixels, first to last."""
 
+_SCALE = 1 / 255
+"""Pixels are scaled to [0, 1] by scaling the 8,192 first weights instead of a million pixels."""
 
-class NatureTorso(Torso):
+
+class NatureTorso(DifferentiatedTorso):
     """Three strided convolutions. Raises ValueError when the frame is too small for them."""
 
     KINDS = ("nature",)
@@ -36,14 +42,32 @@ class NatureTorso(Torso):
         self.num_features = height * width * channels
         self._centred = centred
 
-    def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
-        """See `Torso`."""
-        # Pixels are scaled to [0, 1] by scaling the 8,192 first weights instead of a million pixels.
-        scale = 1 / 255
-        x = as_image(observations, parameters["conv1.weight"].dtype, self._centred)
+    def activations(self, parameters: Tensors, observations: torch.Tensor) -> Sequence[torch.Tensor]:
+        """See `DifferentiatedTorso`: the image, what each convolution answers, rectified, and the features."""
+        answers = [as_image(observations, parameters["conv1.weight"].dtype, self._centred)]
         for i, (_, _, stride) in enumerate(CONVOLUTIONS, start=1):
-            weight = parameters[f"conv{i}.weight"]
-            if i == 1:
-                weight = weight * scale
-            x = F.relu(F.conv2d(x, weight, parameters[f"conv{i}.bias"], stride), inplace=True)
-        return as_features(x)
+            x = F.conv2d(answers[-1], _weight(i, parameters), parameters[f"conv{i}.bias"], stride)
+            answers.append(F.relu(x, inplace=True))
+        return [*answers, as_features(answers[-1])]
+
+    def backward(
+        self, parameters: Tensors, activations: Sequence[torch.Tensor], d_features: torch.Tensor, into: Tensors
+    ) -> None:
+        """See `DifferentiatedTorso`."""
+        *images, _ = activations
+        batch, channels, height, width = images[-1].shape
+        d = d_features.view(batch, height, width, channels).permute(0, 3, 1, 2)
+        for i, (out, _, stride) in reversed(list(enumerate(CONVOLUTIONS, start=1))):
+            # The image itself wants no gradient.
+            wanted = [i > 1, True, True]
+            d, d_weight, d_bias = torch.ops.aten.convolution_backward(
+                rectified_backward(d, images[i]), images[i - 1], _weight(i, parameters), [out],
+                [stride, stride], [0, 0], [1, 1], False, [0, 0], 1, wanted,
+            )  # fmt: skip
+            torch.mul(d_weight, _SCALE if i == 1 else 1.0, out=into[f"conv{i}.weight"])
+            into[f"conv{i}.bias"].copy_(d_bias)
+
+
+def _weight(index: int, parameters: Tensors) -> torch.Tensor:
+    weight = parameters[f"conv{index}.weight"]
+    return weight * _SCALE if index == 1 else weight

@@ -18,6 +18,7 @@ import torch
 from pipeline.networks.linear import NO_NOISE, Noise
 from pipeline.networks.parameters import ParameterShape, Tensors, initial_parameters, num_parameters
 from pipeline.networks.policy_head import PolicyAndValue
+from pipeline.networks.written_out import PlainLayers
 from pipeline.types import Float32Array
 
 
@@ -28,6 +29,8 @@ class Network(ABC):  # noqa: B024  # its kinds answer differently
         self.shapes = tuple(shapes)
         """In vector order, the output layers last."""
         self.num_parameters = num_parameters(self.shapes)
+        self.plain_layers: PlainLayers | None = None
+        """Its layers, where its gradient is written out; None: autograd's."""
 
     def initial_parameters(self, rng: np.random.Generator) -> Float32Array:
         """(P,) fresh parameters; see `pipeline.networks.parameters.initial_parameters`."""

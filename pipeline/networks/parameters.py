@@ -79,6 +79,13 @@ class ParameterShape(NamedTuple):
         return self.name.startswith(HEAD)
 
 
+class PlainNames(NamedTuple):
+    """Layers of a head that is no more than a rectified hidden layer and output layers, all with biases."""
+
+    hidden: str
+    outputs: tuple[str, ...]
+
+
 def weight_and_bias(layer: str, weight_shape: tuple[int, ...]) -> list[ParameterShape]:
     """The two parameters of a layer whose weight is (outputs, ...inputs), uniform in +-1/sqrt(fan-in), both alike.
 

@@ -23,7 +23,7 @@ import torch
 import torch.nn.functional as F
 
 from pipeline.networks.activations import LINEAR, PRELU, RELU
-from pipeline.networks.parameters import HEAD, Constant, ParameterShape, Tensors, Uniform
+from pipeline.networks.parameters import HEAD, Constant, ParameterShape, PlainNames, Tensors, Uniform
 
 _UNIT_SCALING = 1.43
 _INITIAL_SLOPE = 0.001
@@ -56,6 +56,8 @@ class ActorCriticHead:
         value = _scaled_layer(_VALUE, hidden_units, 1, _UNIT_SCALING)
         self.shapes = (*hidden, *policy, *value)
         """In vector order, the output layers last."""
+        self.plain = PlainNames(_HIDDEN, (_POLICY, _VALUE)) if activation == RELU else None
+        """Names of its layers, where the hidden one is rectified."""
 
     def __call__(self, parameters: Tensors, features: torch.Tensor) -> PolicyAndValue:
         """(B, F) in any dtype -> logits (B, A) and value (B,), float32."""

@@ -14,6 +14,7 @@ from pipeline.networks.linear import NO_NOISE
 from pipeline.networks.network import ActorCriticNetwork, Network, QNetwork, expected_values
 from pipeline.networks.parameters import ParameterShape, num_parameters
 from pipeline.networks.policy_head import PolicyAndValue
+from pipeline.networks.written_out import Gradient
 from pipeline.types import Float32Array, UInt8Array
 
 
@@ -37,6 +38,8 @@ class Replica:
         self._gradient = torch.zeros(network.num_parameters, device=device)
         head = self._gradient[self._num_torso :]
         self._gradient_views = _views(network.shapes, self._gradient[: self._num_torso], head)
+        self._plain_layers = network.plain_layers
+        self._written = Gradient(dict(zip(names, self._gradient_views, strict=True)))
         self.gradient_tensors = self._gradient.split([shape.size for shape in network.shapes])
         """What `gradient` answers, one flat float32 view per parameter tensor: to change one changes the whole."""
 
@@ -59,9 +62,18 @@ class Replica:
 
     def gradient(self, loss: torch.Tensor) -> torch.Tensor:
         """d loss / d parameters as float32 (P,) on the device; the tensor is overwritten by the next call."""
-        gradients = torch.autograd.grad(loss, self._leaves)
-        torch._foreach_copy_(self._gradient_views, list(gradients))
+        self._written.is_written = False
+        gradients = torch.autograd.grad(loss, self._leaves, allow_unused=self._plain_layers is not None)
+        if not self._written.is_written:
+            torch._foreach_copy_(self._gradient_views, list(gradients))
         return self._gradient
+
+    def _plain_answers(self, observations: UInt8Array) -> tuple[torch.Tensor, ...] | None:
+        """What each output layer answers, with a graph, if the network's gradient is written out."""
+        if self._plain_layers is None or not torch.is_grad_enabled():
+            return None
+        activations = self._plain_layers.activations(self.parameters, torch.from_numpy(observations).to(self.device))
+        return self._plain_layers.answers(self.parameters, activations, self._written)
 
 
 class QReplica(Replica):
@@ -79,6 +91,8 @@ class QReplica(Replica):
 
     def outputs(self, observations: UInt8Array, noise: torch.Generator | None = None) -> torch.Tensor:
         """What the head says, with a graph: float32 (B, A), or logits (B, A, N), of uint8 (B, K, H, W[, 3])."""
+        if (plain := self._plain_answers(observations)) is not None:
+            return plain[0]
         drawn = NO_NOISE if noise is None else self._network.draw_noise(noise)
         return self._network.outputs(self.parameters, torch.from_numpy(observations).to(self.device), drawn)
 
@@ -101,6 +115,9 @@ class PolicyReplica(Replica):
 
     def outputs(self, observations: UInt8Array) -> PolicyAndValue:
         """Logits (B, A) and values (B,), float32, of uint8 (B, K, H, W[, 3]), with a graph: for learning."""
+        if (plain := self._plain_answers(observations)) is not None:
+            logits, value = plain
+            return PolicyAndValue(logits, value.squeeze(1))
         return self._network.outputs(self.parameters, torch.from_numpy(observations).to(self.device))
 
     def policy_and_value(self, observations: UInt8Array) -> PolicyAndValue:

@@ -38,6 +38,24 @@ class Torso(ABC):
         """uint8 (B, K, H, W[, 3]) -> (B, F) in the dtype of the parameters."""
 
 
+class DifferentiatedTorso(Torso):
+    """A torso whose gradient is written out (`pipeline.networks.written_out`)."""
+
+    def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
+        """See `Torso`."""
+        return self.activations(parameters, observations)[-1]
+
+    @abstractmethod
+    def activations(self, parameters: Tensors, observations: torch.Tensor) -> Sequence[torch.Tensor]:
+        """Of uint8 (B, K, H, W[, 3]): whatever `backward` needs, the features (B, F) last."""
+
+    @abstractmethod
+    def backward(
+        self, parameters: Tensors, activations: Sequence[torch.Tensor], d_features: torch.Tensor, into: Tensors
+    ) -> None:
+        """Write d loss / d parameters into float32 tensors, given d loss / d features (B, F), which is overwritten."""
+
+
 TORSOS: Kinds[Torso] = Kinds(Torso, "pipeline.networks")  # type: ignore[type-abstract]  # it makes none
 """Torsos, by what `network.torso` calls them."""
 
