@@ -73,8 +73,20 @@ def as_image(observations: torch.Tensor, dtype: torch.dtype, centred: bool) -> t
     # Reordering bytes first and widening to bfloat16 afterwards took half as long as one call.
     if observations.dim() == 5:
         observations = observations.permute(0, 1, 4, 2, 3).flatten(1, 2)
-    image = observations.contiguous(memory_format=torch.channels_last).to(dtype)
+    image = _channels_last(observations).to(dtype)
     return image.sub_(image.mean(dim=(1, 2, 3), keepdim=True)) if centred else image
+
+
+def _channels_last(stacks: torch.Tensor) -> torch.Tensor:
+    # Four bytes side by side are one number, whose sum is taken a frame at a time: a third of the time of torch's own
+    # copy, which moves bytes singly. The last of them ends in the sign; integers wrap.
+    batch, channels, height, width = stacks.shape
+    if channels != 4 or stacks.device.type != "cpu":
+        return stacks.contiguous(memory_format=torch.channels_last)
+    pixels = stacks[:, 0].to(torch.int32)
+    for k in range(1, 4):
+        pixels.add_(stacks[:, k].to(torch.int32), alpha=1 << 8 * k)
+    return pixels.view(torch.uint8).view(batch, height, width, channels).permute(0, 3, 1, 2)
 
 
 def as_features(image: torch.Tensor) -> torch.Tensor:

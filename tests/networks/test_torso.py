@@ -31,6 +31,16 @@ def test_an_image_has_the_pixels_of_its_observation_less_their_mean_if_asked(
     assert frames[0].max() == 255, "the observation itself was changed"
 
 
+@pytest.mark.parametrize("stack", [1, 3, 4, 5])
+def test_frames_of_any_number_and_memory_become_the_same_image(stack: int) -> None:
+    # As the replay hands them out: a part of a longer stack, every value of a byte in every channel.
+    longer = observations((3, stack + 1, 84, 84))
+    for part in (longer[:, :stack], longer[:, 1:]):
+        image = as_image(torch.from_numpy(part), torch.float32, centred=False)
+        assert image.is_contiguous(memory_format=torch.channels_last)
+        assert np.array_equal(image.numpy(), part)
+
+
 @pytest.mark.parametrize("torso", ["nature", "ba3c"])
 def test_brightness_of_all_pixels_means_nothing_once_they_are_centred(torso: str) -> None:
     dark = observations(GREY, highest=155)
