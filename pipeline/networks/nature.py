@@ -19,6 +19,7 @@ from pipeline.networks.written_out import rectified_backward
 CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
 """(output channels, kernel size, stride) in pixels, first to last."""
 
+_convolution_backward = torch.ops.aten.convolution_backward.default
 _SCALE = 1 / 255
 """Pixels are scaled to [0, 1] by scaling the 8,192 first weights instead of a million pixels."""
 
@@ -60,12 +61,12 @@ class NatureTorso(DifferentiatedTorso):
         for i, (out, _, stride) in reversed(list(enumerate(CONVOLUTIONS, start=1))):
             # The image itself wants no gradient.
             wanted = [i > 1, True, True]
-            d, d_weight, d_bias = torch.ops.aten.convolution_backward(
+            d, d_weight, d_bias = _convolution_backward(
                 rectified_backward(d, images[i]), images[i - 1], _weight(i, parameters), [out],
                 [stride, stride], [0, 0], [1, 1], False, [0, 0], 1, wanted,
             )  # fmt: skip
-            torch.mul(d_weight, _SCALE if i == 1 else 1.0, out=into[f"conv{i}.weight"])
-            into[f"conv{i}.bias"].copy_(d_bias)
+            torch._foreach_copy_([into[f"conv{i}.weight"], into[f"conv{i}.bias"]], [d_weight, d_bias])
+        into["conv1.weight"].mul_(_SCALE)
 
 
 def _weight(index: int, parameters: Tensors) -> torch.Tensor:

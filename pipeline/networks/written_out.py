@@ -19,6 +19,8 @@ import torch.nn.functional as F
 from pipeline.networks.parameters import Tensors
 from pipeline.networks.torso import DifferentiatedTorso
 
+_threshold_backward = torch.ops.aten.threshold_backward.grad_input
+
 
 class Activations(NamedTuple):
     """What a forward pass leaves behind for the way back, each of B observations."""
@@ -68,15 +70,18 @@ class PlainLayers:
         as_float32 = hidden.float()
         for name, d in zip(self.outputs, d_outputs, strict=True):
             _linear_backward(name, as_float32, d, into)
-        d_hidden = sum(d @ parameters[f"{name}.weight"] for name, d in zip(self.outputs, d_outputs, strict=True))
-        d_hidden = rectified_backward(cast(torch.Tensor, d_hidden).to(hidden.dtype), hidden)
-        _linear_backward(self.hidden, features, d_hidden, into)
+        first, *others = (d @ parameters[f"{name}.weight"] for name, d in zip(self.outputs, d_outputs, strict=True))
+        for other in others:
+            first += other
+        d_hidden = rectified_backward(first.to(hidden.dtype), hidden)
         self.torso.backward(parameters, activations.torso, d_hidden @ parameters[f"{self.hidden}.weight"], into)
+        # The largest of all comes last: it is read again at once, and is then still in the cache.
+        _linear_backward(self.hidden, features, d_hidden, into)
 
 
 def rectified_backward(d: torch.Tensor, rectified: torch.Tensor) -> torch.Tensor:
     """`d` by the outputs of a rectifier, which were `rectified`, turned into d by its inputs; overwrites `d`."""
-    torch.ops.aten.threshold_backward.grad_input(d, rectified, 0, grad_input=d)
+    _threshold_backward(d, rectified, 0, grad_input=d)
     return d
 
 
