@@ -10,6 +10,7 @@ from measuring.modules import Modules, run_modules
 
 QUICK = (
     "optimizer_step",
+    "update_step",
     "replay_sampling",
     "replay_share",
     "actor_stepping",

@@ -18,6 +18,7 @@ from benchmarks import (
     report_time,
     server_wire,
     sweep_overhead,
+    update_step,
 )
 from pipeline.config.overrides import compose
 from pipeline.results.load import load_run
@@ -45,6 +46,17 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 def positive(line: dict[str, Any], *names: str) -> bool:
     """All these figures are there and above zero."""
     return all(line[name] > 0 for name in names)
+
+
+def test_the_benchmark_of_an_update_has_a_line_for_each_precision(capsys: pytest.CaptureFixture[str]) -> None:
+    update_step.main(batch_size=2, num_rounds=1)
+    lines = printed(capsys)
+    assert [line["dtype"] for line in lines] in (["float32"], ["float32", "bfloat16"])
+    for line in lines:
+        assert positive(line, "update_ms", "autograd_ms", "product_gigaflop_per_second", "share_of_product")
+        # By hand: 18.7 million for a pass forward, of which there are two; as many for the gradient of the weights, and
+        # for that of the layers' inputs, 6.6 million less for the image, which wants none.
+        assert line["gigaflop"] == pytest.approx(2 * 68.2e-3, rel=0.02)
 
 
 def test_the_optimizer_benchmark_has_a_line_for_each_optimizer_and_wire(capsys: pytest.CaptureFixture[str]) -> None:
