@@ -98,7 +98,14 @@ class ClosedUpdate(NamedTuple):
 
 
 class SynchronousShardHandle(ShardHandle, Protocol):
-    """A shard whose pushes wait for their quorum. Its `push` keeps the slice, its receipt says that it is kept."""
+    """A shard whose pushes wait for their quorum. Its `push` keeps the slice, its receipt says that it is kept.
+
+    In the same process the slice that it keeps is the sender's memory, until the shard has passed its version.
+    """
+
+    def foretell(self, update: ClosedUpdate) -> None:
+        """Say that it will be told to carry out `update`: in this process, one who waits for it may do so at once."""
+        ...
 
     def apply(self, update: ClosedUpdate) -> Call[int]:
         """Carry out one update; to ask twice does no harm. The answer is the shard's version."""
@@ -153,7 +160,8 @@ class GradientSink(Protocol):
 class GradientExchange(ParamSource, GradientSink, Protocol):
     """Where a role gets parameters from and sends gradients to, whether these are applied as they come or wait.
 
-    Calling order: ready() until it is True -> pull(...) -> gradient -> push(gradient, versions).
+    Calling order: ready() until it is True -> pull(...) -> gradient -> push(gradient, versions). The memory of a
+    gradient that was pushed may be used again when ready() is True.
     """
 
     def ready(self, timeout_seconds: float) -> bool:

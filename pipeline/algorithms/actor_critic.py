@@ -93,17 +93,24 @@ def sample_actions(logits: Float32Array, rng: np.random.Generator) -> Int64Array
     return actions
 
 
-def clip_by_average_norm(tensors: Sequence[Tensor], max_average_norm: float) -> None:
-    """Scale each tensor down, in place, to an L2 norm of at most `max_average_norm` times its number of elements.
+def clipping_factors(
+    norms: Tensor, sizes: Sequence[int], max_average_norm: float | None, max_norm: float | None
+) -> list[float]:
+    """What each tensor of a gradient is to be multiplied by, given their L2 norms (T,) and numbers of elements.
 
-    TensorFlow's clip_by_average_norm, which their code calls for each tensor of the gradient. Small tensors, such as
-    biases, are those that it mostly holds back.
+    First each by itself is scaled down to a norm of at most `max_average_norm` times its number of elements, as
+    TensorFlow's clip_by_average_norm does, which their code calls. Small tensors, such as biases, are those that it
+    mostly holds back. Then the whole is scaled down to a norm of at most `max_norm`. None: never.
     """
-    tensors = tuple(tensors)
-    norms = torch.stack(torch._foreach_norm(tensors))
-    limits = torch.tensor([max_average_norm * tensor.numel() for tensor in tensors], device=norms.device)
+    factors = torch.ones_like(norms)
     # A norm of 0 makes an infinite quotient, and clamp a factor of 1 of it.
-    torch._foreach_mul_(tensors, list((limits / norms).clamp(max=1.0).unbind()))
+    if max_average_norm is not None:
+        limits = torch.tensor([max_average_norm * size for size in sizes], device=norms.device)
+        factors = (limits / norms).clamp(max=1.0)
+    if max_norm is not None:
+        factors = factors * (max_norm / (factors * norms).norm()).clamp(max=1.0)
+    found: list[float] = factors.tolist()
+    return found
 
 
 def _explained_variance(return_tm1: Tensor, error: Tensor) -> Tensor:

@@ -11,6 +11,9 @@ What becomes of a push, decided in this order (Adamski et al. 2018, DBA3C):
 shards have acknowledged. What is kept belongs to the version that the shard is at, so that one gradient of each worker
 is the most that there is. Not used: `max_staleness`, since a gradient of another version is never applied.
 
+An update is carried out by whoever comes first: the leader, which tells its shards one after the other, or a thread in
+this process that waits for it and has nothing else to do. Shards are then updated side by side.
+
 Not here: whose gradients (`pipeline.param_server.quorum`); waiting on an event loop
 (`pipeline.cluster.remotes.quorum`).
 """
@@ -48,6 +51,10 @@ class SynchronousShard(ParameterShard):
         """By sender, of the version that the shard is at."""
         self._mean = np.empty_like(self._params)
         self._signal = VersionSignal(start.version)
+        self._closed: ClosedUpdate | None = None
+        """The newest update that was told of."""
+        self._foretold = VersionSignal(start.version)
+        """Versions that it makes, or that one before it has made."""
 
     @property
     def version(self) -> int:
@@ -55,14 +62,16 @@ class SynchronousShard(ParameterShard):
         return self._signal.version
 
     def push(self, push: Push) -> Receipt:
-        """Keep a copy of one gradient slice, or say why not. Raises ValueError for a slice of another length."""
+        """Keep one gradient slice, or say why not. Raises ValueError for a slice of another length.
+
+        It is kept where it lies, which nobody may change before its version is past.
+        """
         self._check_shape(push)
         with self._lock:
             version = self._optimizer.num_updates
             reason = reason_to_refuse(push, self._generation, version, self._kept.get(push.sender))
             if reason == KEPT and push.sender not in self._kept:
-                # In one process the slice is the sender's own memory, which it uses again after the receipt.
-                self._kept[push.sender] = push._replace(gradient=push.gradient.copy())
+                self._kept[push.sender] = push
             return Receipt(reason == KEPT, reason, version, version - push.computed_at)
 
     def apply(self, update: ClosedUpdate) -> int:
@@ -71,25 +80,50 @@ class SynchronousShard(ParameterShard):
         The mean is a sum in float32 in the order of the senders, divided by their number: the same however the vector
         is cut. Raises BrokenQuorumError for what a leader that agrees with this shard would never ask.
         """
+        self.foretell(update)
         with self._lock:
-            version = self._optimizer.num_updates
-            self._check_agreed(update, version)
-            if update.version == version:
-                self._update(self._mean_of(update.senders))
-                self._kept.clear()
-                version += 1
+            self._check_agreed(update, self._optimizer.num_updates)
+            version = self._carry_out(update)
         self._signal.reach(version)
         return version
 
+    def foretell(self, update: ClosedUpdate) -> None:
+        """Have `update` carried out by a thread that waits for it, if there is one; `apply` has the last word."""
+        if update.generation == self._generation:
+            self._closed = update
+            self._foretold.reach(update.version + 1)
+
     def wait_version(self, version: int, timeout_seconds: float) -> int:
-        """Wait in this thread until `version` is reached, at most so long; the version then."""
+        """Wait in this thread until `version` is reached, at most so long; the version then.
+
+        Meanwhile this thread carries out an update that was foretold, unless another one is at it.
+        """
+        end = time.monotonic() + timeout_seconds
         with contextlib.suppress(TimeoutError):
-            self.reached(version).result(timeout_seconds)
+            self._foretold.reached(version).result(timeout_seconds)
+            self._help()
+            self.reached(version).result(max(end - time.monotonic(), 0.0))
         return self.version
 
     def reached(self, version: int) -> "Future[int]":
         """Done as soon as `version` is reached, for those who must not wait in a thread; not to be cancelled."""
         return self._signal.reached(version)
+
+    def _help(self) -> None:
+        # Where the lock is held, somebody updates or looks at the shard; waiting for it would be no help.
+        if self._closed is not None and self._lock.acquire(blocking=False):
+            try:
+                version = self._carry_out(self._closed)
+            finally:
+                self._lock.release()
+            self._signal.reach(version)
+
+    def _carry_out(self, update: ClosedUpdate) -> int:
+        """Apply `update` if it is this version's and all that it is made of is here; the version afterwards."""
+        if update.version == self._optimizer.num_updates and all(sender in self._kept for sender in update.senders):
+            self._update(self._mean_of(update.senders))
+            self._kept.clear()
+        return self._optimizer.num_updates
 
     def _check_agreed(self, update: ClosedUpdate, version: int) -> None:
         if update.generation != self._generation:
@@ -136,6 +170,10 @@ class DirectSynchronousShard(DirectShard, SynchronousShardHandle):
     def apply(self, update: ClosedUpdate) -> Immediate[int]:
         """See SynchronousShard.apply."""
         return Immediate(self._shard.apply(update))
+
+    def foretell(self, update: ClosedUpdate) -> None:
+        """See SynchronousShard.foretell."""
+        self._shard.foretell(update)
 
     def wait_version(self, version: int, timeout_seconds: float) -> "_Wait":
         """See SynchronousShard.wait_version; the time runs from now on, and `result` waits for what is left of it."""

@@ -38,9 +38,10 @@ class SynchronousClient(ParamClient):
         sender: str,
         generation: int,
         config: ParamServerConfig,
+        first_shard: int = 0,
     ) -> None:
         """See ParamClient. `config.overlap` has no meaning: there is nothing to pull before the others have pushed."""
-        super().__init__(shards, layout, sender, generation, replace(config, overlap=False))
+        super().__init__(shards, layout, sender, generation, replace(config, overlap=False), first_shard)
         self._synchronous_shards = tuple(shards)
         self._leader = leader
         self._awaited = 0
@@ -70,7 +71,8 @@ class SynchronousClient(ParamClient):
     def push(self, gradient: Float32Array, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
         """Offer `gradient` (P,), computed at the one version in `computed_at` (S,); S receipts with the same reason.
 
-        "" is a gradient of the quorum; "late" one that N others came before; see `pipeline.param_server.quorum`.
+        "" is a gradient of the quorum; "late" one that N others came before; see `pipeline.param_server.quorum`. Unlike
+        that of a ParamClient, the memory of `gradient` may be used again only when `ready` is True.
         Raises ValueError for another length of either, or for different versions.
         """
         if len(set(computed_at)) != 1:

@@ -5,11 +5,12 @@
 
 A return is closed with the value that was predicted when the action in its last state was chosen, so it costs no pass
 through the network of its own (Adamski et al. 2018, as in their code). The action that is chosen in the closing state
-is played after the gradient, by the parameters before it: one update old. So are the first steps of segments that were
-open when the last batch was full: with lanes in step that is one step in t_max, with lanes that have fallen out of step
-(games end, or skip at random) three of five on average. What a game's end leaves over waits for the next batch, another
-update. Where a batch is less than one segment of every lane, a segment spans several: with 10 lanes and batches of 32,
-as the authors have, two steps in three are one update old and one in five is two.
+is of the parameters before the gradient, one update old, and is played while others are waited for (`play`). As old
+are the first steps of segments that were open when the last batch was full: with lanes in step that is one step in
+t_max, with lanes that have fallen out of step (games end, or skip at random) three of five on average. What a game's
+end leaves over waits for the next batch, another update. Where a batch is less than one segment of every lane, a
+segment spans several: with 10 lanes and batches of 32, as the authors have, two steps in three are one update old and
+one in five is two.
 Steps of all lanes queue up, and the oldest `batch_size` of them make a batch. Where that is less than one segment of
 every lane, the first segments are cut to different lengths: lanes that ended theirs all at once would fill several
 batches, the last of which is some updates old. Departure: in the authors' code, where each game has a process of its
@@ -69,14 +70,18 @@ class Rollouts:
     def collect(self, policy: Policy, version: int) -> RolloutBatch:
         """Play until `batch_size` steps have their return. `version`, of the policy, goes into the rows of episodes."""
         while len(self._ready.actions) < self._algorithm.batch_size:
-            if self._actions is not None:
-                self._due = self._lanes.step(self._actions)
-                self._account(self._due, version)
+            self.play()
+            self._account(self._due, version)
             logits, values = policy(self._due.observation)
             self._close_full(values)
             self._actions = sample_actions(logits, self._rng)
             self._begin_steps(self._actions)
         return self._ready.take(self._algorithm.batch_size)
+
+    def play(self) -> None:
+        """Play the actions that are chosen, unless they were; what comes of it counts from the next `collect` on."""
+        if self._actions is not None:
+            self._due, self._actions = self._lanes.step(self._actions), None
 
     @property
     def num_frames(self) -> int:

@@ -1,6 +1,6 @@
 """The worker of DBA3C: plays its lanes, computes one gradient of what it saw, sends it, and waits for the next version.
 
-    step():  parameters of the newest version -> rollouts -> loss -> gradient -> clipped -> pushed
+    step():  parameters of the newest version -> rollouts -> loss -> gradient -> clipped -> pushed -> next actions
 
 Adamski et al. 2018 (DBA3C's workers). With one worker whose parameters lie in the same process it is BA3C, the
 single-machine baseline. Whether a gradient is applied at once or waits for a quorum, its `GradientExchange` knows.
@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from pipeline import seeding
-from pipeline.algorithms.actor_critic import ActorCriticLoss, actor_critic_loss, clip_by_average_norm
+from pipeline.algorithms.actor_critic import ActorCriticLoss, actor_critic_loss, clipping_factors
 from pipeline.envs.due_lanes import make_due_lanes
 from pipeline.envs.rom import num_actions
 from pipeline.interfaces import GradientExchange, RowSink, Servers, SynchronousShardHandle
@@ -112,6 +112,7 @@ class Worker(LearningRole):
             return
         gradient, self._gradient = self._gradient, None
         self._statistics.answered(self._exchange.push(gradient, self._online.versions))
+        self._rollouts.play()
         if self._statistics.num_updates >= UPDATES_PER_ROW:
             self._emit_row()
 
@@ -147,22 +148,25 @@ class Worker(LearningRole):
     def _compute(self) -> Float32Array | None:
         loss = self._loss(self._rollouts.collect(self._policy, self._online.version))
         gradient = self._replica.gradient(loss.objective)
-        norm = gradient.norm().item()
+        # Each tensor is read for its norm once: that of the whole, and those behind the clipping, follow from them.
+        norms = torch.stack(torch._foreach_norm(self._replica.gradient_tensors))
+        norm = norms.norm().item()
         # A new tensor: what follows may scale the gradient where it lies.
         first_layer = self._replica.gradient_tensors[0].view(self._num_filters, -1).clone()
         if not self._divergence.admits(norm, self._online.version):
             return None
         self._num_updates += 1
         self._statistics.computed(loss, norm, first_layer)
-        self._clip(gradient)
+        self._clip(norms)
         return gradient.cpu().numpy()
 
-    def _clip(self, gradient: torch.Tensor) -> None:
-        algorithm = self._spec.algorithm
-        if algorithm.max_average_norm is not None:
-            clip_by_average_norm(self._replica.gradient_tensors, algorithm.max_average_norm)
-        if algorithm.max_gradient_norm is not None and (norm := gradient.norm().item()) > algorithm.max_gradient_norm:
-            gradient.mul_(algorithm.max_gradient_norm / norm)
+    def _clip(self, norms: torch.Tensor) -> None:
+        algorithm, tensors = self._spec.algorithm, self._replica.gradient_tensors
+        sizes = [tensor.numel() for tensor in tensors]
+        factors = clipping_factors(norms, sizes, algorithm.max_average_norm, algorithm.max_gradient_norm)
+        for tensor, factor in zip(tensors, factors, strict=True):
+            if factor < 1.0:
+                tensor.mul_(factor)
 
     def _loss(self, batch: RolloutBatch) -> ActorCriticLoss:
         algorithm, device = self._spec.algorithm, self._replica.device
@@ -219,4 +223,6 @@ def _exchange(spec: WorkerSpec, servers: Servers, layout: ParamLayout) -> Gradie
         )
     # Where there is a leader, all shards wait for it (`Servers.leader`).
     shards = cast(Sequence[SynchronousShardHandle], servers.shards)
-    return SynchronousClient(shards, servers.leader, layout, spec.sender, spec.generation, spec.param_server)
+    return SynchronousClient(
+        shards, servers.leader, layout, spec.sender, spec.generation, spec.param_server, first_shard=spec.place.index
+    )

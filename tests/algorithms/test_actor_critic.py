@@ -9,7 +9,7 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from pipeline.algorithms.actor_critic import actor_critic_loss, clip_by_average_norm, n_step_returns, sample_actions
+from pipeline.algorithms.actor_critic import actor_critic_loss, clipping_factors, n_step_returns, sample_actions
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -186,20 +186,24 @@ def test_every_call_draws_the_same_amount_from_its_stream() -> None:
     assert left.random() == right.random()
 
 
+# L2 norms of tensors of 2, 4 and 1 elements: their averages are 2.5, 0.25 and 0.
+NORMS, SIZES = [5.0, 1.0, 0.0], [2, 4, 1]
+
+
 def test_each_tensor_is_scaled_to_its_average_norm_and_small_ones_are_left_alone() -> None:
-    # L2 norms 5, 1, 0 of 2, 4 and 1 elements: averages 2.5, 0.25 and 0.
-    tensors = [float32([3.0, 4.0]), float32([[0.5, 0.5], [0.5, -0.5]]), float32([0.0])]
-    clip_by_average_norm(tensors, max_average_norm=0.5)
-    assert tensors[0].tolist() == pytest.approx([0.6, 0.8])
-    assert tensors[1].tolist() == [[0.5, 0.5], [0.5, -0.5]]
-    assert tensors[2].tolist() == [0.0]
+    assert clipping_factors(float32(NORMS), SIZES, 0.5, None) == pytest.approx([0.2, 1.0, 1.0])
 
 
-def test_views_of_one_vector_are_clipped_where_they_lie() -> None:
-    flat = 10 * torch.randn(100, generator=torch.Generator().manual_seed(0))
-    expected = flat.double().numpy().copy()
-    for start, stop in ((0, 7), (7, 80), (80, 100)):
-        part = expected[start:stop]
-        part *= min(1.0, 0.1 * part.size / np.sqrt((part**2).sum()))
-    clip_by_average_norm(flat.split([7, 73, 20]), max_average_norm=0.1)
-    np.testing.assert_allclose(flat.numpy(), expected, rtol=1e-5)
+@pytest.mark.parametrize(
+    ("max_average_norm", "norms_then"), [(None, NORMS), (0.5, [1.0, 1.0, 0.0])], ids=["by itself", "after the averages"]
+)
+def test_the_whole_is_scaled_to_its_norm(max_average_norm: float | None, norms_then: list[float]) -> None:
+    factors = clipping_factors(float32(NORMS), SIZES, max_average_norm, max_norm=0.1)
+    scale = 0.1 / math.hypot(*norms_then)
+    np.testing.assert_allclose(np.multiply(factors, NORMS), np.multiply(scale, norms_then), rtol=1e-6)
+
+
+def test_a_gradient_within_its_limits_is_left_alone() -> None:
+    assert clipping_factors(float32(NORMS), SIZES, 2.5, 5.1) == [1.0] * 3
+    assert clipping_factors(float32([0.0] * 3), SIZES, 0.1, 0.1) == [1.0] * 3
+    assert clipping_factors(float32(NORMS), SIZES, None, None) == [1.0] * 3

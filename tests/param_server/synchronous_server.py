@@ -44,6 +44,11 @@ class LossyShard(DirectSynchronousShard):
         self.told.append(update)
         return super().apply(update) if self.loses is None else Unanswered(self.loses)
 
+    def foretell(self, update: ClosedUpdate) -> None:
+        """Hear of it, or not."""
+        if self.loses is None:
+            super().foretell(update)
+
     def lose(self) -> None:
         """Answer nothing from now on."""
         self.loses = CallTimeoutError("no answer")

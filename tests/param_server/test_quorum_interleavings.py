@@ -68,6 +68,9 @@ class FarShard(DirectSynchronousShard):
         self.applied: list[ClosedUpdate] = []
         self._network = network
 
+    def foretell(self, update: ClosedUpdate) -> None:
+        """Nothing, as to any shard elsewhere."""
+
     def apply(self, update: ClosedUpdate) -> Call[int]:  # type: ignore[override]
         """Put the word under way."""
         answer = _Answer()

@@ -148,14 +148,20 @@ def test_the_order_in_which_gradients_arrive_makes_no_difference() -> None:
         assert server.versions == [1, 1] and server.snapshot().params.tolist() == [1.0, 1.0]
 
 
-def test_the_memory_of_a_kept_gradient_may_be_used_again() -> None:
-    reused, fresh = SynchronousServer([1.0, 2.0, 3.0]), SynchronousServer([1.0, 2.0, 3.0])
+def test_the_memory_of_a_gradient_may_be_used_again_when_its_sender_is_ready() -> None:
+    reused, fresh = (SynchronousServer([1.0, 2.0, 3.0], quorum=1) for _ in range(2))
+    clients = [reused.client(sender) for sender in ("worker-0", "worker-1")]
     memory = np.empty(3, np.float32)
-    for sender, value in (("worker-0", 1.0), ("worker-1", -2.0)):
-        memory[:] = value
-        reused.client(sender).push(memory, (0, 0))
-        memory[:] = np.nan
-        fresh.push(sender, [value] * 3, 0)
+    for version, (quick, late) in enumerate([clients, clients[::-1]]):
+        memory[:] = version + 1.0
+        kept_too_late = memory.copy()
+        for shard, part in zip(reused.shards, reused.layout.cut(kept_too_late), strict=True):
+            assert shard.push(push_of(part, sender="late", computed_at=version)).admitted
+        quick.push(memory, (version, version))
+        late.push(kept_too_late, (version, version))
+        assert quick.ready(0.0) and late.ready(0.0)
+        memory[:] = kept_too_late[:] = np.nan
+        fresh.push("worker-0", [version + 1.0] * 3, version)
     np.testing.assert_array_equal(reused.snapshot().params, fresh.snapshot().params)
 
 
@@ -200,6 +206,46 @@ def test_a_wait_ends_with_the_version_or_with_its_time() -> None:
     shard.apply(update("worker-0"))
     assert waiting.result(0.0) == 1
     assert DirectSynchronousShard(shard).wait_version(5, timeout_seconds=0.0).result(60.0) == 1
+
+
+def test_whoever_waits_carries_out_an_update_that_was_foretold() -> None:
+    shard, told = one_shard(), one_shard()
+    for one in (shard, told):
+        one.push(gradient_of("worker-0"))
+    shard.foretell(update("worker-0"))
+    assert shard.version == 0
+    assert shard.wait_version(1, timeout_seconds=60) == 1
+    assert told.apply(update("worker-0")) == 1
+    assert params(shard) == params(told) != [1.0, 2.0]
+    assert shard.apply(update("worker-0")) == 1 and params(shard) == params(told)
+
+
+@pytest.mark.parametrize(
+    "foretold",
+    [update("worker-0", "worker-1"), update("worker-0", version=1), update("worker-0", generation=2)],
+    ids=["without a slice", "yet to come", "other generation"],
+)
+def test_whoever_waits_does_nothing_that_the_shard_would_refuse(foretold: ClosedUpdate) -> None:
+    shard = one_shard()
+    shard.push(gradient_of("worker-0"))
+    shard.foretell(foretold)
+    assert shard.wait_version(1, timeout_seconds=0.01) == 0 and params(shard) == [1.0, 2.0]
+    shard.apply(update("worker-0"))
+    assert shard.wait_version(1, timeout_seconds=60) == 1
+
+
+def test_whoever_waits_does_not_wait_for_a_shard_that_is_being_looked_at() -> None:
+    shard = one_shard()
+    shard.push(gradient_of("worker-0"))
+    shard.foretell(update("worker-0"))
+
+    def look(values: object) -> None:
+        waiting = threading.Thread(target=shard.wait_version, args=(1, 0.01))
+        waiting.start()
+        waiting.join(timeout=60)
+        assert not waiting.is_alive() and shard.version == 0
+
+    shard.read(-1, look)
 
 
 def test_a_thread_that_waits_is_woken_by_the_update_and_finds_it_done() -> None:

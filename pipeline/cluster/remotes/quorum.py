@@ -73,6 +73,9 @@ class RemoteSynchronousShard(RemoteShard, SynchronousShardHandle):
         """Have one update carried out."""
         return self._call("apply", update)
 
+    def foretell(self, update: ClosedUpdate) -> None:
+        """Nothing: who waits for this shard waits on its event loop, where nobody may compute."""
+
     def wait_version(self, version: int, timeout_seconds: float) -> Call[int]:
         """Wait, there, for a version."""
         return self._call("wait_version", version, timeout_seconds)
