@@ -67,6 +67,8 @@ class RolloutBatch(NamedTuple):
     """(B,)"""
     return_tm1: Float32Array
     """(B,): discounted rewards from s_tm1 on, and the value of the state behind the last of them, 0 where it ended."""
+    origin: Int64Array
+    """(B, 2): which call of the policy chose a_tm1, counted from 0, and which of its rows s_tm1 was."""
 
 
 class Receipt(NamedTuple):

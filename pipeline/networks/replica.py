@@ -14,7 +14,7 @@ from pipeline.networks.linear import NO_NOISE
 from pipeline.networks.network import ActorCriticNetwork, Network, QNetwork, expected_values
 from pipeline.networks.parameters import ParameterShape, num_parameters
 from pipeline.networks.policy_head import PolicyAndValue
-from pipeline.networks.written_out import Gradient
+from pipeline.networks.written_out import Activations, Gradient
 from pipeline.types import Float32Array, UInt8Array
 
 
@@ -68,11 +68,20 @@ class Replica:
             torch._foreach_copy_(self._gradient_views, list(gradients))
         return self._gradient
 
+    def activations(self, observations: UInt8Array) -> Activations | None:
+        """What a pass through the network leaves for the way back, if its gradient is written out; else None."""
+        if self._plain_layers is None:
+            return None
+        return self._plain_layers.activations(self.parameters, torch.from_numpy(observations).to(self.device))
+
     def _plain_answers(self, observations: UInt8Array) -> tuple[torch.Tensor, ...] | None:
         """What each output layer answers, with a graph, if the network's gradient is written out."""
-        if self._plain_layers is None or not torch.is_grad_enabled():
+        if not torch.is_grad_enabled() or (activations := self.activations(observations)) is None:
             return None
-        activations = self._plain_layers.activations(self.parameters, torch.from_numpy(observations).to(self.device))
+        return self._answers(activations)
+
+    def _answers(self, activations: Activations) -> tuple[torch.Tensor, ...]:
+        assert self._plain_layers is not None, "others leave no activations"
         return self._plain_layers.answers(self.parameters, activations, self._written)
 
 
@@ -116,14 +125,21 @@ class PolicyReplica(Replica):
     def outputs(self, observations: UInt8Array) -> PolicyAndValue:
         """Logits (B, A) and values (B,), float32, of uint8 (B, K, H, W[, 3]), with a graph: for learning."""
         if (plain := self._plain_answers(observations)) is not None:
-            logits, value = plain
-            return PolicyAndValue(logits, value.squeeze(1))
+            return _policy_and_value(*plain)
         return self._network.outputs(self.parameters, torch.from_numpy(observations).to(self.device))
+
+    def answers(self, activations: Activations) -> PolicyAndValue:
+        """The same of observations that left these activations at the parameters that are still here."""
+        return _policy_and_value(*self._answers(activations))
 
     def policy_and_value(self, observations: UInt8Array) -> PolicyAndValue:
         """The same without a graph: for acting."""
         with torch.no_grad():
             return self.outputs(observations)
+
+
+def _policy_and_value(logits: torch.Tensor, value: torch.Tensor) -> PolicyAndValue:
+    return PolicyAndValue(logits, value.squeeze(1))
 
 
 def _views(shapes: Sequence[ParameterShape], torso: torch.Tensor, head: torch.Tensor) -> list[torch.Tensor]:

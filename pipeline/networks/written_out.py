@@ -31,6 +31,14 @@ class Activations(NamedTuple):
     """(B, U), rectified."""
 
 
+def joined(rows: Sequence[tuple[Activations, int]]) -> Activations:
+    """Activations of single observations, each given as a row of others', side by side."""
+    torso = [
+        torch.cat([kept.torso[layer][row : row + 1] for kept, row in rows]) for layer in range(len(rows[0][0].torso))
+    ]
+    return Activations(torso, torch.cat([kept.hidden[row : row + 1] for kept, row in rows]))
+
+
 @dataclass
 class Gradient:
     """Where a gradient is written to, once."""

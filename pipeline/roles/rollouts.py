@@ -33,7 +33,7 @@ from pipeline.roles.place import RolePlace
 from pipeline.types import Float32Array, Int64Array, RolloutBatch, UInt8Array
 
 Policy = Callable[[UInt8Array], tuple[Float32Array, Float32Array]]
-"""Observations (D, K, H, W[, 3]) to logits (D, A) and values (D,)."""
+"""Observations (D, K, H, W[, 3]) to logits (D, A) and values (D,). Its calls are counted from 0."""
 
 
 class Rollouts:
@@ -65,6 +65,8 @@ class Rollouts:
         self._lives = self._due.lives.copy()
         self._actions: Int64Array | None = None
         """Chosen for the lanes that are due, and not yet played."""
+        self._num_calls = 0
+        """Of the policy."""
         self._ready = _Steps()
 
     def collect(self, policy: Policy, version: int) -> RolloutBatch:
@@ -73,6 +75,7 @@ class Rollouts:
             self.play()
             self._account(self._due, version)
             logits, values = policy(self._due.observation)
+            self._num_calls += 1
             self._close_full(values)
             self._actions = sample_actions(logits, self._rng)
             self._begin_steps(self._actions)
@@ -125,11 +128,13 @@ class Rollouts:
             segment = self._segments[self._due.lanes[i]]
             segment.observations.append(self._due.observation[i])
             segment.actions.append(int(actions[i]))
+            segment.origins.append((self._num_calls - 1, i))
 
     def _close(self, segment: "_Segment", bootstrap: float) -> None:
         rewards = np.array(segment.rewards, dtype=np.float32)
         self._ready.observations += segment.observations
         self._ready.actions += segment.actions
+        self._ready.origins += segment.origins
         self._ready.returns += n_step_returns(rewards, self._algorithm.discount, bootstrap).tolist()
         segment.begin(self._algorithm.t_max)
 
@@ -154,10 +159,11 @@ class _Segment:
     max_steps: int
     observations: list[UInt8Array] = field(default_factory=list)
     actions: list[int] = field(default_factory=list)
+    origins: list[tuple[int, int]] = field(default_factory=list)
     rewards: list[float] = field(default_factory=list)
 
     def begin(self, max_steps: int) -> None:
-        self.observations, self.actions, self.rewards, self.max_steps = [], [], [], max_steps
+        self.observations, self.actions, self.origins, self.rewards, self.max_steps = [], [], [], [], max_steps
 
 
 @dataclass
@@ -166,6 +172,7 @@ class _Steps:
 
     observations: list[UInt8Array] = field(default_factory=list)
     actions: list[int] = field(default_factory=list)
+    origins: list[tuple[int, int]] = field(default_factory=list)
     returns: list[float] = field(default_factory=list)
 
     def take(self, count: int) -> RolloutBatch:
@@ -174,6 +181,7 @@ class _Steps:
             np.stack(self.observations[:count]),
             np.array(self.actions[:count], dtype=np.int64),
             np.array(self.returns[:count], dtype=np.float32),
+            np.array(self.origins[:count], dtype=np.int64),
         )
-        del self.observations[:count], self.actions[:count], self.returns[:count]
+        del self.observations[:count], self.actions[:count], self.returns[:count], self.origins[:count]
         return batch

@@ -32,13 +32,14 @@ from pipeline.param_server.synchronous_client import SynchronousClient
 from pipeline.roles.divergence import BlindnessGuard, DivergenceGuard
 from pipeline.roles.follower import Follower
 from pipeline.roles.progress import RoleProgress
+from pipeline.roles.recollection import Recollection
 from pipeline.roles.role import LearningRole
 from pipeline.roles.rollouts import Rollouts
 from pipeline.roles.spec import WORKER, WorkerSpec
 from pipeline.roles.straggler import delay_of
 from pipeline.roles.worker_statistics import WorkerStatistics
 from pipeline.schedules import value_at
-from pipeline.types import Float32Array, RolloutBatch, UInt8Array
+from pipeline.types import Float32Array, RolloutBatch
 
 UPDATES_PER_ROW = 20
 """Gradients of one worker that make one row."""
@@ -69,6 +70,7 @@ class Worker(LearningRole):
         self._replica = PolicyReplica(network, compute.resolve_precision(spec.precision, device), device)
         self._exchange = _exchange(spec, servers, ParamLayout(network.num_parameters, spec.param_server.num_shards))
         self._online = Follower(self._replica, self._exchange)
+        self._recollection = Recollection(self._replica)
         self._lanes = make_due_lanes(spec.game, environment, spec.num_lanes, num_threads=spec.compute_threads)
         self._rollouts = Rollouts(
             spec.place,
@@ -106,6 +108,7 @@ class Worker(LearningRole):
             if not self._ready():
                 return
             self._online.refresh()
+            self._recollection.forget()
             self._gradient = self._compute()
             self._send_at = time.monotonic() + self._delay_seconds()
         if self._gradient is None or not self._slept():
@@ -146,7 +149,7 @@ class Worker(LearningRole):
         return ready
 
     def _compute(self) -> Float32Array | None:
-        loss = self._loss(self._rollouts.collect(self._policy, self._online.version))
+        loss = self._loss(self._rollouts.collect(self._recollection.policy, self._online.version))
         gradient = self._replica.gradient(loss.objective)
         # Each tensor is read for its norm once: that of the whole, and those behind the clipping, follow from them.
         norms = torch.stack(torch._foreach_norm(self._replica.gradient_tensors))
@@ -171,17 +174,12 @@ class Worker(LearningRole):
     def _loss(self, batch: RolloutBatch) -> ActorCriticLoss:
         algorithm, device = self._spec.algorithm, self._replica.device
         weight = value_at(algorithm.entropy_weight, algorithm.entropy_weight_changes, self._online.version)
-        logits, values = self._replica.outputs(batch.s_tm1)
+        logits, values = self._recollection.outputs(batch)
         if len(values) > 1:
             self._blindness.see(values, self._online.version)
         a_tm1 = torch.from_numpy(batch.a_tm1).to(device)
         return_tm1 = torch.from_numpy(batch.return_tm1).to(device)
         return actor_critic_loss(logits, values, a_tm1, return_tm1, weight, algorithm.value_weight)
-
-    def _policy(self, observations: UInt8Array) -> tuple[Float32Array, Float32Array]:
-        with torch.no_grad():
-            logits, values = self._replica.policy_and_value(observations)
-        return logits.cpu().numpy(), values.cpu().numpy()
 
     def _delay_seconds(self) -> float:
         return 0.0 if self._delay is None else self._delay.draw(self._delay_rng)
