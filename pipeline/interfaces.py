@@ -104,8 +104,7 @@ class SynchronousShardHandle(ShardHandle, Protocol):
     """
 
     def foretell(self, update: ClosedUpdate) -> None:
-        """Say that it will be told to carry out `update`: in this process, one who waits for it may do so at once."""
-        ...
+        """Say that `update` is about to be told: in this process, one who waits for it may carry it out."""
 
     def apply(self, update: ClosedUpdate) -> Call[int]:
         """Carry out one update; to ask twice does no harm. The answer is the shard's version."""

@@ -19,6 +19,7 @@ from pipeline.envs.rom import num_actions
 from pipeline.errors import PlacementError
 from pipeline.networks.network import Network
 from pipeline.replay.memory import memory_bytes
+from pipeline.roles.recollection import num_activations
 from pipeline.topologies.needs import RoleNeeds
 
 _BYTES_PER_FLOAT = 4
@@ -208,5 +209,6 @@ def _replay_bytes(config: RunConfig) -> int:
 
 
 def _rollout_bytes(config: RunConfig) -> int:
-    stack_bytes = config.environment.stack * math.prod(config.environment.frame_shape)
-    return config.algorithm.num_stacks_held(config.topology.num_lanes) * stack_bytes
+    num_stacks = config.algorithm.num_stacks_held(config.topology.num_lanes)
+    stack = (config.environment.stack, *config.environment.frame_shape)
+    return num_stacks * (math.prod(stack) + num_activations(network_of(config), stack) * _BYTES_PER_FLOAT)

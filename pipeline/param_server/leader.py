@@ -74,8 +74,8 @@ class QuorumLeader:
     def _tell_all(self, closed: ClosedUpdate | None) -> None:
         if closed is None:
             return
-        for shard in self._shards:
-            shard.foretell(closed)
+        for handle in self._shards:
+            handle.foretell(closed)
         # The first shard shares the leader's host and is updated within this call: the others hear of it before. Who
         # waits begins with the first, and so meets this thread half-way where all are here.
         for shard in reversed(range(len(self._shards))):

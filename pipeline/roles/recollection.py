@@ -9,6 +9,10 @@ Of a batch whose lanes keep step, four steps in five were chosen by the paramete
 Not here: what the activations are (`pipeline.networks.written_out`).
 """
 
+import numpy as np
+import torch
+
+from pipeline.networks.network import ActorCriticNetwork, Network
 from pipeline.networks.policy_head import PolicyAndValue
 from pipeline.networks.replica import PolicyReplica
 from pipeline.networks.written_out import Activations, joined
@@ -41,12 +45,22 @@ class Recollection:
 
     def outputs(self, batch: RolloutBatch) -> PolicyAndValue:
         """Logits (B, A) and values (B,) of a batch whose `origin` are calls of `policy`, with a graph."""
-        unknown = [i for i, (call, _) in enumerate(batch.origin.tolist()) if call not in self._kept]
-        if len(unknown) == len(batch.origin):
+        calls = enumerate(batch.origin.tolist())
+        found = {i: (self._kept[call], row) for i, (call, row) in calls if call in self._kept}
+        if not found:
             return self._replica.outputs(batch.s_tm1)
-        rows = [(self._kept.get(call), row) for call, row in batch.origin.tolist()]
+        unknown = [i for i in range(len(batch.origin)) if i not in found]
         if unknown:
             again = self._replica.activations(batch.s_tm1[unknown])
-            for row, i in enumerate(unknown):
-                rows[i] = again, row
-        return self._replica.answers(joined([(kept, row) for kept, row in rows if kept is not None]))
+            assert again is not None, "it was kept of others"
+            found |= {i: (again, row) for row, i in enumerate(unknown)}
+        return self._replica.answers(joined([found[i] for i in range(len(found))]))
+
+
+def num_activations(network: Network, stack: tuple[int, ...]) -> int:
+    """Floats that are kept for one observation (K, H, W[, 3])."""
+    if not isinstance(network, ActorCriticNetwork):
+        return 0
+    replica = PolicyReplica(network, torch.float32, torch.device("meta"))
+    kept = replica.activations(np.zeros((1, *stack), np.uint8))
+    return 0 if kept is None else sum(layer.numel() for layer in (*kept.torso, kept.hidden))

@@ -22,6 +22,7 @@ from pipeline.roles.rollouts import Rollouts
 from pipeline.roles.spec import WorkerSpec
 from pipeline.types import Float32Array, Receipt, UInt8Array
 from tests.clocks import Clock
+from tests.networks.configs import actor_critic_config
 from tests.param_server.configs import server_config
 from tests.param_server.synchronous_server import mean_in_order
 from tests.roles.wiring import Rows, first_server
@@ -79,12 +80,17 @@ def loop_by_hand(spec: WorkerSpec, num_updates: int, optimizer_config: Optimizer
     return params
 
 
-@pytest.mark.parametrize(("max_average_norm", "max_gradient_norm"), [(1e-4, None), (None, None), (1e-4, 1e-3)])
+@pytest.mark.parametrize(
+    ("activation", "max_average_norm", "max_gradient_norm"),
+    [("relu", 1e-4, 1e-3), ("linear", 1e-4, None), ("linear", None, None), ("linear", 1e-4, 1e-3)],
+    ids=["recalled", "averages clipped", "unclipped", "all clipped"],
+)
 def test_one_worker_equals_a_loop_written_by_hand_bit_for_bit(
-    max_average_norm: float | None, max_gradient_norm: float | None
+    activation: str, max_average_norm: float | None, max_gradient_norm: float | None
 ) -> None:
     algorithm = actor_critic(max_average_norm=max_average_norm, max_gradient_norm=max_gradient_norm)
-    spec = worker_spec(algorithm=algorithm)
+    network = actor_critic_config(torso="nature", activation=activation)
+    spec = worker_spec(algorithm=algorithm, network=network)
     by_hand = loop_by_hand(spec, NUM_UPDATES)
     assert not np.array_equal(by_hand, first_server(spec).params)
     three_shards = replace(spec, param_server=server_config(num_shards=3, target_period_updates=None))
