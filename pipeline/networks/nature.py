@@ -4,10 +4,12 @@
 
 Mnih et al. 2015, Methods, "Model architecture". Their first values go with a network that values actions; who builds
 another one may ask for others.
-Not here: the fully connected layers behind them (`pipeline.networks.heads`, `.policy_head`).
+Not here: the smaller network before it (`pipeline.networks.dqn_2013`), the fully connected layers behind them
+(`pipeline.networks.heads`, `.policy_head`).
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -16,18 +18,17 @@ from pipeline.networks.parameters import LayerShapes, ParameterShape, Tensors, w
 from pipeline.networks.torso import DifferentiatedTorso, as_features, as_image, convolved_size, num_channels
 from pipeline.networks.written_out import rectified_backward
 
-CONVOLUTIONS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
-"""(output channels, kernel size, stride) in pixels, first to last."""
-
 _convolution_backward = torch.ops.aten.convolution_backward.default
 _SCALE = 1 / 255
-"""Pixels are scaled to [0, 1] by scaling the 8,192 first weights instead of a million pixels."""
+"""Pixels are scaled to [0, 1] by scaling the first weights instead of a million pixels."""
 
 
 class NatureTorso(DifferentiatedTorso):
     """Three strided convolutions. Raises ValueError when the frame is too small for them."""
 
     KINDS = ("nature",)
+    CONVOLUTIONS: ClassVar[tuple[tuple[int, int, int], ...]] = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
+    """(output channels, kernel size, stride) in pixels, first to last."""
 
     def __init__(
         self, stack: int, frame_shape: tuple[int, ...], centred: bool, layer_shapes: LayerShapes = weight_and_bias
@@ -35,7 +36,7 @@ class NatureTorso(DifferentiatedTorso):
         height, width = frame_shape[:2]
         channels = num_channels(stack, frame_shape)
         shapes: list[ParameterShape] = []
-        for i, (out, kernel, stride) in enumerate(CONVOLUTIONS, start=1):
+        for i, (out, kernel, stride) in enumerate(self.CONVOLUTIONS, start=1):
             shapes += layer_shapes(f"conv{i}", (out, kernel, kernel, channels))
             height, width = convolved_size(frame_shape[:2], (height, width), i, kernel, stride)
             channels = out
@@ -46,7 +47,7 @@ class NatureTorso(DifferentiatedTorso):
     def activations(self, parameters: Tensors, observations: torch.Tensor) -> Sequence[torch.Tensor]:
         """See `DifferentiatedTorso`: the image, what each convolution answers, rectified, and the features."""
         answers = [as_image(observations, parameters["conv1.weight"].dtype, self._centred)]
-        for i, (_, _, stride) in enumerate(CONVOLUTIONS, start=1):
+        for i, (_, _, stride) in enumerate(self.CONVOLUTIONS, start=1):
             x = F.conv2d(answers[-1], _weight(i, parameters), parameters[f"conv{i}.bias"], stride)
             answers.append(F.relu(x, inplace=True))
         return [*answers, as_features(answers[-1])]
@@ -58,7 +59,7 @@ class NatureTorso(DifferentiatedTorso):
         *images, _ = activations
         batch, channels, height, width = images[-1].shape
         d = d_features.view(batch, height, width, channels).permute(0, 3, 1, 2)
-        for i, (out, _, stride) in reversed(list(enumerate(CONVOLUTIONS, start=1))):
+        for i, (out, _, stride) in reversed(list(enumerate(self.CONVOLUTIONS, start=1))):
             # The image itself wants no gradient.
             wanted = [i > 1, True, True]
             d, d_weight, d_bias = _convolution_backward(

@@ -49,6 +49,7 @@ NEEDED_BESIDE = {
 }
 """What must stand on the command line beside an option, since it makes no run by itself."""
 PAPERS = (
+    "Mnih et al. 2013",
     "Mnih et al. 2015",
     "Nair et al. 2015",
     "Dean et al. 2012",

@@ -31,7 +31,7 @@ def test_the_output_layers_come_last_and_together(dueling: bool, noisy: bool) ->
     assert sum(in_head) == 2 * (1 + dueling) * (1 + noisy)
 
 
-@pytest.mark.parametrize("torso", ["nature", "ba3c"])
+@pytest.mark.parametrize("torso", ["nature", "dqn_2013", "ba3c"])
 @pytest.mark.parametrize("activation", ["relu", "prelu", "linear"])
 def test_the_output_layers_of_a_policy_come_last_and_together(torso: str, activation: str) -> None:
     shapes = actor_critic_config(torso=torso, activation=activation).make(4, (84, 84), 3).shapes
@@ -45,7 +45,7 @@ def test_a_network_of_no_kind_is_refused_by_name() -> None:
 
 def test_settings_out_of_range_are_all_named() -> None:
     assert actor_critic_config(torso="natur", hidden_units=0, activation="tanh").mistakes() == [
-        "torso=natur must be one of nature, ba3c",
+        "torso=natur must be one of dqn_2013, nature, ba3c",
         "hidden_units=0 must be at least 1",
         "activation=tanh must be one of relu, prelu, linear",
     ]

@@ -51,10 +51,11 @@ def assert_alike(found: torch.Tensor, expected: torch.Tensor, replica: Replica, 
         assert_equal_but_for_rounding(mine.to(dtype), other.to(dtype), NUM_TERMS)
 
 
-@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize(("torso", "centred"), [("nature", False), ("nature", True), ("dqn_2013", False)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_of_a_q_network_it_is_autograd_s(dtype: torch.dtype, centred: bool) -> None:
-    network = network_config(hidden_units=HIDDEN_UNITS, centred_pixels=centred).make(4, (84, 84), NUM_ACTIONS)
+def test_of_a_q_network_it_is_autograd_s(dtype: torch.dtype, torso: str, centred: bool) -> None:
+    config = network_config(torso=torso, hidden_units=HIDDEN_UNITS, centred_pixels=centred)
+    network = config.make(4, (84, 84), NUM_ACTIONS)
     assert network.plain_layers is not None
     replica = loaded(QReplica(network, dtype, CPU), network)
     expected = by_autograd(replica, q_loss(network.outputs(replica.parameters, torch.from_numpy(FRAMES), NO_NOISE)))
