@@ -40,11 +40,14 @@ from pipeline.roles.actor import Actor
 from pipeline.roles.follower import Follower
 from pipeline.roles.place import RolePlace
 from pipeline.rows import Row
+from pipeline.schedules import Extent
 from pipeline.types import Int64Array, LaneStep
 
 CAPACITY = 50_000
 """Agent steps of the replay, full from the start."""
-ALWAYS_RANDOM = ExplorationConfig(initial_epsilon=1.0, final_epsilon=1.0, decay_updates=1, lane_spread=0.0)
+ALWAYS_RANDOM = ExplorationConfig(
+    initial_epsilon=1.0, final_epsilon=1.0, decay_updates=1, decay_share=None, lane_spread=0.0
+)
 
 
 def main(
@@ -95,6 +98,7 @@ def actor_step(config: RunConfig, num_threads: int) -> Callable[[], int]:
         Follower(replica, client),
         1,
         ALWAYS_RANDOM,
+        Extent(None, None),
         replay,
         _NoRows(),
         _action_rng(),

@@ -4,22 +4,32 @@ Not here: what settings are (`pipeline.settings`), the error for what does not f
 (`pipeline.experiments.files.run_folder`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-TRUE_BEFORE: Mapping[str, Any] = {"logging": None, "network.centred_pixels": False, "evaluation.policy": "greedy"}
+TRUE_BEFORE: Mapping[str, Any] = {
+    "logging": None,
+    "network.centred_pixels": False,
+    "evaluation.policy": "greedy",
+    "algorithm.exploration.decay_share": None,
+}
 """Dotted names of settings that were added later -> what every run of before was, whatever else it was."""
 
 
 def in_settings_of_today(tree: Mapping[str, Any]) -> Mapping[str, Any]:
     """`tree`, as it was read from a `config.yaml`; one that fits already is returned equal."""
     for name, value in TRUE_BEFORE.items():
-        group, _, word = name.rpartition(".")
-        beside = tree.get(group) if group else tree
-        if isinstance(beside, Mapping) and word not in beside:
-            completed = {**beside, word: value}
-            tree = {**tree, group: completed} if group else completed
+        tree = _completed(tree, name.split("."), value)
     return _with_listed_stragglers(tree)
+
+
+def _completed(tree: Mapping[str, Any], name: Sequence[str], value: Any) -> Mapping[str, Any]:
+    """`tree`, with a setting that it lacks though its group is there."""
+    word, *rest = name
+    if not rest:
+        return tree if word in tree else {**tree, word: value}
+    group = tree.get(word)
+    return {**tree, word: _completed(group, rest, value)} if isinstance(group, Mapping) else tree
 
 
 def _with_listed_stragglers(tree: Mapping[str, Any]) -> Mapping[str, Any]:

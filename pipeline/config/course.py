@@ -5,6 +5,8 @@ Not here: what it computes, and where it lives (`pipeline.config.run_config`).
 
 from dataclasses import dataclass
 
+from pipeline.schedules import share_spent
+
 
 @dataclass(frozen=True)
 class BudgetConfig:
@@ -31,12 +33,7 @@ class BudgetConfig:
 
 def fraction_spent(budget: BudgetConfig, num_frames: int, wall_seconds: float) -> float:
     """How much of its budget a run has spent, 0.0 to 1.0; of two limits the nearer one counts."""
-    shares = [0.0]
-    if budget.frames is not None:
-        shares.append(num_frames / budget.frames)
-    if budget.minutes is not None:
-        shares.append(wall_seconds / 60 / budget.minutes)
-    return min(max(shares), 1.0)
+    return share_spent((num_frames, budget.frames), (wall_seconds / 60, budget.minutes))
 
 
 @dataclass(frozen=True)

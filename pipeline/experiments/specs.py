@@ -11,6 +11,7 @@ from pipeline.config.run_config import RunConfig
 from pipeline.roles.place import RolePlace
 from pipeline.roles.role import role_of
 from pipeline.roles.spec import QRoleSpec, RoleSpec
+from pipeline.schedules import Extent
 from pipeline.topologies.fleet import FleetSpec
 
 
@@ -31,9 +32,8 @@ def fleet_spec(config: RunConfig, demands: tuple[Demand, ...], generation: int) 
 
 def role_spec(config: RunConfig, generation: int) -> RoleSpec:
     """The pattern of all roles; which role it is, and how its topology wants it, is filled in later."""
-    players, max_steps = config.topology.num_playing, None
-    if players == 1 and config.budget.frames is not None:
-        max_steps = math.ceil(config.budget.frames / config.environment.mean_frame_skip)
+    players, extent = config.topology.num_playing, extent_of(config)
+    max_steps = math.ceil(extent.num_steps) if players == 1 and extent.num_steps is not None else None
     common = RoleSpec(
         place=RolePlace("", 0, players, 0, 0.0),
         attempt=0,
@@ -45,6 +45,7 @@ def role_spec(config: RunConfig, generation: int) -> RoleSpec:
         precision=config.precision,
         generation=generation,
         max_steps=max_steps,
+        extent=extent,
         algorithm=config.algorithm,
         network=config.network,
         environment=config.environment,
@@ -54,6 +55,15 @@ def role_spec(config: RunConfig, generation: int) -> RoleSpec:
     # What else a role wants is a group of the run by that name, or has a default.
     values = vars(config) | vars(common)
     return wanted(**{field.name: values[field.name] for field in dataclasses.fields(wanted) if field.name in values})
+
+
+def extent_of(config: RunConfig) -> Extent:
+    """How long the run may be, in what roles count."""
+    frames, minutes = config.budget.frames, config.budget.minutes
+    return Extent(
+        num_steps=None if frames is None else frames / config.environment.mean_frame_skip,
+        wall_seconds=None if minutes is None else 60 * minutes,
+    )
 
 
 def q_role_spec(config: RunConfig, generation: int) -> QRoleSpec:

@@ -20,6 +20,7 @@ from pipeline.networks.replica import QReplica
 from pipeline.roles.episode_tally import EpisodeTally
 from pipeline.roles.follower import Follower
 from pipeline.roles.place import RolePlace
+from pipeline.schedules import Extent
 from pipeline.types import BoolArray, Float32Array, Int64Array, LaneStep, UInt8Array
 
 
@@ -33,6 +34,7 @@ class Actor:
         follower: Follower[QReplica],
         pull_every_steps: int,
         exploration: ExplorationConfig,
+        extent: Extent,
         transitions: TransitionSink,
         rows: RowSink,
         rng: np.random.Generator,
@@ -47,6 +49,7 @@ class Actor:
         self._pull_every_steps = pull_every_steps
         self._num_lane_steps = 0
         self._exploration = exploration
+        self._extent = extent
         self._transitions = transitions
         self._rows = rows
         self._rng = rng
@@ -65,6 +68,7 @@ class Actor:
         self._epsilons = lane_epsilons(
             self._exploration,
             self._follower.version,
+            self.budget_share,
             self._lanes.num_lanes,
             self._place.index,
             self._place.num_actors,
@@ -119,6 +123,12 @@ class Actor:
     def epsilon(self) -> float:
         """Chance of a random action at the last step, mean over the lanes; 1.0 before the first."""
         return float(self._epsilons.mean())
+
+    @property
+    def budget_share(self) -> float:
+        """How much of the run's budget is spent, if all actors are as far as this one; it never falls."""
+        share = self._extent.share(self.num_steps * self._place.num_actors, self.wall_seconds)
+        return max(share, self._place.budget_share_before)
 
     @property
     def num_frames(self) -> int:

@@ -81,6 +81,7 @@ class Bundle(LearningRole):
             epsilon=self._actor.epsilon,
             replay_transitions=self._replay.num_transitions(),
             wall_seconds=self._actor.wall_seconds,
+            budget_share=self._actor.budget_share,
         )
 
     def close(self) -> None:

@@ -71,6 +71,7 @@ class RoleParts:
             self.online,
             spec.param_server.actor_pull_every_steps,
             spec.algorithm.exploration,
+            spec.extent,
             transitions,
             rows,
             seeding.stream(spec.seed, *self.stream_name("exploration")),

@@ -15,3 +15,6 @@ class RolePlace:
     """Agent steps that this role made before a resume."""
     wall_seconds_before: float
     """Wall time of the run before a resume, in seconds."""
+    budget_share_before: float = 0.0
+    """How much of its budget this role took for spent before a resume: with a larger budget it is less, and what
+    follows the budget must not go back."""

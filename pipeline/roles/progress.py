@@ -18,3 +18,5 @@ class RoleProgress(NamedTuple):
     """Since the run's first start."""
     waited_seconds: float = 0.0
     """Of this start: held back by a global replay, or waiting for the wire to it."""
+    budget_share: float = 0.0
+    """How much of the run's budget was spent, as far as the role can tell; resumes included, it never falls."""

@@ -13,6 +13,7 @@ from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig, ReplayTrafficConfig
 from pipeline.roles.place import RolePlace
 from pipeline.roles.straggler import Stragglers
+from pipeline.schedules import Extent
 
 BUNDLE, WORKER = "bundle", "worker"
 """What our roles that play and learn are called."""
@@ -35,6 +36,8 @@ class RoleSpec:
     """Generation of the parameter server that it belongs to."""
     max_steps: int | None
     """Agent steps after which the role is done, resumes included; None: until it is stopped."""
+    extent: Extent
+    """Of the whole run."""
     algorithm: AlgorithmConfig
     network: NetworkConfig
     environment: EnvironmentConfig

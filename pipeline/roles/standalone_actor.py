@@ -55,6 +55,7 @@ class StandaloneActor:
             replay_transitions=0,
             wall_seconds=self._actor.wall_seconds,
             waited_seconds=self._replay.waited_seconds,
+            budget_share=self._actor.budget_share,
         )
 
     def close(self) -> None:

@@ -62,6 +62,7 @@ class StandaloneLearner:
             replay_transitions=self._replay.num_transitions(),
             wall_seconds=self._wall_seconds(),
             waited_seconds=self._replay.waited_seconds,
+            budget_share=self._budget_share(),
         )
 
     def close(self) -> None:
@@ -71,7 +72,6 @@ class StandaloneLearner:
             self._emit_row()
 
     def _emit_row(self) -> None:
-        place = self._spec.place
         waited, self._waited_before_row = (
             self._replay.waited_seconds - self._waited_before_row,
             self._replay.waited_seconds,
@@ -80,7 +80,7 @@ class StandaloneLearner:
             self._statistics.row(
                 version=self._online.version,
                 num_steps=0,
-                total_frames=(place.num_steps_before + self._replay.num_steps) * self._spec.environment.frame_skip,
+                total_frames=self._num_steps() * self._spec.environment.frame_skip,
                 epsilon=self._epsilon(),
                 heldout_max_q=self._heldout.max_q(self._learner.num_updates),
                 replay_transitions=self._replay.num_transitions(),
@@ -92,7 +92,16 @@ class StandaloneLearner:
     def _epsilon(self) -> float:
         """Mean over all lanes of all actors."""
         num_lanes = self._spec.num_lanes * self._spec.place.num_actors
-        return float(lane_epsilons(self._spec.algorithm.exploration, self._online.version, num_lanes, 0, 1).mean())
+        exploration, version = self._spec.algorithm.exploration, self._online.version
+        return float(lane_epsilons(exploration, version, self._budget_share(), num_lanes, 0, 1).mean())
+
+    def _budget_share(self) -> float:
+        share = self._spec.extent.share(self._num_steps(), self._wall_seconds())
+        return max(share, self._spec.place.budget_share_before)
+
+    def _num_steps(self) -> int:
+        """Agent steps of all actors."""
+        return self._spec.place.num_steps_before + self._replay.num_steps
 
     def _wall_seconds(self) -> float:
         return self._spec.place.wall_seconds_before + time.monotonic() - self._started

@@ -76,15 +76,16 @@ class HostedRoles:
     def start(self, order: Start, before: Mapping[str, RoleProgress]) -> None:
         """Start a role on its host where `before` says that it was."""
         plan = self._plans[order.role]
-        mine = before[order.role].num_steps if order.role in before else 0
+        mine = before.get(order.role)
         place = replace(
             self._pattern.place,
             role=order.role,
             index=plan.index,
             # A role that does not play counts what the replay has got since this generation began, by itself.
-            num_steps_before=mine if plan.plays else self._steps_before,
+            num_steps_before=(0 if mine is None else mine.num_steps) if plan.plays else self._steps_before,
             # The run's time, not the role's own: no row may seem older than the checkpoint that it goes on from.
             wall_seconds_before=max((progress.wall_seconds for progress in before.values()), default=0.0),
+            budget_share_before=0.0 if mine is None else mine.budget_share,
         )
         # Generations do not share attempt numbers: late rows of an old one must not close the gaps of a new one.
         attempt = self._pattern.generation * 1000 + order.number

@@ -1,5 +1,8 @@
 """Epsilon's schedule, its spread over lanes, and epsilon-greedy actions."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -8,12 +11,14 @@ from pipeline.algorithms.exploration import epsilon_greedy, lane_epsilons
 
 
 def config(initial: float = 1.0, final: float = 0.1, decay: int = 100, spread: float = 0.0) -> ExplorationConfig:
-    return ExplorationConfig(initial_epsilon=initial, final_epsilon=final, decay_updates=decay, lane_spread=spread)
+    return ExplorationConfig(
+        initial_epsilon=initial, final_epsilon=final, decay_updates=decay, decay_share=None, lane_spread=spread
+    )
 
 
 def epsilon(exploration: ExplorationConfig, version: int) -> float:
     """That of an actor's only lane."""
-    (only,) = lane_epsilons(exploration, version, num_lanes=1)
+    (only,) = lane_epsilons(exploration, version, 0.0, num_lanes=1)
     return float(only)
 
 
@@ -27,6 +32,36 @@ def test_epsilon_is_exactly_the_final_value_after_the_decay(version: int) -> Non
     assert epsilon(config(final=0.1), version) == 0.1
 
 
+def over_a_share(decay_share: float) -> ExplorationConfig:
+    return replace(config(), decay_updates=None, decay_share=decay_share)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, 1.0), (0.1, 0.775), (0.2, 0.55), (0.4, 0.1), (1.0, 0.1)])
+def test_epsilon_may_fall_over_a_share_of_the_budget_whatever_was_updated(share: float, expected: float) -> None:
+    for version in (0, 50, 2**40):
+        assert lane_epsilons(over_a_share(0.4), version, share, num_lanes=1) == pytest.approx([expected])
+
+
+def test_epsilon_that_falls_over_updates_takes_no_notice_of_the_budget() -> None:
+    assert lane_epsilons(config(), 50, 1.0, num_lanes=1).tolist() == [0.55]
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"decay_share": 0.5}, "decay_updates=100 and decay_share=0.5: one of them"),
+        ({"decay_updates": None}, "decay_updates=None and decay_share=None: one of them"),
+        ({"decay_updates": 0}, "decay_updates=0 must be at least 1"),
+        ({"decay_updates": None, "decay_share": 0.0}, "decay_share=0.0 must lie in"),
+        ({"decay_updates": None, "decay_share": 1.1}, "decay_share=1.1 must lie in"),
+    ],
+)
+def test_epsilon_falls_over_either_updates_or_a_share(changes: dict[str, Any], named: str) -> None:
+    (line,) = replace(config(), **changes).mistakes()
+    assert line.startswith(named)
+    assert config().mistakes() == over_a_share(1.0).mistakes() == []
+
+
 def test_epsilon_may_also_rise_or_stay() -> None:
     assert epsilon(config(initial=0.0, final=0.5), 50) == 0.25
     assert epsilon(config(initial=0.3, final=0.3), 50) == 0.3
@@ -34,24 +69,24 @@ def test_epsilon_may_also_rise_or_stay() -> None:
 
 def test_without_spread_all_lanes_of_all_actors_explore_alike() -> None:
     for actor in range(5):
-        assert lane_epsilons(config(), 50, num_lanes=3, actor_index=actor, num_actors=5).tolist() == [0.55] * 3
+        assert lane_epsilons(config(), 50, 0.0, num_lanes=3, actor_index=actor, num_actors=5).tolist() == [0.55] * 3
 
 
 def test_with_spread_the_lanes_of_all_actors_are_numbered_in_one_row_and_later_ones_explore_less() -> None:
     # Horgan et al. 2018: base 0.4, exponents 1 to 8.
     apex = config(initial=0.4, final=0.4, spread=7.0)
-    found = [lane_epsilons(apex, 0, num_lanes=2, actor_index=actor, num_actors=4) for actor in range(4)]
+    found = [lane_epsilons(apex, 0, 0.0, num_lanes=2, actor_index=actor, num_actors=4) for actor in range(4)]
     expected = [0.4 ** (1 + i) for i in range(8)]
     assert np.concatenate(found) == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_spread_bends_the_value_of_the_schedule() -> None:
-    assert lane_epsilons(config(spread=1.0), 50, num_lanes=2) == pytest.approx([0.55, 0.55**2])
+    assert lane_epsilons(config(spread=1.0), 50, 0.0, num_lanes=2) == pytest.approx([0.55, 0.55**2])
 
 
 def test_at_one_and_at_zero_the_spread_changes_nothing() -> None:
-    assert lane_epsilons(config(spread=7.0), 0, num_lanes=3).tolist() == [1.0] * 3
-    assert lane_epsilons(config(final=0.0, spread=7.0), 100, num_lanes=3).tolist() == [0.0] * 3
+    assert lane_epsilons(config(spread=7.0), 0, 0.0, num_lanes=3).tolist() == [1.0] * 3
+    assert lane_epsilons(config(final=0.0, spread=7.0), 100, 0.0, num_lanes=3).tolist() == [0.0] * 3
 
 
 def test_a_lone_lane_ignores_the_spread() -> None:
@@ -61,7 +96,7 @@ def test_a_lone_lane_ignores_the_spread() -> None:
 @pytest.mark.parametrize(("version", "actor_index", "num_actors"), [(-1, 0, 1), (0, 1, 1), (0, -1, 2)])
 def test_impossible_versions_and_actors_are_refused(version: int, actor_index: int, num_actors: int) -> None:
     with pytest.raises(ValueError, match=f"version={version} .*actor_index={actor_index} .*num_actors={num_actors}"):
-        lane_epsilons(config(), version, 4, actor_index, num_actors)
+        lane_epsilons(config(), version, 0.0, 4, actor_index, num_actors)
 
 
 def test_with_epsilon_zero_every_lane_takes_its_largest_value_and_the_first_of_equals() -> None:

@@ -1,6 +1,7 @@
 """The actor on real games: what reaches the replay, and what reaches the rows."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from pipeline.envs.atari import AtariLanes
 from pipeline.interfaces import TransitionSink
 from pipeline.roles.actor import Actor
 from pipeline.roles.place import RolePlace
+from pipeline.schedules import Extent
 from pipeline.types import LaneStep
 from tests.networks.configs import network_config
 from tests.protocols import nature_protocol
@@ -32,11 +34,11 @@ def random_actor(game: str, rows: Rows, kept: Kept, num_lanes: int = 2, **protoc
     """Plays at random: epsilon stays 1, so that the network is never asked."""
     follower = Wired(bundle_spec(game="Breakout")).bundle._online  # any follower will do
     lanes = AtariLanes(game, nature_protocol(**protocol), num_lanes, num_threads=1)
-    exploration = ExplorationConfig(1.0, 1.0, 1, 0.0)
+    exploration = ExplorationConfig(1.0, 1.0, 1, None, 0.0)
     seeds = seeding.emulator_seeds(0, "test", count=num_lanes)
     place = RolePlace("bundle-0", 0, 3, 0, 100.0)
     rng = np.random.default_rng(0)
-    return Actor(place, lanes, follower, 1, exploration, kept, rows, rng, torch.Generator(), seeds)
+    return Actor(place, lanes, follower, 1, exploration, Extent(None, None), kept, rows, rng, torch.Generator(), seeds)
 
 
 def test_a_lost_life_ends_the_return_but_not_the_episode() -> None:
@@ -103,7 +105,7 @@ def test_the_step_that_only_resets_is_no_transition_and_does_not_count() -> None
 
 def apex_exploration() -> ExplorationConfig:
     """Epsilon 0.4 and exponents 1 to 8 (Horgan et al. 2018, section 4.1)."""
-    return ExplorationConfig(initial_epsilon=0.4, final_epsilon=0.4, decay_updates=1, lane_spread=7.0)
+    return ExplorationConfig(initial_epsilon=0.4, final_epsilon=0.4, decay_updates=1, decay_share=None, lane_spread=7.0)
 
 
 def test_lanes_of_one_run_explore_differently_when_asked_to() -> None:
@@ -122,6 +124,51 @@ def test_lanes_of_one_run_explore_differently_when_asked_to() -> None:
     assert means[1] == pytest.approx((0.4 ** exponents[2] + 0.4 ** exponents[3]) / 2)
 
 
+def over_half_the_budget(place: RolePlace, **changes: Any) -> Wired:
+    """A bundle whose epsilon falls from 1 to 0 over half of 400 agent steps of two actors."""
+    exploration = ExplorationConfig(1.0, 0.0, None, 0.5, 0.0)
+    algorithm = replace(bundle_spec().algorithm, exploration=exploration)
+    return Wired(bundle_spec(place=place, algorithm=algorithm, **{"extent": Extent(400.0, None)} | changes))
+
+
+def test_epsilon_falls_over_a_share_of_the_steps_of_all_actors() -> None:
+    bundle = over_half_the_budget(RolePlace("bundle-0", 0, 2, 0, 0.0)).bundle
+    found = []
+    for _ in range(3):
+        bundle.step()
+        found.append((bundle.progress().epsilon, bundle.progress().budget_share))
+    # Four lanes, as many of the other actor: 8 of 400 steps a time. Epsilon is that of the step before.
+    assert found == [pytest.approx(pair) for pair in [(1.0, 0.02), (0.96, 0.04), (0.92, 0.06)]]
+
+
+def test_a_resume_goes_on_with_the_share_that_was_spent() -> None:
+    whole = over_half_the_budget(RolePlace("bundle-0", 0, 1, 0, 0.0)).bundle
+    for _ in range(10):
+        whole.step()
+    spent = whole.progress()
+    place = RolePlace("bundle-0", 0, 1, spent.num_steps, 0.0, spent.budget_share)
+    resumed = over_half_the_budget(place).bundle
+    for bundle in (whole, resumed):
+        bundle.step()
+    assert resumed.progress().epsilon == whole.progress().epsilon == pytest.approx(0.8)
+    assert resumed.progress().budget_share == whole.progress().budget_share
+
+
+def test_a_resume_with_a_larger_budget_does_not_explore_more_than_before() -> None:
+    place = RolePlace("bundle-0", 0, 1, 160, 0.0, budget_share_before=0.4)
+    bundle = over_half_the_budget(place, extent=Extent(2_000.0, None)).bundle
+    bundle.step()
+    assert bundle.progress().epsilon == pytest.approx(0.2)
+    assert bundle.progress().budget_share == 0.4
+
+
+def test_a_minute_limit_that_is_nearer_ends_exploration_earlier() -> None:
+    place = RolePlace("bundle-0", 0, 1, 0, wall_seconds_before=240.0)
+    bundle = over_half_the_budget(place, extent=Extent(400.0, 480.0)).bundle
+    bundle.step()
+    assert bundle.progress().epsilon == 0.0
+
+
 def test_a_row_holds_the_epsilon_of_its_own_lane() -> None:
     wired = Wired(bundle_spec(algorithm=replace(bundle_spec().algorithm, exploration=apex_exploration())))
     while {row.lane for row in wired.rows.episodes} != {0, 1, 2, 3}:
@@ -131,7 +178,7 @@ def test_a_row_holds_the_epsilon_of_its_own_lane() -> None:
 
 
 def test_a_noisy_network_chooses_differently_from_step_to_step_and_a_plain_one_does_not() -> None:
-    greedy = replace(bundle_spec().algorithm, exploration=ExplorationConfig(0.0, 0.0, 1, 0.0))
+    greedy = replace(bundle_spec().algorithm, exploration=ExplorationConfig(0.0, 0.0, 1, None, 0.0))
     num_choices = []
     for noisy in (False, True):
         wired = Wired(bundle_spec(algorithm=greedy, network=network_config(noisy=noisy, noise_scale=5.0)))

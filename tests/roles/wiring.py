@@ -17,6 +17,7 @@ from pipeline.roles.bundle import Bundle
 from pipeline.roles.place import RolePlace
 from pipeline.roles.spec import QRoleSpec, RoleSpec
 from pipeline.rows import EpisodeRow, Row, UpdateRow
+from pipeline.schedules import Extent
 from tests.networks.configs import network_config
 from tests.param_server.configs import server_config
 from tests.protocols import nature_protocol
@@ -39,6 +40,7 @@ def bundle_spec(**changes: Any) -> QRoleSpec:
         precision="float32",
         generation=1,
         max_steps=None,
+        extent=Extent(None, None),
         algorithm=QLearningConfig(
             kind="q_learning",
             discount=0.99,
@@ -49,7 +51,7 @@ def bundle_spec(**changes: Any) -> QRoleSpec:
             outlier_deviations=None,
             outlier_decay=0.99,
             steps_per_update=4,
-            exploration=ExplorationConfig(1.0, 0.1, 50, 0.0),
+            exploration=ExplorationConfig(1.0, 0.1, 50, None, 0.0),
         ),
         network=network_config(),
         environment=nature_protocol(),

@@ -18,6 +18,7 @@ from pipeline.roles.place import RolePlace
 from pipeline.roles.spec import WorkerSpec
 from pipeline.roles.worker import Worker
 from pipeline.rows import ActorCriticUpdateRow
+from pipeline.schedules import Extent
 from tests.networks.configs import actor_critic_config
 from tests.param_server.configs import server_config
 from tests.param_server.synchronous_server import SynchronousServer
@@ -56,6 +57,7 @@ def worker_spec(index: int = 0, num_workers: int = 1, **changes: Any) -> WorkerS
         precision="float32",
         generation=1,
         max_steps=None,
+        extent=Extent(None, None),
         algorithm=actor_critic(),
         network=actor_critic_config(torso="nature"),
         environment=nature_protocol(noop_max=0, frame_height=52, frame_width=52, stack=2),

@@ -106,7 +106,7 @@ def test_three_shards_over_two_bundles_hosts_hold_one_vector(threads_session: Se
 def test_a_fleet_goes_on_from_a_snapshot_with_another_number_of_shards(threads_session: Session) -> None:
     by_hand, _ = wired_by_hand(OPTIMIZERS[0])
     bundle = small_bundle(param_server=server_config(num_shards=3, target_period_updates=10), max_steps=0)
-    before = RoleProgress(NUM_STEPS, 0, by_hand.version, 0.5, 0, 12.0)
+    before = RoleProgress(NUM_STEPS, 0, by_hand.version, 0.5, 0, 12.0, budget_share=0.75)
     with fleet_on(threads_session, bundle, bundles()) as run:
         run.fleet.collect(LastWait(LIMIT_SECONDS))
         run.fleet.release()
@@ -115,7 +115,7 @@ def test_a_fleet_goes_on_from_a_snapshot_with_another_number_of_shards(threads_s
         server = run.fleet.snapshot()
     assert server.versions == by_hand.versions * 3
     assert_equal(server._replace(versions=by_hand.versions, target_versions=by_hand.target_versions), by_hand)
-    assert last.num_steps == NUM_STEPS and last.wall_seconds >= 12.0
+    assert last.num_steps == NUM_STEPS and last.wall_seconds >= 12.0 and last.budget_share == 0.75
 
 
 @pytest.mark.slow
