@@ -33,6 +33,8 @@ class ClusterConfig:
     """What hosts offer is known before there are any; if not, they have to be asked."""
     runs_in_this_process: ClassVar[bool] = False
     """Hosts are threads of the process that opened the session, and need no memory of their own."""
+    is_on_this_machine: ClassVar[bool] = False
+    """All hosts share the machine of the process that opened the session."""
     is_shared: ClassVar[bool] = False
     """Other commands may have roles on the same hosts."""
     restarts_hosts: ClassVar[bool] = False

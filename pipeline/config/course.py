@@ -30,6 +30,15 @@ class BudgetConfig:
             found.append(f"minutes={self.minutes} must be positive, or null")
         return found
 
+    def doubled(self, num_frames: int, wall_seconds: float) -> list[str]:
+        """On a command line, twice the limits that a run has reached with so many frames and seconds of training."""
+        found = []
+        if self.frames is not None and num_frames >= self.frames:
+            found.append(f"budget.frames={2 * self.frames:_}")
+        if self.minutes is not None and wall_seconds >= 60 * self.minutes:
+            found.append(f"budget.minutes={2 * self.minutes:g}")
+        return found
+
 
 def fraction_spent(budget: BudgetConfig, num_frames: int, wall_seconds: float) -> float:
     """How much of its budget a run has spent, 0.0 to 1.0; of two limits the nearer one counts."""

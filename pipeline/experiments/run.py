@@ -35,6 +35,7 @@ from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RunFolder, check_folder, open_folder
 from pipeline.experiments.interrupts import ending_at_once, interruptible
 from pipeline.experiments.life import BUDGET, INTERRUPTED, SCORE, Life, RunTiming
+from pipeline.experiments.outlook import foretell, is_worth_a_rehearsal
 from pipeline.experiments.plan import Plan, make_plan, network_of
 from pipeline.experiments.record import RunRecord
 from pipeline.experiments.room import plan_beside_others
@@ -90,6 +91,9 @@ def train(
         console.print(plan.render(config), *(_remarks_on_folder(config) if config.plan else []))
         if config.plan:
             return RunResult(None, "plan")
+        # Hosts that were granted are shared with runs that come and go.
+        if granted is None and is_worth_a_rehearsal(config):
+            say(foretell(config))
         folder = open_folder(config)
         with folder.hold():
             return _Run(config, session, plan, folder, console, evaluates_when_interrupted, RunTiming()).carry_out()
@@ -213,10 +217,18 @@ class _Run:
     def _print_table(self) -> None:
         # pandas, for the end of a run alone
         from pipeline.results.load import load_run
+        from pipeline.results.run_scores import run_scores
         from pipeline.results.table import as_rich, game_table
+        from pipeline.results.verdict import verdict_of
 
         config = self._config
         with self._record.cosmetic.trying("the table"):
+            loaded = load_run(self._folder.path)
             title = f"{config.game}, {config.experiment}, seed {config.seed}"
-            self._console.print(as_rich(game_table(load_run(self._folder.path), config.game), title))
+            self._console.print(as_rich(game_table(loaded, config.game), title))
+            (run,) = loaded.runs.to_dict("records")
+            longer = config.budget.doubled(run["total_frames"], run["wall_seconds"])
+            then = f"go on with the same command and {' '.join(['resume=true', *longer])}"
+            if (learned := verdict_of(run_scores(loaded), config.game, config.evaluation.protocol, then)) is not None:
+                self._record.say(learned)
         self._record.say(f"results in {self._folder.path}")

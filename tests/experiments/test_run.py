@@ -113,10 +113,11 @@ def test_run_json_says_what_ran_where_and_why_it_ended(gorila: Finished) -> None
 
 def test_a_run_prints_its_plan_its_dashboard_and_its_table(gorila: Finished) -> None:
     in_order = ["plan of smoke_gorila", "dashboard http://127.0.0.1:", "final evaluation: 2 games under smoke",
-                "Breakout, smoke_gorila, seed 0", "results in "]  # fmt: skip
+                "Breakout, smoke_gorila, seed 0", "the agent scores ", "results in "]  # fmt: skip
     places = [gorila.printed.index(words) for words in in_order]
     assert places == sorted(places)
-    assert "random" in gorila.printed[places[-2] :]
+    assert "random" in gorila.printed[places[-3] :]
+    assert "this machine now makes" not in gorila.printed, "a run of seconds is not rehearsed"
 
 
 def test_a_run_that_has_spent_its_budget_says_so_and_changes_nothing(copy_of_gorila: Finished) -> None:
@@ -290,3 +291,4 @@ def test_the_same_run_goes_in_another_topology_by_that_word_alone(
     assert set(loaded.episodes["role"]) <= players
     assert run.newest.server.versions[0] == run.newest.server.versions[1] > 100
     assert run.newest.progress.keys() == learners | players
+    assert all(0.5 < progress.budget_share <= 1.0 for progress in run.newest.progress.values())

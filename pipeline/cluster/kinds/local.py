@@ -17,6 +17,7 @@ _ANY_FREE_PORT = f"{_LOOPBACK}:0"
 class LocalConfig(ClusterConfig):
     """What both kinds have."""
 
+    is_on_this_machine: ClassVar[bool] = True
     serves_sweeps: ClassVar[bool] = True
 
     dashboard_address: str
