@@ -14,6 +14,7 @@ NAMES = (
     "guards",
     "random_play",
     "optimizer_sweep",
+    "main_job",
     "quick_agents",
     "dba3c.stops",
     "dba3c.stragglers",

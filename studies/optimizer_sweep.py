@@ -21,6 +21,7 @@ from pipeline.results.formats import cell, interval_cell
 from pipeline.results.scores import MeanInterval, mean_interval
 from studies.markdown import commits_cell, markdown
 from studies.row_file import RowFile
+from studies.trained_runs import FIRST_GORILA_QUICK
 
 SETTINGS = (
     ("adam", 1e-4, 1.5e-4),
@@ -123,6 +124,7 @@ def _train(chosen: argparse.Namespace, optimizer: str, learning_rate: float, eps
             f"optimizer.epsilon={epsilon}",
             # All settings get the same frames, however slow the machine is.
             "budget.minutes=null",
+            *FIRST_GORILA_QUICK,
             f"results_dir={chosen.runs_dir}/{optimizer}-{learning_rate:g}-{epsilon:g}",
             "overwrite=true",
             *chosen.overrides,

@@ -34,13 +34,21 @@ from pipeline.results.scores import FloatArray, seed_interval
 from pipeline.results.style import COLOURS, STYLE, save_figure
 from studies.markdown import commits_cell, markdown
 from studies.row_file import RowFile
-from studies.trained_runs import LAST_EPISODES, CurveRow, TrainedRow, curve_rows, train_or_load, trained_row
+from studies.trained_runs import (
+    FIRST_GORILA_QUICK,
+    LAST_EPISODES,
+    CurveRow,
+    TrainedRow,
+    curve_rows,
+    train_or_load,
+    trained_row,
+)
 
 CASES: dict[str, tuple[str, ...]] = {
-    "dqn": ("experiment=dqn_quick",),
-    "gorila": ("experiment=gorila_quick", "budget.minutes=null"),
-    "one_bundle": ("experiment=gorila_quick", "budget.minutes=null", "topology.num_bundles=1"),
-    "global": ("experiment=gorila_global_quick", "cluster=processes"),
+    "dqn": ("experiment=dqn_quick", *FIRST_GORILA_QUICK),
+    "gorila": ("experiment=gorila_quick", "budget.minutes=null", *FIRST_GORILA_QUICK),
+    "one_bundle": ("experiment=gorila_quick", "budget.minutes=null", "topology.num_bundles=1", *FIRST_GORILA_QUICK),
+    "global": ("experiment=gorila_global_quick", "cluster=processes", *FIRST_GORILA_QUICK),
     "apex": ("experiment=apex_quick",),
     "rainbow": ("experiment=rainbow_quick",),
 }

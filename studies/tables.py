@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from studies import dba3c_atari49, guards, optimizer_sweep, quick_agents, random_play, reference_runs
+from studies import dba3c_atari49, guards, main_job, optimizer_sweep, quick_agents, random_play, reference_runs
 from studies.dba3c import tables as dba3c
 from studies.markdown import with_tables
 
@@ -18,6 +18,7 @@ STUDIES: Mapping[str, Callable[[Path], Mapping[str, str]]] = {
     "dba3c": dba3c.tables,
     "dba3c_atari49": dba3c_atari49.tables,
     "guards": guards.tables,
+    "main_job": main_job.tables,
     "optimizer_sweep": optimizer_sweep.tables,
     "quick_agents": quick_agents.tables,
     "random_play": random_play.tables,

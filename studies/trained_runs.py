@@ -17,6 +17,12 @@ from pipeline.results.load import LoadedRuns
 from pipeline.results.run_frames import run_frames
 from pipeline.results.run_scores import LAST, run_scores
 
+FIRST_GORILA_QUICK = (
+    "network=nature",
+    "algorithm.exploration.decay_share=null",
+    "algorithm.exploration.decay_updates=8_000",
+)
+"""Of `gorila_quick` and those made after it, when the rows of `optimizer_sweep` and `quick_agents` were measured."""
 LAST_EPISODES = 100
 _FIRST_EPISODES = 20
 """Fewer games have no mean on a curve yet."""
