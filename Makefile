@@ -54,6 +54,10 @@ test: setup ## run the tests, without those marked slow; ARGS="tests/replay"
 test-slow: setup ## run the tests marked slow
 	@OMP_NUM_THREADS=1 $(PY) -m pytest -m slow -n $(TEST_PROCESSES) --dist worksteal $(ARGS)
 
+.PHONY: fuzz
+fuzz: setup ## read thousands of damaged files of every kind; ARGS="rounds seed"
+	@OMP_NUM_THREADS=1 $(PY) -m tests.fuzz $(ARGS)
+
 .PHONY: lint
 lint: setup ## check style, spelling and types
 	@$(PY) -m ruff check .

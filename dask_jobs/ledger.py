@@ -12,9 +12,11 @@ Not here: deciding what is run (`sweep`).
 """
 
 import csv
+import datetime
 import fcntl
 import io
 import json
+import math
 import os
 import socket
 import time
@@ -113,7 +115,7 @@ class Ledger:
         """
         self._rows |= {row.overrides: row for row in rows}
         temporary = self._folder / f".{LEDGER}"
-        with temporary.open("w", newline="") as file:
+        with temporary.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(LedgerRow._fields)
             writer.writerows(self.rows)
@@ -130,7 +132,7 @@ def read_ledger(folder: Path) -> list[LedgerRow]:
     """All rows of the ledger in `folder`. Raises LedgerError if there is none, or it is none."""
     path = folder / LEDGER
     try:
-        text = path.read_text()
+        data = path.read_bytes()
     except OSError as error:
         raise LedgerError(f"{path}: there is no ledger of a sweep ({error.strerror})") from error
     advice = (
@@ -139,14 +141,18 @@ def read_ledger(folder: Path) -> list[LedgerRow]:
     )
     # Python's own limit, 131,072 characters, is for reading alone: what could be written would be lost.
     csv.field_size_limit(_MAX_FIELD)
-    header, *records = list(csv.reader(io.StringIO(text))) or [[]]
+    try:
+        text = data.decode()
+        header, *records = list(csv.reader(io.StringIO(text, newline=""), strict=True)) or [[]]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise LedgerError(f"{path} cannot be read: {error}: {advice}") from error
     if header != list(LedgerRow._fields) or not text.endswith("\n"):
         raise LedgerError(f"{path} is no whole ledger with the columns {', '.join(LedgerRow._fields)}: {advice}")
     rows = []
     for number, record in enumerate(records, 2):
         try:
             rows.append(_to_row(record))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise LedgerError(f"{path}, row {number}: {error}: {advice}") from error
     return rows
 
@@ -159,6 +165,13 @@ def _to_row(record: list[str]) -> LedgerRow:
         raise ValueError(f"status {status!r} is none of {', '.join(STATUSES)}")
     if return_value:
         json.loads(return_value)
+    for time_of in filter(None, (started, ended)):
+        if datetime.datetime.fromisoformat(time_of).tzinfo is None:
+            raise ValueError(f"{time_of} is a time without its zone")
+    if int(job) < 0 or int(attempts) < 0:
+        raise ValueError(f"job {job} and attempts {attempts} must be at least 0")
+    if seconds and not 0 <= float(seconds) < math.inf:
+        raise ValueError(f"seconds {seconds} must be a number from 0 on")
     return LedgerRow(
         int(job),
         overrides,

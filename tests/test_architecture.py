@@ -18,6 +18,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {
+            "checked_files",
             "errors",
             "extras",
             "games",
@@ -26,6 +27,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "older_settings",
             "rows",
             "errand",
+            "run_facts",
             "schedules",
             "seeding",
             "settings",
@@ -70,7 +72,7 @@ WALLS: Mapping[str, tuple[str, ...]] = {
     "dask_jobqueue": ("cluster",),
     "dask_kubernetes": ("cluster",),
     "kr8s": ("cluster",),
-    "yaml": ("cluster", "results"),
+    "yaml": ("checked_files", "cluster", "results"),
     "bokeh": ("cluster",),
     "tornado": ("cluster",),
     "hydra": ("config", "api", "evaluate", "play", "report", "train"),

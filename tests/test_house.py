@@ -29,6 +29,7 @@ ACROSS = {
     "site",
     "text_encoding",
     "benchmarks/benchmarks",
+    "fuzz/files",
     "experiments/conf_files",
     "experiments/own_package",
     "experiments/run_of_modules",

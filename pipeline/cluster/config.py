@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # settings are read in programs that never start a cluster
     from distributed.deploy.cluster import Cluster
 
 _ALL_INTERFACES = ("", "0.0.0.0", "[::]")
+_LARGEST_PORT = 65_535
 
 
 class AskedHost(NamedTuple):
@@ -73,6 +74,8 @@ class ClusterConfig:
         for name in ("start_timeout_seconds", "lease_seconds"):
             if getattr(self, name) <= 0:
                 found.append(f"{name}={getattr(self, name)} must be positive")
+        if (address := getattr(self, "dashboard_address", None)) is not None:
+            found += wrong_dashboard(address)
         return found
 
     @property
@@ -132,6 +135,14 @@ def listening_host(dashboard_address: str) -> str | None:
     """The host in host:port, to link to; None where that means all interfaces."""
     host = dashboard_address.rpartition(":")[0]
     return None if host in _ALL_INTERFACES else host
+
+
+def wrong_dashboard(address: str) -> list[str]:
+    """The mistake of a `dashboard_address` that is no host:port, :port or port."""
+    port = address.rpartition(":")[2]
+    if port.isascii() and port.isdecimal() and int(port) <= _LARGEST_PORT:
+        return []
+    return [f"dashboard_address={address} must end in a port from 0 to {_LARGEST_PORT}, e.g. :8787 or 127.0.0.1:0"]
 
 
 def missing_file(name: str, file: str | None) -> list[str]:

@@ -25,6 +25,9 @@ MEMORY_SHARE = 0.8
 """Of the memory that is free or asked for; the rest stays for Python, torch and the emulators."""
 
 
+_LOOPBACK = ("127.", "[::1]", "localhost")
+
+
 @dataclass(frozen=True)
 class HostReport(BasicReport):
     """One host as it sees itself; of its free memory, what may be planned with."""
@@ -38,6 +41,8 @@ class HostReport(BasicReport):
     """Python (major.minor), pipeline, torch, ale-py, distributed."""
     declared_gpus: int | None = None
     """What `dask worker --resources GPU=…` said; None: nothing."""
+    listens_beyond: str | None = None
+    """Where others than this machine reach it, though its own address is one on loopback; None: nowhere."""
 
 
 def report_host(dask_worker: Worker | None = None, *, memory_limit_bytes: int = MEMORY_LIMIT) -> HostReport:
@@ -61,7 +66,25 @@ def report_host(dask_worker: Worker | None = None, *, memory_limit_bytes: int = 
         precision=precision,
         versions=versions,
         declared_gpus=None if declared is None else int(declared),
+        listens_beyond=None if dask_worker is None else _listens_beyond(dask_worker),
     )
+
+
+def open_hosts(hosts: Mapping[str, HostReport]) -> list[str]:
+    """A warning for each host (by address) that calls itself local and can be reached from elsewhere."""
+    return [
+        f"{address} listens on {host.listens_beyond}: whoever reaches this machine can run code there; start it with "
+        "--host 127.0.0.1"
+        for address, host in hosts.items()
+        if host.listens_beyond is not None
+    ]
+
+
+def _listens_beyond(worker: Worker) -> str | None:
+    if not worker.address.partition("://")[2].startswith(_LOOPBACK):
+        return None
+    listening = [str(listener.listen_address) for listener in worker.listeners]
+    return next((place for place in listening if not place.partition("://")[2].startswith(_LOOPBACK)), None)
 
 
 def _processor() -> str:

@@ -11,7 +11,7 @@ import contextlib
 import importlib.util
 from collections.abc import Iterator
 
-from distributed import Client
+from distributed import Client, get_worker
 from distributed.deploy.cluster import Cluster
 
 from pipeline.cluster.config import ClusterConfig
@@ -40,6 +40,20 @@ def submission(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> 
     """
     check_installed(config.kind)
     return config.submission(num_hosts, threads_per_host)
+
+
+def check_outside_tasks() -> None:
+    """Raise ConfigError inside a Dask task: a run there would take that task's cluster for its own."""
+    try:
+        address = get_worker().address
+    except ValueError:
+        return
+    raise ConfigError(
+        [
+            f"this is a task on the Dask host {address}, and a run is not: give the run this scheduler with "
+            "cluster=address cluster.address=…, or submit many with -m hydra/launcher=dask"
+        ]
+    )
 
 
 def check_installed(kind: str) -> None:

@@ -89,7 +89,9 @@ def resolved(tree: Tree) -> Tree:
 
 
 def one_line(error: Exception) -> str:
-    """Its message without its line breaks."""
+    """Its message without its line breaks; of Hydra's reader without its asserts, in which it reads functions, why."""
+    if isinstance(error, AttributeError) and not __debug__:
+        return "python -O takes its asserts away: leave out -O"
     return " ".join(str(error).split())
 
 

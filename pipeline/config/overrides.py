@@ -26,7 +26,7 @@ from pipeline.config.composition import Files, as_tree, launchers, one_line, res
 from pipeline.config.run_config import RunConfig
 from pipeline.config.sweep_words import SWEEP, shared_folder, wrong_launcher_words, wrong_sweep
 from pipeline.config.tree import Tree
-from pipeline.config.words import listed, no_such
+from pipeline.config.words import listed, no_such, with_words_typed
 from pipeline.errors import ConfigError
 from pipeline.extras import how_to_install
 
@@ -169,7 +169,7 @@ def _parse(overrides: Sequence[str], files: Files, *, multirun: bool) -> tuple[l
                     found.append(mistake)
                     continue
             choices = [parser.parse_override(choice) for choice in _choices(override, files)]
-        except HydraException as error:
+        except (HydraException, AttributeError) as error:
             found.append(f"{text}: Hydra cannot read this: {one_line(error)}")
             continue
         if override.is_sweep_override() and not multirun:
@@ -233,7 +233,7 @@ def _check_case(
         run = config_tree.build(resolved(_with(chosen, [word for word in settings if found[_text(word)] is None])))
         others: tuple[str, ...] = ()
     except ConfigError as error:
-        others = error.mistakes
+        others = with_words_typed(error.mistakes, {word.key_or_group: _text(word) for word in groups})
     in_order = [found.get(_text(override)) for override in case]
     return [*(line for line in in_order if line is not None), *others], run
 

@@ -75,7 +75,7 @@ def _wrong_word(word: Override, chosen: str, launchers: Sequence[str]) -> str | 
 def _read(text: str) -> Override | None:
     try:
         return OverridesParser.create().parse_override(text)
-    except HydraException:
+    except (HydraException, AttributeError):
         return None
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from pipeline.algorithms.config import ALGORITHMS, AlgorithmConfig
+from pipeline.checked_files import check_yaml
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.config.run_config import RunConfig
@@ -79,6 +80,7 @@ def from_yaml(text: str) -> RunConfig:
 def tree_from_yaml(text: str) -> Tree:
     """The settings that `to_yaml` wrote, here or in an earlier version. Raises ConfigError if the text holds none."""
     try:
+        check_yaml(text)
         tree = OmegaConf.to_container(OmegaConf.create(text))
     except Exception as error:  # OmegaConf lets every error of its YAML reader through
         raise ConfigError([f"the file cannot be read: {' '.join(str(error).split())}"]) from error

@@ -4,7 +4,7 @@ Used by every check of a configuration, so that all mistakes read alike.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 _MOST_LISTED = 12
 
@@ -27,3 +27,25 @@ def listed(known: Iterable[str]) -> str:
     names = list(known)
     rest = len(names) - _MOST_LISTED
     return ", ".join(names) if rest <= 0 else f"{', '.join(names[:_MOST_LISTED])} and {rest} more"
+
+
+def with_words_typed(lines: Iterable[str], words: Mapping[str, str]) -> tuple[str, ...]:
+    """Mistakes, those of settings that an option does not have with the option as it was typed.
+
+    `words`: group -> word of the command line, e.g. "algorithm" -> "algorithm=actor_critic". An experiment sets what
+    its own option has, which another one typed in its place may lack.
+    """
+    return tuple(_with_word_typed(line, words) for line in lines)
+
+
+def _with_word_typed(line: str, words: Mapping[str, str]) -> str:
+    name, colon, rest = line.partition(f": {NO_SUCH_SETTING}")
+    word = words.get(name.partition(".")[0])
+    if not colon or word is None or "=" in name:
+        return line
+    experiment = words.get("experiment", "the experiment")
+    return f"{word} has no setting {name}, which {experiment} sets: choose an experiment that has {word}{rest}"
+
+
+NO_SUCH_SETTING = "no such setting"
+"""In mistakes."""

@@ -6,6 +6,12 @@ Not here: the emulator (`pipeline.envs.atari`), who evaluates with it (`pipeline
 
 from dataclasses import dataclass
 
+MOST_NOOPS = 10_000
+"""Of a reset, each of which is a frame: nearly three minutes of nothing."""
+
+LARGEST_INTEGER = 2**31 - 1
+"""That the emulator takes."""
+
 
 @dataclass(frozen=True)
 class EnvironmentConfig:
@@ -66,6 +72,9 @@ class EnvironmentConfig:
             )
         if not 0 <= self.sticky_probability <= 1:
             found.append(f"sticky_probability={self.sticky_probability} must lie in [0, 1]")
-        if self.noop_max < 0:
-            found.append(f"noop_max={self.noop_max} must be at least 0")
+        if not 0 <= self.noop_max <= MOST_NOOPS:
+            found.append(f"noop_max={self.noop_max} must lie in 0 to {MOST_NOOPS:,}")
+        for name in ("frame_skip", "max_frames", "frame_height", "frame_width", "stack"):
+            if getattr(self, name) > LARGEST_INTEGER:
+                found.append(f"{name}={getattr(self, name)} must be at most {LARGEST_INTEGER}, as the emulator counts")
         return found

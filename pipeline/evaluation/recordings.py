@@ -13,21 +13,26 @@ Not here: playing them again (`pipeline.envs.episodes`), showing them (`pipeline
 import dataclasses
 import json
 import re
-import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from pipeline.checked_files import arrays_in, as_declared, json_in
 from pipeline.envs.episodes import Episode
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.errors import RecordingError
+from pipeline.evaluation.checks import check_actions, check_seed, environment_in
 from pipeline.evaluation.play import PlayedGame
 from pipeline.rows import TRUE_BEFORE, EvaluationRow
 from pipeline.whole_file import whole_file
 
 FORMAT = 1
+MAX_BYTES = 2**28
+"""Of a recording when it is unpacked: five minutes are 4,500 actions, so this is a year of play."""
+_WAY_OUT = "move it away, and evaluate again: python -m pipeline.evaluate"
 
 
 def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
@@ -64,28 +69,46 @@ def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
 def load(path: Path) -> list[PlayedGame]:
     """The games of one evaluation, in the order of their rows. Raises RecordingError if the file cannot be read."""
     try:
-        # Opened here: of a damaged file, NumPy would not close what it opened itself.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            meta = json.loads(arrays["meta"].tobytes())
-            if meta["format"] != FORMAT:
-                raise RecordingError(f"{path} has format {meta['format']}, this version of pipeline reads {FORMAT}")
-            environment = EnvironmentConfig(**meta["environment"])
-            ends = np.cumsum(arrays["num_steps"])[:-1]
-            actions = [part.tobytes() for part in np.split(arrays["actions"], ends)]
-            rows = [_row(row, taken) for row, taken in zip(meta["rows"], actions, strict=True)]
-    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-        raise RecordingError(f"{path} cannot be read: {error!r}") from error
+        arrays = arrays_in(path, MAX_BYTES)
+        meta = json_in(arrays.pop("meta", np.zeros(0)).tobytes())
+        if (number := meta.get("format")) != FORMAT:
+            raise RecordingError(f"{path} has format {number}, this version of pipeline reads {FORMAT}")
+        return _checked(meta, arrays)
+    except (OSError, ValueError) as error:
+        raise RecordingError(f"{path} cannot be read: {error}; {_WAY_OUT}") from error
+
+
+def _checked(meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> list[PlayedGame]:
+    """Raises ValueError with what is wrong."""
+    game, rows, environment = meta.get("game"), meta.get("rows"), environment_in(meta.get("environment"))
+    if not isinstance(game, str) or not isinstance(rows, list) or not rows:
+        raise ValueError("game or rows are missing")
+    actions, num_steps = arrays.get("actions"), arrays.get("num_steps")
+    if actions is None or num_steps is None or actions.dtype != np.uint8 or num_steps.dtype != np.int64:
+        raise ValueError("actions as uint8, or num_steps as int64, are missing")
+    steps = num_steps.tolist()
+    if len(steps) != len(rows) or min(steps) < 0 or sum(steps) != actions.size:
+        raise ValueError(f"{actions.size:,} actions and {len(rows)} rows stand beside num_steps of {len(steps)} games")
+    check_actions(actions, game, environment)
+    ends = np.cumsum(num_steps)[:-1]
+    taken = [part.tobytes() for part in np.split(actions, ends)]
     return [
-        PlayedGame(row, _episode(meta["game"], environment, row, taken))
-        for row, taken in zip(rows, actions, strict=True)
+        PlayedGame(row, _episode(game, environment, row, of_game))
+        for of_game, row in ((of_game, _row(row, of_game)) for row, of_game in zip(rows, taken, strict=True))
     ]
 
 
-def _row(fields: dict[str, Any], actions: bytes) -> EvaluationRow:
+def _row(fields: object, actions: bytes) -> EvaluationRow:
+    if not isinstance(fields, dict) or type(fields.get("num_steps")) is not int:
+        raise ValueError("a row is no object with num_steps")
     before = {name: fields.get(str(value), value) for name, value in TRUE_BEFORE[EvaluationRow].items()}
     # What an agent did not play itself was an opening.
     before["start_step"] = len(actions) - fields["num_steps"]
-    return EvaluationRow(**(before | fields))
+    row = as_declared(EvaluationRow, before | fields)
+    if row.start_step < 0 or row.start_step + row.num_steps != len(actions):
+        raise ValueError(f"game {row.episode} has {len(actions):,} actions, by its row {row.num_steps:,}")
+    check_seed(row.episode_seed)
+    return row
 
 
 def _episode(game: str, environment: EnvironmentConfig, row: EvaluationRow, actions: bytes) -> Episode:

@@ -18,19 +18,22 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
+from pipeline.checked_files import as_declared, json_in
 from pipeline.envs.episodes import Episode, replay_episode
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import ale_version, rom_md5
 from pipeline.errors import ConfigError
+from pipeline.evaluation.checks import check_actions, check_seed, environment_in
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.whole_file import whole_text
 
 FORMAT = 1
 LABEL = "not the paper's human starts"
+_WAY_OUT = "draw them again (python -m pipeline.start_states)"
 
 _PLAYED_ALIKE = (
     "frame_skip",
@@ -120,15 +123,41 @@ def save(path: Path, starts: StartStates) -> None:
 def load(path: Path) -> StartStates:
     """Read a file that `save` wrote. Raises ConfigError if it is none."""
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if content.pop("format") != FORMAT:
-            raise ConfigError([f"{path} is of another version of pipeline, this one reads format {FORMAT}"])
-        del content["label"]
-        states = [state | {"actions": bytes.fromhex(state["actions"])} for state in content.pop("states")]
-        environment = EnvironmentConfig(**content.pop("environment"))
-        return StartStates(environment=environment, states=tuple(StartState(**state) for state in states), **content)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError([f"start states: {path} cannot be read: {error!r}"]) from error
+        content = json_in(path.read_bytes())
+        if (number := content.pop("format", None)) != FORMAT:
+            raise ConfigError(
+                [f"start states: {path} has format {number}, this version of pipeline reads {FORMAT}: {_WAY_OUT}"]
+            )
+        environment, states = environment_in(content.pop("environment", None)), content.pop("states", None)
+        about = as_declared(_About, content)
+        if not isinstance(states, list) or not states:
+            raise ValueError("states are missing")
+        read = tuple(_state(values, about.game, environment) for values in states)
+    except (OSError, ValueError) as error:
+        raise ConfigError([f"start states: {path} cannot be read: {error}; {_WAY_OUT}"]) from error
+    return StartStates(about.game, environment, about.source, about.ale_version, about.rom_md5, read)
+
+
+class _About(NamedTuple):
+    label: str
+    game: str
+    source: str
+    ale_version: str
+    rom_md5: str
+
+
+class _Written(NamedTuple):
+    seed: int
+    actions: str
+    score: float
+
+
+def _state(values: object, game: str, environment: EnvironmentConfig) -> StartState:
+    written = as_declared(_Written, values)
+    actions = bytes.fromhex(written.actions)
+    check_seed(written.seed)
+    check_actions(np.frombuffer(actions, np.uint8), game, environment)
+    return StartState(written.seed, actions, written.score)
 
 
 def load_for(config: EvaluationConfig, game: str) -> StartStates | None:

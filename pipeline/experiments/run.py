@@ -23,10 +23,11 @@ from pipeline.cluster import glance
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.dashboard.plugin import PAGE, register
 from pipeline.cluster.granted import GrantedHosts
+from pipeline.cluster.hosts import open_hosts
 from pipeline.cluster.session import Session, open_session
-from pipeline.cluster.start import submission
+from pipeline.cluster.start import check_outside_tasks, submission
 from pipeline.config.run_config import RunConfig
-from pipeline.errors import RunFolderError
+from pipeline.errors import CheckpointError, RunFolderError
 from pipeline.evaluation import start_states
 from pipeline.experiments.curves.loggers import check_installed, seconds_since_1970
 from pipeline.experiments.files import checkpoint, provenance
@@ -41,6 +42,7 @@ from pipeline.experiments.record import RunRecord
 from pipeline.experiments.room import plan_beside_others
 from pipeline.experiments.scoring import at_the_end
 from pipeline.experiments.scoring.tasks import CHECKPOINT, evaluator_spec
+from pipeline.experiments.specs import checkpoint_fit
 from pipeline.experiments.training import Training
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.rows import Row
@@ -70,6 +72,7 @@ def train(
     `evaluates_when_interrupted=False`: an interrupted run ends with its checkpoint, to be resumed, and one that is
     interrupted in its final evaluation counts as interrupted.
     """
+    check_outside_tasks()
     console = console or Console(file=lasting_output())
     check_installed(config.logging_tools)
     start_states.load_for(config.evaluation, config.game)  # raises if they are missing or do not fit
@@ -82,12 +85,14 @@ def train(
                 console.print(text, markup=False, highlight=False, soft_wrap=True)
             return RunResult(None, "plan")
     if not config.plan:
-        check_folder(config)
+        _check_start(config)
     hosts = (plan.num_hosts, plan.threads_per_host) if can_tell else (1, config.topology.compute_threads)
     say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
     with ending_at_once(), open_session(config.cluster, *hosts, granted, say=say) as session:
         session.name = f"{config.experiment} on {config.game}, seed {config.seed}"
         plan = plan_beside_others(config, session, console)
+        for line in open_hosts(session.hosts):
+            console.print(f"[yellow]warning:[/yellow] {escape(line)}", highlight=False)
         console.print(plan.render(config), *(_remarks_on_folder(config) if config.plan else []))
         if config.plan:
             return RunResult(None, "plan")
@@ -102,12 +107,23 @@ def train(
 def _remarks_on_folder(config: RunConfig) -> list[str]:
     """What would become of the run's folder, in markup."""
     try:
-        check_folder(config)
-    except RunFolderError as error:
+        _check_start(config)
+    except (RunFolderError, CheckpointError) as error:
         return [f"[yellow]warning:[/yellow] without plan=true this is refused: {escape(str(error))}"]
     path = config.folder
     does = f"go on with {path}" if config.resume and checkpoint.any_in(path / CHECKPOINTS) else f"begin anew in {path}"
     return [f"it would {escape(does)}"]
+
+
+def _check_start(config: RunConfig) -> None:
+    """Raise RunFolderError or CheckpointError where the run's folder, or what is in it to go on from, is unfit."""
+    check_folder(config)
+    checkpoints = config.folder / CHECKPOINTS
+    if config.resume and checkpoint.any_in(checkpoints):
+        try:
+            checkpoint.load_newest(checkpoints, checkpoint_fit(config))
+        except CheckpointError as error:
+            raise CheckpointError(f"{error}; to begin anew: overwrite=true, or another seed or results_dir") from error
 
 
 class _Run:
@@ -138,6 +154,8 @@ class _Run:
 
     def carry_out(self) -> RunResult:
         """Train, evaluate, print the table."""
+        if (moved := self._folder.set_aside_unreadable_run()) is not None:
+            self._record.say(moved)
         run, start = self._folder.read_run(), self._start()
         reason = str(run.get("end_reason"))
         # Ctrl-C may have skipped the final evaluation: then going on means to play it.
@@ -161,7 +179,7 @@ class _Run:
 
     def _start(self) -> Checkpoint:
         if self._config.resume and checkpoint.any_in(self._folder.checkpoints):
-            start = checkpoint.load_newest(self._folder.checkpoints)
+            start = checkpoint.load_newest(self._folder.checkpoints, checkpoint_fit(self._config), self._record.say)
             discarded = self._folder.discard_rows_after(start.wall_seconds, start.wall_seconds_of_roles)
             self._console.print(
                 f"resumed at update {start.server.version:,}, {self._config.num_frames(start.num_steps):,} frames; "

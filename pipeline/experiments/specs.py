@@ -8,6 +8,8 @@ import math
 
 from pipeline.cluster.placement import Demand
 from pipeline.config.run_config import RunConfig
+from pipeline.experiments.files.checkpoint import Fit
+from pipeline.experiments.plan import network_of
 from pipeline.roles.place import RolePlace
 from pipeline.roles.role import role_of
 from pipeline.roles.spec import QRoleSpec, RoleSpec
@@ -28,6 +30,11 @@ def fleet_spec(config: RunConfig, demands: tuple[Demand, ...], generation: int) 
         lease_seconds=config.cluster.lease_seconds,
         max_restarts=config.cluster.max_restarts,
     )
+
+
+def checkpoint_fit(config: RunConfig) -> Fit:
+    """What the run's checkpoints hold."""
+    return Fit(network_of(config).num_parameters, config.optimizer.SLOTS)
 
 
 def role_spec(config: RunConfig, generation: int) -> RoleSpec:

@@ -30,7 +30,7 @@ from pipeline.experiments.record import RunRecord
 from pipeline.experiments.room import plan_now
 from pipeline.experiments.saving import Saver
 from pipeline.experiments.scoring.beside_training import NO_HOST, TrainingEvaluation
-from pipeline.experiments.specs import fleet_spec
+from pipeline.experiments.specs import checkpoint_fit, fleet_spec
 from pipeline.roles.progress import RoleProgress
 from pipeline.topologies.fleet import Fleet
 from pipeline.topologies.last_wait import LastWait
@@ -186,7 +186,7 @@ class Training:
         coordinator.finish(self._timing.leave_seconds)
         # Before the hosts are asked what is free: an old global replay holds much of it.
         fleet.release()
-        start = checkpoint.load_newest(self._checkpoints)
+        start = checkpoint.load_newest(self._checkpoints, checkpoint_fit(self._config), self._record.say)
         discarded = self._record.go_back_to(start)
         back = f"the checkpoint of update {start.server.version:,}, {discarded} newer rows set aside in discarded/"
         if self._interrupt.is_set():

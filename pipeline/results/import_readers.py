@@ -7,6 +7,7 @@ Not here: which tool a path is of, bad files (`pipeline.results.imports`).
 import io
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pipeline.checked_files import json_in
 from pipeline.errors import RunFolderError
 from pipeline.games import ATARI49
 
@@ -73,9 +75,9 @@ def read_dqn_zoo(path: Path) -> Iterator[tuple[Path, Callable[[], pd.DataFrame]]
 def _sb3_run(folder: Path, agent: str, run: str) -> pd.DataFrame:
     parts, environments = [], set[str]()
     for file in sorted(folder.glob("*monitor.csv")):
-        head, _, rest = file.read_text(encoding="utf-8").partition("\n")
+        head, _, rest = _text(file).partition("\n")
         try:
-            header = json.loads(head.removeprefix("#"))
+            header = json_in(head.removeprefix("#").encode())
             environment, started_at = str(header["env_id"]), float(header["t_start"])
         except (ValueError, TypeError, KeyError) as error:
             raise RunFolderError(
@@ -97,9 +99,9 @@ def _dopamine_file(file: Path) -> pd.DataFrame:
     name, _, network = file.stem.partition("_")
     game = _game(name)
     try:
-        records = pd.DataFrame(json.loads(file.read_text(encoding="utf-8")))[["Agent", "Iteration", "Value"]]
+        records = pd.DataFrame(json.loads(_text(file)))[["Agent", "Iteration", "Value"]]
         records = records.astype({"Iteration": "int64", "Value": "float64"})
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
         raise RunFolderError("it is no list of objects with Agent, Iteration and Value") from error
     agents = records["Agent"].astype(str) + (f" ({network})" if network else "")
     begins = (records["Iteration"].diff() <= 0) | (agents != agents.shift())
@@ -108,11 +110,18 @@ def _dopamine_file(file: Path) -> pd.DataFrame:
 
 
 def _dqn_zoo_file(file: Path) -> pd.DataFrame:
-    table = _table(file, file.read_text(encoding="utf-8"), ("environment_name", "seed", "frame", "eval_episode_return"))
+    table = _table(file, _text(file), ("environment_name", "seed", "frame", "eval_episode_return"))
     games = table["environment_name"].map({str(name): _game(str(name)) for name in table["environment_name"].unique()})
     runs = table["seed"].astype("int64").astype(str)
     points = _points(file.stem, games, runs, MEANS, table["frame"], table["eval_episode_return"])
     return points.sort_values("frames", kind="stable")
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise RunFolderError(f"{file.name} is no text: {error}") from error
 
 
 def _points(agent: Any, game: Any, run: Any, kind: str, frames: Any, score: Any) -> pd.DataFrame:
@@ -124,10 +133,13 @@ def _points(agent: Any, game: Any, run: Any, kind: str, frames: Any, score: Any)
 
 def _table(file: Path, text: str, columns: tuple[str, ...]) -> pd.DataFrame:
     try:
-        table = pd.read_csv(io.StringIO(text), index_col=False)
+        with warnings.catch_warnings():
+            # pandas drops what is too much in a line, with no more than a warning.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(io.StringIO(text), index_col=False)
         numbers = {name: "float64" for name in columns if name != "environment_name"}
         return table[list(columns)].astype(numbers)
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, pd.errors.ParserWarning) as error:
         raise RunFolderError(f"{file.name} is no table with the columns {', '.join(columns)}") from error
 
 
@@ -136,7 +148,7 @@ def _of_environment(name: str) -> tuple[str, float]:
     found = _ENVIRONMENT.fullmatch(name)
     game = _game(found[1]) if found else None
     if found is None or game is None:
-        raise RunFolderError(f"{name} is none of the 49 Atari games")
+        raise RunFolderError(f"{name[:60]} is none of the 49 Atari games")
     return game, 1.0 if found[2] == "NoFrameskip" else 4.0 if found[2] is None and found[3] == "5" else np.nan
 
 

@@ -6,7 +6,6 @@ Not here: one file (`pipeline.results.row_files`), the columns themselves (`pipe
 (`pipeline.results.scores`).
 """
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ import pandas as pd
 from pipeline.errors import RunFolderError
 from pipeline.results.row_files import no_rows, read_rows
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
+from pipeline.run_facts import facts_in
 
 RUN_KEYS = ("experiment", "game", "seed")
 """Columns that tell which run a row belongs to."""
@@ -119,15 +119,7 @@ def _row_types_by_file() -> dict[str, list[type[Row]]]:
 
 def _read_facts(folder: Path) -> dict[str, Any]:
     """What `run.json` says, with experiment, game and seed taken from the path where it does not say them."""
-    path = folder / "run.json"
-    facts: dict[str, Any] = {}
-    if path.is_file():
-        try:
-            facts = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise RunFolderError(f"{path} is not JSON: {error}") from error
-        if not isinstance(facts, dict):
-            raise RunFolderError(f"{path} holds {type(facts).__name__}, needed an object")
+    facts = facts_in(folder)
     experiment, game, seed = folder.resolve().parts[-3:]
     facts = {"experiment": experiment, "game": game, "seed": seed} | facts
     facts["experiment"], facts["game"] = str(facts["experiment"]), str(facts["game"])

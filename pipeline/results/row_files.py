@@ -20,6 +20,10 @@ from pipeline.rows import TRUE_BEFORE, Row
 _DTYPES = {int: "int64", float: "float64", str: "str", bool: "bool"}
 
 
+_MOST_SHOWN = 250
+"""Characters of columns, in a sentence about them."""
+
+
 class FileRows(NamedTuple):
     """What was read from one file."""
 
@@ -48,8 +52,8 @@ def read_rows(path: Path, row_types: Sequence[type[Row]]) -> FileRows:
     header = whole.partition("\n")[0].split(",")
     row_type = next((row_type for row_type in row_types if _fits(header, row_type)), None)
     if row_type is None:
-        needed = " or ".join(", ".join(_columns(row_type)) for row_type in row_types)
-        raise RunFolderError(f"{path} has the columns {', '.join(header)}; this version needs {needed}")
+        needed = " or ".join(_shortened(", ".join(_columns(row_type))) for row_type in row_types)
+        raise RunFolderError(f"{path} has the columns {_shortened(', '.join(header))}; this version needs {needed}")
     return FileRows(row_type, _with_added_columns(_parse(path, whole, row_type, len(header)), row_type), problems)
 
 
@@ -108,6 +112,11 @@ def _with_added_columns(frame: pd.DataFrame, row_type: type[Row]) -> pd.DataFram
 def _columns(row_type: type[Row]) -> dict[str, str]:
     """Column name -> pandas dtype, in file order."""
     return {field.name: _DTYPES[_plain_type(field)] for field in dataclasses.fields(row_type)}
+
+
+def _shortened(text: str) -> str:
+    shown = text if text.isprintable() else repr(text)
+    return shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}…"
 
 
 def _plain_type(field: dataclasses.Field[Any]) -> type:

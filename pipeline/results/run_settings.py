@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from pipeline.checked_files import check_yaml
 from pipeline.older_settings import in_settings_of_today
 from pipeline.settings import OF_THE_COURSE, flat
 
@@ -61,7 +62,9 @@ def _listed(runs: Sequence[str]) -> str:
 def _read(folder: Path) -> dict[str, Any]:
     """Dotted name -> value; empty where the file is missing or none of ours, which `load_run` says."""
     try:
-        read = yaml.load((folder / "config.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        text = (folder / "config.yaml").read_text(encoding="utf-8")
+        check_yaml(text)
+        read = yaml.load(text, yaml.CSafeLoader)
+    except (OSError, ValueError, yaml.YAMLError):
         return {}
     return dict(flat(in_settings_of_today(read))) if isinstance(read, dict) else {}

@@ -13,6 +13,10 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 
 
+_NOT_FEW = 10
+"""So many equal scores are taken for all that there are; of fewer nothing is known of how much others differ. Ours."""
+
+
 class MeanInterval(NamedTuple):
     """A mean score with its confidence interval."""
 
@@ -40,8 +44,10 @@ def mean_interval(
     if values.size == 1:
         return MeanInterval(mean, float("nan"), float("nan"), 1)
     if np.ptp(values) == 0:
-        # BCa divides by the spread; a random Pong player that always loses 21 to 0 is a frequent case.
-        return MeanInterval(mean, mean, mean, values.size)
+        # BCa divides by the spread; a random Pong player that always loses 21 to 0 is a frequent case. A few games that
+        # happen to be equal do not say how much others differ: an interval of no width would claim certainty.
+        bound = mean if values.size >= _NOT_FEW else float("nan")
+        return MeanInterval(mean, bound, bound, values.size)
     # Here, not above: it takes a fifth of the time in which a command starts, and none needs it before its end.
     from scipy import stats
 
@@ -57,7 +63,7 @@ def mean_interval(
 
 
 def seed_interval(scores: npt.ArrayLike, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Student's t interval of the mean of one score per run (num_runs,); NaN for a single run.
+    """Student's t interval of the mean of one score per run (num_runs,); NaN for a single run, or a few equal ones.
 
     With three runs a bootstrap cannot leave their range, which holds the mean in three of four cases; t is wide, and
     right for scores that spread like a normal distribution. Colas et al. 2018, "How many random seeds?".
@@ -65,7 +71,7 @@ def seed_interval(scores: npt.ArrayLike, *, confidence: float = 0.95) -> tuple[f
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"scores of shape {values.shape} given, needed (num_runs,) with at least one run")
-    if values.size == 1:
+    if values.size == 1 or (np.ptp(values) == 0 and values.size < _NOT_FEW):
         return float("nan"), float("nan")
     from scipy import stats  # as in mean_interval
 

@@ -1,5 +1,6 @@
 """What hosts say of themselves, and who may take part."""
 
+import asyncio
 import re
 import socket
 from collections.abc import Callable
@@ -10,11 +11,11 @@ import psutil
 import pytest
 import torch
 from dask.system import CPU_COUNT
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Scheduler, Worker
 
 import pipeline
 from pipeline.cluster import surveyor
-from pipeline.cluster.hosts import HostReport, check_versions, report_host
+from pipeline.cluster.hosts import HostReport, check_versions, open_hosts, report_host
 from pipeline.cluster.session import Session
 from pipeline.errors import HostMismatchError
 from tests.clusters import cluster_config
@@ -108,3 +109,20 @@ def test_a_session_offers_no_host_of_another_version(
     address = re.escape(min(processes_session.hosts))
     with pytest.raises(HostMismatchError, match=rf"{address} has pipeline \S+, the coordinator has 99.0"):
         processes_session.offers()
+
+
+def test_a_local_host_that_listens_to_everybody_is_warned_of(processes_session: Session) -> None:
+    assert open_hosts(processes_session.hosts) == []
+
+    async def reports() -> dict[str, HostReport]:
+        found = {}
+        async with Scheduler(host="127.0.0.1", port=0, dashboard=False) as scheduler:
+            for words in ({}, {"host": "127.0.0.1"}):
+                async with Worker(scheduler.address, nthreads=1, **words) as worker:  # type: ignore[arg-type]
+                    found[worker.address] = report_host(worker)
+        return found
+
+    (warned,) = open_hosts(asyncio.run(reports()))
+    assert re.fullmatch(
+        r"tcp://127\.0\.0\.1:\d+ listens on tcp://0\.0\.0\.0:\d+: whoever .* --host 127\.0\.0\.1", warned
+    )

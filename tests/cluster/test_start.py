@@ -5,10 +5,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from distributed import Client
 
 from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.cluster.session import open_session
-from pipeline.cluster.start import check_installed, submission
+from pipeline.cluster.start import check_installed, check_outside_tasks, submission
 from pipeline.errors import ConfigError
 from tests.clusters import cluster_config
 
@@ -37,3 +38,12 @@ def test_each_kind_that_needs_a_package_is_an_extra_of_the_project() -> None:
     file = Path(__file__).parents[2] / "pyproject.toml"
     optional = tomllib.loads(file.read_text())["project"]["optional-dependencies"]
     assert set(NEEDY) <= set(optional)
+
+
+def test_a_run_inside_a_dask_task_is_refused_in_one_sentence() -> None:
+    check_outside_tasks()
+    with (
+        Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client,
+        pytest.raises(ConfigError, match=r"a task on the Dask host inproc://.*, and a run is not: .*cluster=address"),
+    ):
+        client.submit(check_outside_tasks, pure=False).result()

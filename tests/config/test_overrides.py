@@ -362,3 +362,12 @@ def test_what_other_libraries_call_a_setting_is_one_of_ours() -> None:
         name for kind in ("gorila", "dba3c") for name in setting_names(Files().compose_tree([f"experiment={kind}"]))
     }
     assert settings >= set(config_tree._ELSEWHERE.values())
+
+
+def test_functions_of_hydra_under_python_o_are_one_sentence() -> None:
+    code = (
+        "from pipeline.config.overrides import check_overrides\n"
+        "print(*check_overrides(['seed=range(0,2)'], multirun=True))"
+    )
+    done = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert "seed=range(0,2): Hydra cannot read this: python -O takes its asserts away: leave out -O" in done.stdout

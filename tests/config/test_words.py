@@ -1,6 +1,6 @@
 """The wording of unknown names."""
 
-from pipeline.config.words import listed, nearest, no_such
+from pipeline.config.words import listed, nearest, no_such, with_words_typed
 
 
 def test_a_misspelt_name_is_answered_with_the_nearest_one() -> None:
@@ -18,3 +18,14 @@ def test_upper_and_lower_case_do_not_matter_for_the_nearest_name() -> None:
 def test_a_long_list_is_cut_and_says_how_many_are_left_out() -> None:
     assert listed([str(i) for i in range(49)]) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 37 more"
     assert listed([str(i) for i in range(12)]) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11"
+
+
+def test_what_an_experiment_sets_and_another_option_lacks_is_told_with_the_words_typed() -> None:
+    words = {"experiment": "experiment=gorila", "algorithm": "algorithm=actor_critic"}
+    (told,) = with_words_typed(["algorithm.outlier_deviations: no such setting; algorithm has kind"], words)
+    assert told == (
+        "algorithm=actor_critic has no setting algorithm.outlier_deviations, which experiment=gorila sets: "
+        "choose an experiment that has algorithm=actor_critic; algorithm has kind"
+    )
+    for other in ("algorithm.x=1: no such setting", "topology.x: no such setting", "algorithm.x=1 must be positive"):
+        assert with_words_typed([other], words) == (other,)

@@ -125,3 +125,51 @@ def test_a_recorded_episode_needs_nothing_but_the_file(games: list[PlayedGame], 
         "Breakout", games[0].episode.config, episode.seed, episode.actions, episode.score, episode.truncated
     )
     assert episode.config.sticky_probability == 0.25 and episode.actions
+
+
+def rewritten(path: Path, **arrays: np.ndarray) -> None:
+    """The file with other arrays, every checksum right."""
+    with np.load(path) as archive:
+        changed = dict(archive) | arrays
+    np.savez(path, **changed)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("actions", 200, "action 200 is none of the 4 of Breakout"),
+        ("num_steps", -1, r"actions and 3 rows stand beside num_steps of 3 games"),
+        ("num_steps", 0, r"actions and 3 rows stand beside num_steps of 3 games"),
+    ],
+)
+def test_what_no_game_could_have_had_is_refused_before_it_is_played_again(
+    games: list[PlayedGame], tmp_path: Path, name: str, value: int, message: str
+) -> None:
+    path = recordings.save(tmp_path, games)
+    with np.load(path) as archive:
+        array = archive[name]
+    array[0] = value
+    rewritten(path, **{name: array})
+    with pytest.raises(RecordingError, match=rf"{path} cannot be read: .*{message}; move it away"):
+        recordings.load(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b'"game": "Breakout"', b'"game": "Breakoux"', "'Breakoux' is none of the 49 games"),
+        (b'"frame_skip": 4', b'"frame_skip": 0', "environment.frame_skip=0 must be at least 1"),
+        (b'"grey": true', b'"grey": "no"', "grey='no' is no bool"),
+        (b'"format"', b'"formax"', "has format None"),
+    ],
+)
+def test_settings_that_no_game_could_have_had_are_refused(
+    games: list[PlayedGame], tmp_path: Path, old: bytes, new: bytes, message: str
+) -> None:
+    path = recordings.save(tmp_path, games)
+    with np.load(path) as archive:
+        meta = archive["meta"].tobytes()
+    assert old in meta
+    rewritten(path, meta=np.frombuffer(meta.replace(old, new, 1), np.uint8))
+    with pytest.raises(RecordingError, match=message):
+        recordings.load(path)

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.config.run_config import RunConfig
-from pipeline.errors import PipelineError, RoleFailedError, RunFolderError
+from pipeline.errors import CheckpointError, PipelineError, RoleFailedError, RunFolderError
 from pipeline.experiments import run
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
@@ -21,6 +21,7 @@ from pipeline.experiments.life import INTERRUPTED, Life
 from pipeline.experiments.meter import RunMeter
 from pipeline.experiments.run import RunResult, train
 from pipeline.experiments.specs import q_role_spec
+from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run
 from pipeline.roles.bundle import Bundle
 from tests.experiments.smoke_runs import frames_beyond, smoke_config
@@ -216,6 +217,38 @@ def test_nothing_that_is_only_shown_ends_a_run(tmp_path: Path, monkeypatch: pyte
     assert finished.result.end_reason == "budget"
     for what in ("showing the progress", "measuring the progress", "the table", "the dashboard"):
         assert finished.printed.count(f"warning: {what} failed, and the run goes on: ZeroDivisionError: a cosmic") == 1
+
+
+def test_a_run_goes_on_from_a_folder_that_a_crash_has_damaged(copy_of_gorila: Finished) -> None:
+    folder, sound = copy_of_gorila.folder, copy_of_gorila.newest
+    newest = checkpoint.path_of(folder / "checkpoints", sound.server.version)
+    lost = sound.server._replace(
+        versions=(sound.server.version + 1,) * 2,
+        params=sound.server.params.astype(np.float64),
+    )
+    damaged = checkpoint.save(folder / "checkpoints", sound._replace(server=lost), keep=9)
+    assert newest.exists()
+    (folder / "run.json").write_bytes(b"")
+    with (folder / "episodes.csv").open("ab") as file:
+        file.write(b"bundle-0,1,\xff\x00\n")
+    config = smoke_config(copy_of_gorila.results_dir, f"budget.frames={FRAMES}", "resume=true")
+    resumed = carry_out(copy_of_gorila.results_dir, config)
+    assert f"{damaged.name} cannot be read: params holds" in resumed.printed.replace("\n", "")
+    assert "run.json was moved to" in resumed.printed.replace("\n", " ")
+    assert f"resumed at update {sound.server.version:,}" in resumed.printed
+    assert load_run(folder).problems == () and json.loads((folder / "run.json").read_text())["end_reason"] == "budget"
+
+
+def test_checkpoints_none_of_which_fits_are_told_before_a_host_is_there(
+    copy_of_gorila: Finished, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = first_snapshot(np.zeros(1_000, np.float32))
+    shutil.rmtree(copy_of_gorila.folder / "checkpoints")
+    checkpoint.save(copy_of_gorila.folder / "checkpoints", Checkpoint(few, {}, 1), keep=1)
+    monkeypatch.setattr(run, "open_session", None)
+    config = smoke_config(copy_of_gorila.results_dir, "resume=true")
+    with pytest.raises(CheckpointError, match=r"holds 1,000 parameters, the network has .* to begin anew: overwrite"):
+        carry_out(copy_of_gorila.results_dir, config)
 
 
 def test_a_resumed_run_goes_on_where_its_checkpoint_is(copy_of_gorila: Finished) -> None:

@@ -72,8 +72,8 @@ def test_a_run_without_run_json_is_known_by_its_path(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("run.json", "{", "is not JSON"),
-        ("run.json", "[]", "needed an object"),
+        ("run.json", "{", "run.json cannot be read: it is no JSON"),
+        ("run.json", "[]", "run.json cannot be read: it is JSON, and no object"),
         ("run.json", '{"seed": "one"}', "seed must be a whole number"),
         (
             "episodes.csv",

@@ -54,6 +54,13 @@ def test_equal_scores_have_an_interval_of_no_width() -> None:
     assert mean_interval([-21.0] * 30) == (-21.0, -21.0, -21.0, 30)
 
 
+@pytest.mark.parametrize("count", [2, 9])
+def test_a_few_equal_scores_claim_nothing(count: int) -> None:
+    mean, low, high, num_episodes = mean_interval([-21.0] * count)
+    assert mean == -21.0 and math.isnan(low) and math.isnan(high) and num_episodes == count
+    assert all(map(math.isnan, seed_interval([3.0] * count)))
+
+
 def test_a_single_episode_has_a_mean_and_no_interval() -> None:
     interval = mean_interval([3.0])
     assert interval.mean == 3.0

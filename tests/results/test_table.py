@@ -86,23 +86,23 @@ def test_a_run_without_evaluations_leaves_the_published_rows_and_says_so(tmp_pat
 
 
 def test_the_text_shows_mean_interval_and_number_of_episodes(tmp_path: Path) -> None:
-    played = [evaluation(score, number) for number, score in enumerate([1000.0, 1000.0])]
+    played = [evaluation(score, number) for number, score in enumerate([1000.0] * 10)]
     table = game_table(load_run(write_run(tmp_path, played, game="Breakout")), "Breakout")
     lines = as_markdown(as_report_table(table, "Pong")).splitlines()
     assert lines[0].count("|") == lines[1].count("|") == lines[6].count("|")
     assert lines[6] == (
-        "| ours: gorila | 1,000.0 | [1,000.0, 1,000.0] | 2 | 3,316.6 | 4,000 | noop_starts | run gorila/Breakout/0 |"
+        "| ours: gorila | 1,000.0 | [1,000.0, 1,000.0] | 10 | 3,316.6 | 4,000 | noop_starts | run gorila/Breakout/0 |"
     )
 
 
 def test_the_terminal_shows_whole_numbers_and_our_source_within_80_columns(tmp_path: Path) -> None:
-    played = [evaluation(score, number) for number, score in enumerate([1000.0, 1000.0])]
+    played = [evaluation(score, number) for number, score in enumerate([1000.0] * 10)]
     folder = write_run(tmp_path, played, game="Breakout", commit="0123456789")
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(as_rich(game_table(load_run(folder), "Breakout"), "Breakout, gorila"))
     lines = [" ".join(line.split()) for line in console.export_text().splitlines()]
     assert "DQN (Nature) 401.2 1,327.2" in lines
-    assert "ours: gorila 1,000.0 [1,000.0, 1,000.0] 2 3,316.6" in lines
+    assert "ours: gorila 1,000.0 [1,000.0, 1,000.0] 10 3,316.6" in lines
     assert "ours: gorila: run gorila/Breakout/0 at 0123456, protocol noop_starts, 4,000" in " ".join(lines)
 
 

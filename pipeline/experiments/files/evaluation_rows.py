@@ -8,13 +8,14 @@ Not here: rows that a running training writes (`pipeline.experiments.files.run_f
 import csv
 import dataclasses
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import RunFolderError
 from pipeline.evaluation.play import first_states, how_played
 from pipeline.evaluation.protocol import EvaluationConfig
+from pipeline.experiments.files.row_lines import Values, columns_of, lines_of, row_in, set_aside
 from pipeline.experiments.files.run_folder import DISCARDED
 from pipeline.networks.config import NetworkConfig
 from pipeline.roles.evaluator import EvaluatorSpec, draws_actions
@@ -53,39 +54,39 @@ def keys_in(folder: Path) -> set[GameKey]:
 
     Raises RunFolderError if they are of another version of pipeline.
     """
-    return {_key(row) for row in _rows(folder / ROW_FILES[EvaluationRow])}
+    return {_key(row) for row in _read(folder / ROW_FILES[EvaluationRow])[0]}
 
 
 def add(folder: Path, rows: Sequence[EvaluationRow]) -> None:
-    """Write `rows` behind those that are there, without the older ones of the same games."""
-    path = folder / ROW_FILES[EvaluationRow]
+    """Write `rows` behind those that are there, without the older ones of the same games and lines that are no rows."""
+    name = ROW_FILES[EvaluationRow]
+    path, aside = folder / name, folder / DISCARDED / name
     added = [{name: str(value) for name, value in dataclasses.asdict(row).items()} for row in rows]
     new = {_key(row) for row in added}
-    kept: list[Mapping[str, str]] = []
-    replaced: list[Mapping[str, str]] = []
-    for row in _rows(path):
-        (replaced if _key(row) in new else kept).append(row)
+    there, damaged = _read(path)
+    kept = [row for row in there if _key(row) not in new]
+    replaced = [row for row in there if _key(row) in new]
     if replaced:
-        _write(folder / DISCARDED / path.name, [*_rows(folder / DISCARDED / path.name), *replaced])
+        _write(aside, [*_read(aside)[0], *replaced])
+    if damaged:
+        set_aside(aside, damaged)
     _write(path, [*kept, *added])
 
 
-def _key(row: Mapping[str, str]) -> GameKey:
+def _key(row: Values) -> GameKey:
     return tuple(row[name] for name in GAME_FIELDS)
 
 
-def _rows(path: Path) -> Iterator[dict[str, str]]:
-    if not path.is_file():
-        return
-    text = path.read_text(encoding="utf-8")
-    # What a kill cut short is no row.
-    reader = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
-    if reader.fieldnames is not None and list(reader.fieldnames) != _COLUMNS:
+def _read(path: Path) -> tuple[list[Values], list[bytes]]:
+    """The rows of a file, and lines of it that are none: a kill cut them short, or a disk damaged them."""
+    header, lines = lines_of(path)
+    if header.endswith(b"\n") and columns_of(header) != _COLUMNS:
         raise RunFolderError(f"{path} has the columns of another version of pipeline: evaluate with that version")
-    yield from reader
+    read = [(line, row_in(line, (EvaluationRow,), header)) for line in lines]
+    return [row for _, row in read if row is not None], [line for line, row in read if row is None]
 
 
-def _write(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
+def _write(path: Path, rows: Iterable[Values]) -> None:
     path.parent.mkdir(exist_ok=True)
     table = io.StringIO(newline="")
     writer = csv.DictWriter(table, _COLUMNS, lineterminator="\n")

@@ -17,6 +17,7 @@ import json
 import math
 import os
 import shutil
+import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -27,9 +28,11 @@ from pipeline.config.run_config import RunConfig, differences
 from pipeline.config.tree import Tree, build, to_yaml, tree_from_yaml
 from pipeline.errors import ConfigError, RunFolderError
 from pipeline.experiments.files import checkpoint, run_lock
+from pipeline.experiments.files.row_lines import Values, columns_of, lines_of, row_in, set_aside
 from pipeline.kinds import CANNOT_BE_IMPORTED
 from pipeline.rows import ROW_FILES, EpisodeRow, EvaluationRow, Row
-from pipeline.whole_file import whole_text
+from pipeline.run_facts import RUN, facts_in
+from pipeline.whole_file import whole_file, whole_text
 
 CHECKPOINTS = "checkpoints"
 """Name of the folder of checkpoints inside a run folder."""
@@ -43,7 +46,7 @@ DISCARDED = "discarded"
 CONFIG = "config.yaml"
 """Name of the file of a run's settings inside its folder."""
 
-_RUN = "run.json"
+_OTHER_PLACE = "choose another results_dir"
 _MOST_MISTAKES = 3
 """Of a config that does not fit, as examples."""
 
@@ -90,13 +93,26 @@ class RunFolder:
         self.close()
 
     def read_run(self) -> dict[str, Any]:
-        """What `run.json` says; empty if there is none."""
-        path = self.path / _RUN
-        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        """What `run.json` says; empty if there is none, or none that can be read."""
+        try:
+            return facts_in(self.path)
+        except RunFolderError:
+            return {}
+
+    def set_aside_unreadable_run(self) -> str | None:
+        """Move a `run.json` that cannot be read to `discarded/`; returns a sentence about it, None if nothing was."""
+        try:
+            facts_in(self.path)
+        except RunFolderError as error:
+            (self.path / DISCARDED).mkdir(exist_ok=True)
+            aside = self.path / DISCARDED / f"{uuid.uuid4().hex[:8]}.{RUN}"
+            (self.path / RUN).rename(aside)
+            return f"{error.__cause__}: {RUN} was moved to {aside}, and when the run began is not known any more"
+        return None
 
     def write_run(self, values: dict[str, Any]) -> None:
         """Replace `run.json`, whole or not at all."""
-        whole_text(self.path / _RUN, (json.dumps(values, indent=2) + "\n"))
+        whole_text(self.path / RUN, (json.dumps(values, indent=2) + "\n"))
 
     def discard_rows_after(self, wall_seconds: float, of_roles: Mapping[str, float] | None = None) -> int:
         """Move rows that are newer than a checkpoint to `discarded/`; returns how many.
@@ -104,25 +120,24 @@ class RunFolder:
         Of the roles in `of_roles` those count as newer that were written after its time there.
 
         The training behind them was lost: the run goes on from the checkpoint and will write that time anew. Lines that
-        a kill cut short go the same way. Evaluations score parameters of the past, and stay.
+        are no rows (cut short, damaged) go the same way. Evaluations score parameters of the past, and stay.
         """
         num_discarded = 0
         for name in dict.fromkeys(ROW_FILES.values()):
             path = self.path / name
-            if not path.exists() or not path.stat().st_size:
-                continue
-            header, *lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+            row_types = [row_type for row_type, of_type in ROW_FILES.items() if of_type == name]
+            header, lines = lines_of(path)
             limits = {} if name == ROW_FILES[EvaluationRow] else dict(of_roles or {})
             limit = math.inf if name == ROW_FILES[EvaluationRow] else wall_seconds
-            kept: list[str] = []
-            discarded: list[str] = []
+            kept: list[bytes] = []
+            discarded: list[bytes] = []
             for line in lines:
-                (kept if _is_before(line, header, limits, limit) else discarded).append(line)
+                row = row_in(line, row_types, header)
+                (kept if row is not None and _is_before(row, limits, limit) else discarded).append(line)
             if discarded:
-                (self.path / DISCARDED).mkdir(exist_ok=True)
-                with (self.path / DISCARDED / name).open("a", encoding="utf-8") as file:
-                    file.writelines(discarded)
-                whole_text(path, header + "".join(kept))
+                set_aside(self.path / DISCARDED / name, discarded)
+                with whole_file(path) as file:
+                    file.writelines([header, *kept])
             num_discarded += len(discarded)
         return num_discarded
 
@@ -193,12 +208,12 @@ def check_version(path: Path, tree: Tree, aside: tuple[str, ...] = ("cluster",))
 
 
 def check_folder(config: RunConfig) -> None:
-    """Raise RunFolderError when the run's folder is taken, or not fit to be resumed. Changes nothing."""
+    """Raise RunFolderError if the run's folder is taken, cannot be made, or is unfit to be resumed. Changes nothing."""
     path = config.folder
+    _check_writable(path)
     exists = (path / CONFIG).exists()
     if not exists and path.exists() and not (path.is_dir() and _is_ours_to_begin(path)):
         raise RunFolderError(f"{path} is there and is no run folder: move it away, or choose another results_dir")
-    _check_writable(path)
     if exists and (config.resume or config.overwrite):
         run_lock.check_free(path / CONFIG)
     if exists and not config.resume and not config.overwrite:
@@ -234,9 +249,17 @@ def _is_ours_to_begin(path: Path) -> bool:
 
 
 def _check_writable(path: Path) -> None:
-    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        raise RunFolderError(f"{path} cannot be written: {there} is read-only or no folder; choose another results_dir")
+    try:
+        there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+        for name in path.parts:
+            if "\0" in name or len(os.fsencode(name)) > os.pathconf(there, "PC_NAME_MAX"):
+                raise ValueError(f"{name[:20]!r} is no name, or one that is too long")
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            raise RunFolderError(f"{path} cannot be written: {there} is read-only or no folder; {_OTHER_PLACE}")
+        # Only a try tells: the files of /proc belong to root, who can make none there.
+        Path(tempfile.mkdtemp(prefix=f".{CONFIG}.", dir=there)).rmdir()
+    except (OSError, ValueError) as error:
+        raise RunFolderError(f"{path} cannot be written: {error}; {_OTHER_PLACE}") from error
 
 
 def _delete(path: Path) -> None:
@@ -260,8 +283,8 @@ def _check_same_run(path: Path, config: RunConfig) -> None:
         )
     for row_type in _row_types(config):
         name = ROW_FILES[row_type]
-        header = (path / name).read_text(encoding="utf-8").partition("\n")[0] if (path / name).exists() else ""
-        if header and header.split(",") != [field.name for field in dataclasses.fields(row_type)]:
+        header = lines_of(path / name).header
+        if header and columns_of(header) != [field.name for field in dataclasses.fields(row_type)]:
             raise RunFolderError(
                 f"{path / name} has the columns of another version of pipeline: go on with that version, or start "
                 "another run (another seed or results_dir)"
@@ -273,9 +296,5 @@ def _row_types(config: RunConfig) -> tuple[type[Row], ...]:
     return EpisodeRow, config.algorithm.UPDATE_ROW, EvaluationRow
 
 
-def _is_before(line: str, header: str, of_roles: Mapping[str, float], wall_seconds: float) -> bool:
-    names, values = next(csv.reader([header])), next(csv.reader([line]), [])
-    if len(values) != len(names) or not line.endswith("\n"):
-        return False
-    row = dict(zip(names, values, strict=True))
+def _is_before(row: Values, of_roles: Mapping[str, float], wall_seconds: float) -> bool:
     return float(row["wall_seconds"]) <= of_roles.get(row.get("role", ""), wall_seconds)

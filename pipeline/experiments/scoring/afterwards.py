@@ -24,17 +24,19 @@ from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.hosts import report_host
 from pipeline.cluster.packages import check_importable
 from pipeline.cluster.session import open_session
+from pipeline.cluster.start import check_outside_tasks
 from pipeline.config.overrides import compose_cluster, compose_onto
 from pipeline.config.run_config import RunConfig, unlike_training
 from pipeline.config.words import listed
 from pipeline.errors import CheckpointError, ConfigError, PipelineError, RecordingError, RunFolderError
 from pipeline.evaluation import recordings
 from pipeline.experiments.files import checkpoint, evaluation_rows, run_lock
-from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.files.checkpoint import Checkpoint, Fit
 from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS, check_version, saved_settings
 from pipeline.experiments.interrupts import ending_at_once, interruptible
 from pipeline.experiments.scoring.request import NEWEST, EvaluationRequest
 from pipeline.experiments.scoring.tasks import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all
+from pipeline.experiments.specs import checkpoint_fit
 from pipeline.results.load import join_runs, load_run
 from pipeline.results.table import as_rich, game_table
 
@@ -60,6 +62,7 @@ def evaluate_runs(request: EvaluationRequest, console: Console | None = None) ->
 
     Raises ConfigError with all mistakes before anything starts; RoleFailedError when hosts are lost.
     """
+    check_outside_tasks()
     console = console or Console(file=lasting_output())
     cluster, planned = _plan(request)
     with ExitStack() as stack:
@@ -115,7 +118,7 @@ def _config(folder: Path, protocol: str | None, request: EvaluationRequest) -> R
 
 
 def _planned(folder: Path, config: RunConfig, which: str, seed: int | None) -> _Planned:
-    path, loaded = _checkpoint(folder, which)
+    path, loaded = _checkpoint(folder, which, checkpoint_fit(config))
     spec = evaluator_spec(config, loaded, BEST if which == BEST else CHECKPOINT)
     if seed is not None:
         spec = replace(spec, seed=seed)
@@ -123,26 +126,26 @@ def _planned(folder: Path, config: RunConfig, which: str, seed: int | None) -> _
     return _Planned(folder, config, Evaluation(spec, lambda: checkpoint.load(path).server.params))
 
 
-def _checkpoint(folder: Path, which: str) -> tuple[Path, Checkpoint]:
+def _checkpoint(folder: Path, which: str, fit: Fit) -> tuple[Path, Checkpoint]:
     checkpoints = folder / CHECKPOINTS
     if which == NEWEST:
-        return _newest(checkpoints)
+        return _newest(checkpoints, fit)
     if which == BEST:
         if not checkpoint.any_in(checkpoints / BEST):
             raise CheckpointError(
                 "checkpoint=best: there is none, since only a training with training_evaluation.every_frames keeps one"
             )
-        return _newest(checkpoints / BEST)
+        return _newest(checkpoints / BEST, fit)
     there = {int(path.stem): path for path in sorted(checkpoints.rglob("[0-9]*.npz"))}
     if not which.isdecimal() or int(which) not in there:
         versions = f"; there is {listed(map(str, sorted(there)))}" if there else "; there is none"
         raise CheckpointError(f"checkpoint={which} must be {NEWEST}, {BEST} or a version that is there{versions}")
     path = there[int(which)]
-    return path, checkpoint.load(path)
+    return path, checkpoint.load(path, fit)
 
 
-def _newest(checkpoints: Path) -> tuple[Path, Checkpoint]:
-    loaded = checkpoint.load_newest(checkpoints)
+def _newest(checkpoints: Path, fit: Fit) -> tuple[Path, Checkpoint]:
+    loaded = checkpoint.load_newest(checkpoints, fit)
     return checkpoint.path_of(checkpoints, loaded.server.version), loaded
 
 

@@ -12,13 +12,14 @@ from pathlib import Path
 
 from pipeline.cluster.session import Session
 from pipeline.config.run_config import RunConfig
-from pipeline.errors import RecordingError, RoleFailedError
+from pipeline.errors import CheckpointError, RecordingError, RoleFailedError
 from pipeline.evaluation import recordings
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RECORDINGS
 from pipeline.experiments.scoring.tasks import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all
+from pipeline.experiments.specs import checkpoint_fit
 from pipeline.rows import Row
 
 
@@ -42,8 +43,8 @@ def evaluate(
     """
     last = _of_params(config, end, CHECKPOINT)
     evaluations = [last]
-    if checkpoint.any_in(folder / CHECKPOINTS / BEST):
-        evaluations.append(_of_params(config, checkpoint.load_newest(folder / CHECKPOINTS / BEST), BEST))
+    if (best := _best(folder / CHECKPOINTS / BEST, config, say)) is not None:
+        evaluations.append(_of_params(config, best, BEST))
     played_before = keys_in(folder)
     evaluations = [one for one in evaluations if not keys_of(one.spec) <= played_before]
     # pandas, for the end of a run alone
@@ -68,6 +69,17 @@ def evaluate(
             # Scores without their games are better than none.
             say(f"games are scored and not recorded: {error}")
     return [game.row for index in sorted(played) for game in played[index]]
+
+
+def _best(checkpoints: Path, config: RunConfig, say: Callable[[str], None]) -> Checkpoint | None:
+    if not checkpoint.any_in(checkpoints):
+        return None
+    try:
+        return checkpoint.load_newest(checkpoints, checkpoint_fit(config), say)
+    except CheckpointError as error:
+        # Of the last parameters the scores are known all the same.
+        say(f"the best parameters are not played again: {error}")
+        return None
 
 
 def _of_params(config: RunConfig, played: Checkpoint, agent: str) -> Evaluation:

@@ -109,7 +109,7 @@ def _score_if_finished(config: RunConfig) -> float | None:
     run = RunFolder(folder).read_run()
     if run.get("end_reason") != BUDGET:
         return None
-    if fraction_spent(config.budget, run["total_frames"], run["wall_seconds"]) < 1:
+    if fraction_spent(config.budget, run.get("total_frames", 0), run.get("wall_seconds", 0.0)) < 1:
         return None
     return _score_in(folder, config)
 

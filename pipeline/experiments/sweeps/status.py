@@ -167,10 +167,7 @@ def _composed(words: tuple[str, ...], files: Files) -> RunConfig:
 def _is_whole(row: LedgerRow, config: RunConfig) -> bool:
     if row.status != DONE or row.attempts != 1 or not row.seconds:
         return False
-    try:
-        began = RunFolder(config.folder).read_run().get("started_at")
-    except (OSError, ValueError):
-        began = None
+    began = RunFolder(config.folder).read_run().get("started_at")
     if began is None or not row.started:
         return True
     return datetime.fromisoformat(began) > datetime.fromisoformat(row.started) - _CLOCKS_DIFFER

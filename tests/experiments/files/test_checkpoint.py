@@ -122,7 +122,7 @@ def test_a_file_with_pickled_objects_is_refused_without_unpickling_them(tmp_path
         "meta": np.frombuffer(json.dumps(meta).encode(), np.uint8),
     }
     np.savez(path, **arrays)  # type: ignore[arg-type]  # the stub takes keywords for allow_pickle
-    with pytest.raises(CheckpointError, match="Object arrays cannot be loaded"):
+    with pytest.raises(CheckpointError, match="holds Python objects, which are never unpickled"):
         checkpoint.load(path)
 
 
@@ -132,3 +132,86 @@ def test_another_format_is_refused_with_both_numbers(tmp_path: Path, monkeypatch
     monkeypatch.undo()
     with pytest.raises(CheckpointError, match="has format 7, this version of pipeline reads 1"):
         checkpoint.load(path)
+
+
+FIT = checkpoint.Fit(7, ("mean", "mean_square"))
+
+
+def damaged_in(folder: Path, num_updates: int, **arrays: np.ndarray) -> Path:
+    """A checkpoint with other arrays, every checksum right."""
+    path = checkpoint.save(folder, Checkpoint(server(num_updates), PROGRESS, 1), keep=9)
+    with np.load(path) as archive:
+        changed = dict(archive) | arrays
+    np.savez(path, **changed)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("params", np.zeros(7), "needed 7 float32"),
+        ("params", np.full(7, np.nan, np.float32), "params holds values that are not finite"),
+        ("target", np.zeros(6, np.float32), "target holds 6 float32, needed 7 float32 as in params"),
+        ("slot.mean", np.zeros(6, np.float32), "slot.mean holds 6 float32"),
+        ("slot.mean", np.full(7, np.inf, np.float32), "slot.mean holds values that are not finite"),
+        ("more", np.zeros(7, np.float32), "more is no array of a checkpoint"),
+        ("params", np.zeros((7, 1), np.float32), "only one dimension is allowed"),
+    ],
+)
+def test_arrays_that_no_server_could_use_are_found_out_and_the_one_before_is_taken(
+    tmp_path: Path, name: str, array: np.ndarray, message: str
+) -> None:
+    checkpoint.save(tmp_path, Checkpoint(server(1), PROGRESS, 1), keep=9)
+    path = damaged_in(tmp_path, 2, **{name: array})
+    with pytest.raises(CheckpointError, match=rf"000000000002\.npz cannot be read: .*{message}"):
+        checkpoint.load(path)
+    said: list[str] = []
+    assert_same(checkpoint.load_newest(tmp_path, FIT, said.append).server, server(1))
+    assert len(said) == 1 and said[0].endswith("; the checkpoint before it is taken")
+
+
+@pytest.mark.parametrize(
+    ("fit", "message"),
+    [
+        (checkpoint.Fit(128_244, ("mean", "mean_square")), "holds 7 parameters, the network has 128,244"),
+        (checkpoint.Fit(7, ("mean_square",)), "optimizer state mean, mean_square, this optimizer wants mean_square"),
+    ],
+)
+def test_a_checkpoint_of_another_network_or_optimizer_is_refused(
+    tmp_path: Path, fit: checkpoint.Fit, message: str
+) -> None:
+    checkpoint.save(tmp_path, Checkpoint(server(1), {}, 1), keep=1)
+    with pytest.raises(CheckpointError, match=message):
+        checkpoint.load_newest(tmp_path, fit)
+
+
+def test_a_new_optimizer_has_no_state_yet(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path, Checkpoint(server(0)._replace(slots={}), {}, 1), keep=1)
+    assert checkpoint.load_newest(tmp_path, FIT).server.slots == {}
+
+
+def test_a_checkpoint_under_the_name_of_another_is_refused(tmp_path: Path) -> None:
+    path = checkpoint.save(tmp_path, Checkpoint(server(1), {}, 1), keep=1)
+    with pytest.raises(CheckpointError, match="it is of update 1, its name of another"):
+        checkpoint.load(path.rename(tmp_path / "000000000009.npz"))
+
+
+def test_parameters_that_are_no_numbers_any_more_take_no_checkpoint_s_place(tmp_path: Path) -> None:
+    checkpoint.save(tmp_path, Checkpoint(server(1), {}, 1), keep=1)
+    lost = server(2)._replace(params=np.full(7, np.nan, np.float32))
+    with pytest.raises(CheckpointError, match="the parameters are no finite numbers any more"):
+        checkpoint.save(tmp_path, Checkpoint(lost, {}, 1), keep=1)
+    assert [path.stem for path in tmp_path.iterdir()] == ["000000000001"]
+
+
+def test_no_single_bit_of_a_checkpoint_makes_anything_but_a_checkpoint_error(tmp_path: Path) -> None:
+    path = checkpoint.save(tmp_path, Checkpoint(server(1), PROGRESS, 1), keep=1)
+    sound = path.read_bytes()
+    for at in range(0, len(sound) * 8, 5):
+        data = bytearray(sound)
+        data[at // 8] ^= 1 << at % 8
+        path.write_bytes(data)
+        try:
+            assert_same(checkpoint.load(path).server, server(1))
+        except CheckpointError:
+            continue

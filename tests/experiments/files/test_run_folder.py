@@ -292,3 +292,55 @@ def test_rows_of_a_folder_that_was_deleted_are_not_written_into_nothing(tmp_path
         folder.write([EPISODE])
     folder.close()
     assert not folder.path.exists()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"bundle-0,3,1o0,800,12.0,50,False,0.5,7,1.25\n",
+        b"bundle-0,3,100,800,12.0,50,False,0.5,7,1.2x5\n",
+        b"bundle-0,3,100,800,12.0,50,Falsf,0.5,7,1.25\n",
+        b"bundle-0,3,100,800,12.0,50,False,0.5,7,nan\n",
+        b'"bundle-0,3,100,800,12.0,50,False,0.5,7,1.25\n',
+        b"bundle-\xff,3,100,800,12.0,50,False,0.5,7,1.25\n",
+        b"bundle-0,3,100,800,12.0,50,False\r0.5,7,1.25\n",
+        b"bundle-0,3,100,800,12.0,50,False,0.5,7\n",
+        b"\n",
+        bytes(40) + b"\n",
+    ],
+)
+def test_one_damaged_line_goes_to_discarded_and_the_run_goes_on(tmp_path: Path, line: bytes) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write([EPISODE, EPISODE])
+    folder.close()
+    path = folder.path / "episodes.csv"
+    header, first, second = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(header + first + line + second)
+    assert folder.discard_rows_after(100.0) == 1
+    assert path.read_bytes() == header + first + second
+    assert (folder.path / "discarded" / "episodes.csv").read_bytes() == line
+    assert len(load_run(folder.path).episodes) == 2
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff", b"[]", b'{"started_at": 7}'])
+def test_a_run_json_that_cannot_be_read_is_moved_aside_with_a_word(tmp_path: Path, data: bytes) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    assert folder.set_aside_unreadable_run() is None
+    (folder.path / "run.json").write_bytes(data)
+    assert folder.read_run() == {}
+    said = folder.set_aside_unreadable_run()
+    assert said is not None and "run.json was moved to" in said
+    (aside,) = (folder.path / "discarded").iterdir()
+    assert str(aside) in said and aside.read_bytes() == data and not (folder.path / "run.json").exists()
+
+
+@pytest.mark.parametrize("name", ["/proc/nowhere", "a" * 300, "nowhere/" + "a" * 300, "a\0b"])
+def test_a_results_dir_that_cannot_be_made_is_one_sentence(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = replace(smoke_config(tmp_path), results_dir=name)
+    for refuse in (check_folder, open_folder):
+        with pytest.raises(RunFolderError, match=r"cannot be written: .*; choose another results_dir"):
+            refuse(config)
+    assert list(tmp_path.iterdir()) == []

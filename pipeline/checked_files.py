@@ -1,0 +1,143 @@
+"""What a file holds that nobody vouches for: arrays and JSON, checked before anybody uses them.
+
+    arrays_in(path, max_bytes)   an .npz: each member read to its end, so that its checksum counts; nothing is unpickled
+    json_in(data)                UTF-8 JSON, an object
+    check_yaml(text)             YAML that may be read by a safe loader
+    as_declared(cls, values)     JSON as a dataclass or NamedTuple: each field there, of its type, every number finite
+
+All raise ValueError with half a sentence, to which the reader of the kind of file adds its name and the way out.
+Not here: the kinds of files (`pipeline.experiments.files`, `pipeline.evaluation`), writing (`pipeline.whole_file`).
+"""
+
+import dataclasses
+import io
+import json
+import math
+import types
+import typing
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import yaml
+
+T = TypeVar("T")
+
+LARGEST_COUNT = 2**63 - 1
+"""What a counter of a row file may be at most (pandas int64)."""
+
+
+def arrays_in(path: Path, max_bytes: int) -> dict[str, npt.NDArray[Any]]:
+    """Name -> array (N,) of each member of an .npz, writable.
+
+    Raises ValueError if it is damaged, unpacks to more than `max_bytes`, or holds objects or other shapes.
+    """
+    try:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+            if (unpacked := sum(member.file_size for member in members)) > max_bytes:
+                raise ValueError(f"it unpacks to {unpacked:,} bytes, more than the {max_bytes:,} that it may")
+            arrays = {member.filename.removesuffix(".npy"): _array(archive.read(member)) for member in members}
+    except Exception as error:  # zipfile and NumPy raise some twelve kinds, depending on which bit is wrong
+        raise ValueError(f"{error}" if type(error) is ValueError else f"{error!r}") from error
+    if len(arrays) < len(members):
+        raise ValueError("it has two members of one name")
+    return arrays
+
+
+def json_in(data: bytes) -> dict[str, Any]:
+    """The object that UTF-8 JSON holds. Raises ValueError if it is none."""
+    try:
+        values = json.loads(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is no JSON: {error}") from error
+    if not isinstance(values, dict):
+        raise ValueError("it is JSON, and no object")
+    return values
+
+
+def check_yaml(text: str) -> None:
+    """Raise ValueError if YAML is none, refers to parts of itself, which may unpack to anything, or nests too deep."""
+    depth = 0
+    try:
+        for event in yaml.parse(text, yaml.CSafeLoader):
+            if isinstance(event, yaml.AliasEvent):
+                raise ValueError("it refers to parts of itself (*), which settings of a run do not")
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _MOST_DEPTH:
+                raise ValueError("it is nested too deep")
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from error
+
+
+def as_declared(cls: type[T], values: object) -> T:
+    """`values`, an object of JSON, as `cls`, whose fields are int, float, str, bool, or one of these and None.
+
+    Fields with defaults may be missing. Raises ValueError with the first that does not fit.
+    """
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{_shown(values)} stands where fields of {cls.__name__} should")
+    declared = typing.get_type_hints(cls)
+    if unknown := [name for name in values if name not in declared]:
+        raise ValueError(f"{_shown(unknown[0])} is no field of {cls.__name__}")
+    if missing := [name for name in declared if name not in values and name not in _with_defaults(cls)]:
+        raise ValueError(f"{missing[0]} is missing")
+    return cls(**{name: _as_type(declared[name], value, name) for name, value in values.items()})
+
+
+def at_least_zero(counts: Mapping[str, float]) -> None:
+    """Raise ValueError with the first of these that is below 0."""
+    for name, value in counts.items():
+        if value < 0:
+            raise ValueError(f"{name}={value} is below 0")
+
+
+def _array(data: bytes) -> npt.NDArray[Any]:
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    else:
+        shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects, which are never unpickled")
+    if len(shape) != 1:
+        raise ValueError(f"it holds an array of shape {shape}, only one dimension is allowed")
+    if shape[0] * dtype.itemsize != len(data) - stream.tell():
+        raise ValueError(f"{len(data) - stream.tell():,} bytes stand where an array of {shape[0]:,} {dtype} should")
+    return np.frombuffer(data, dtype, offset=stream.tell()).copy()
+
+
+def _with_defaults(cls: type) -> set[str]:
+    if dataclasses.is_dataclass(cls):
+        return {field.name for field in dataclasses.fields(cls) if field.default is not dataclasses.MISSING}
+    return set(getattr(cls, "_field_defaults", ()))
+
+
+def _as_type(declared: Any, value: object, name: str) -> Any:
+    choices = typing.get_args(declared) if isinstance(declared, types.UnionType) else (declared,)
+    if value is None and types.NoneType in choices:
+        return None
+    kind = next(choice for choice in choices if choice is not types.NoneType)
+    if kind is float and type(value) is int and abs(value) <= LARGEST_COUNT:
+        return float(value)
+    fits = type(value) is kind
+    if isinstance(value, float):
+        fits = fits and math.isfinite(value)
+    if isinstance(value, int):
+        fits = fits and abs(value) <= LARGEST_COUNT
+    if not fits:
+        raise ValueError(f"{name}={_shown(value)} is no {kind.__name__}, or none that can be")
+    return value
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
+_MOST_SHOWN = 60
+_MOST_DEPTH = 20
