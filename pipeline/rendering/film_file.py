@@ -30,10 +30,10 @@ def write_film(path: Path, pictures: Iterable[UInt8Array], fps: float) -> int:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_path(path) as temporary:
-        return _encode(temporary, iter(pictures), fps)
+        return _encode(path, temporary, iter(pictures), fps)
 
 
-def _encode(path: Path, pictures: Iterator[UInt8Array], fps: float) -> int:
+def _encode(path: Path, temporary: Path, pictures: Iterator[UInt8Array], fps: float) -> int:
     import imageio_ffmpeg  # its names of files are asked for by commands that write none
 
     first = next(pictures)
@@ -41,7 +41,7 @@ def _encode(path: Path, pictures: Iterator[UInt8Array], fps: float) -> int:
     command = [
         imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error",
         "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(fps), "-i", "-",
-        *_ENCODERS[path.suffix], str(path),
+        *_ENCODERS[path.suffix], str(temporary),
     ]  # fmt: skip
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as encoder:
         assert encoder.stdin is not None
