@@ -19,6 +19,7 @@ QUICK = (
     "replay_wire",
     "gorila_scaling",
     "replay_prioritised",
+    "replay_saving",
     "report_time",
 )
 """Modules that take minutes at most, quick ones first."""

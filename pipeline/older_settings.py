@@ -12,6 +12,7 @@ TRUE_BEFORE: Mapping[str, Any] = {
     "network.centred_pixels": False,
     "evaluation.policy": "greedy",
     "algorithm.exploration.decay_share": None,
+    "deterministic": False,
 }
 """Dotted names of settings that were added later -> what every run of before was, whatever else it was."""
 

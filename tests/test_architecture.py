@@ -31,6 +31,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "schedules",
             "seeding",
             "settings",
+            "states",
             "types",
             "whole_file",
         }

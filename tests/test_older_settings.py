@@ -51,9 +51,14 @@ def test_stragglers_that_no_version_wrote_are_refused(alike: str) -> None:
 
 
 def test_settings_of_today_are_left_as_they_are() -> None:
-    tree = {"logging": "tensorboard", "network": {"centred_pixels": True}, "evaluation": {"policy": "sampled"}}
+    tree = {
+        "logging": "tensorboard",
+        "deterministic": True,
+        "network": {"centred_pixels": True},
+        "evaluation": {"policy": "sampled"},
+    }
     assert in_settings_of_today(tree) == tree
-    assert in_settings_of_today({"a": 1}) == {"a": 1, "logging": None}
+    assert in_settings_of_today({"a": 1}) == {"a": 1, "logging": None, "deterministic": False}
 
 
 def test_all_committed_run_folders_can_be_read_but_the_oldest() -> None:

@@ -7,6 +7,15 @@ Not here: stale gradients (`pipeline.param_server`).
 """
 
 import math
+from typing import NamedTuple
+
+
+class OutlierState(NamedTuple):
+    """What a rule remembers."""
+
+    num_losses: int
+    mean: float
+    variance: float
 
 
 class LossOutlierRule:
@@ -41,6 +50,14 @@ class LossOutlierRule:
     def deviation(self) -> float:
         """Standard deviation of the losses so far, with the same weights."""
         return math.sqrt(self._variance)
+
+    def state(self) -> OutlierState:
+        """What it remembers."""
+        return OutlierState(self._num_losses, self._mean, self._variance)
+
+    def restore(self, state: OutlierState) -> None:
+        """Remember that instead."""
+        self._num_losses, self._mean, self._variance = state
 
     def admit(self, loss: float) -> bool:
         """True if the gradient of this loss is to be sent. Judged first, then `loss` enters the statistics."""

@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.cluster.config import ClusterConfig
 from pipeline.config.course import BudgetConfig, CheckpointConfig, TrainingEvaluationConfig
+from pipeline.config.determinism import undeterministic
 from pipeline.config.words import listed, no_such
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import num_actions
@@ -54,6 +55,8 @@ class RunConfig:
     """Every random stream of the run follows from it; 0 or more."""
     device: str
     """"auto" (CUDA if there is any), "cpu" or "cuda"."""
+    deterministic: bool
+    """Roles take turns, so that the run repeats itself and goes on bit for bit."""
     precision: str
     """Of the networks of learners and actors: "auto" (what each host is made for), "float32" or "bfloat16"."""
     results_dir: str
@@ -145,6 +148,16 @@ class RunConfig:
 
     def _impossible_combinations(self, sound: set[str]) -> list[str]:
         found = self._unfit_for_algorithm()
+        if self.deterministic:
+            found += undeterministic(
+                self.algorithm,
+                self.budget,
+                self.topology,
+                self.cluster,
+                self.param_server,
+                self.training_evaluation,
+                self.device,
+            )
         if self.budget.score is not None and self.training_evaluation.every_frames is None:
             found.append(
                 f"budget.score={self.budget.score} needs training_evaluation.every_frames: without it nobody plays "

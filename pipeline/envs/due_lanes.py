@@ -13,39 +13,22 @@ game, protocol, seed, actions. A lane that restarts by itself goes on drawing.
 A random skip costs more than a fixed one: ale-py takes whole numbers only, so its lanes step frame by frame, and it
 renders and shrinks each of these frames, shown or not (`benchmarks.random_frame_skip`).
 
-Not here: the emulator, and what a restart is (`pipeline.envs.atari`).
+Not here: the emulator, and what a restart is (`pipeline.envs.atari`), what a step of due lanes is (`.due_step`).
 """
 
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from pipeline import seeding
 from pipeline.envs.atari import AtariLanes, EnvironmentReport, lane_mistakes
+from pipeline.envs.due_step import DueLanesState, DueStep, first_step, renewed_rows, restarted
 from pipeline.envs.protocol import EnvironmentConfig
-from pipeline.errors import ConfigError
-from pipeline.types import BoolArray, Float32Array, Int64Array, UInt8Array
-
-
-class DueStep(NamedTuple):
-    """The D lanes that are due, and what their steps did. The arrays are fresh: nobody writes to them later."""
-
-    lanes: Int64Array
-    """(D,) ascending."""
-    observation: UInt8Array
-    """(D, K, H, W), or (D, K, H, W, 3) for RGB: the newest frame of each of the last K steps, oldest first; zeros
-    before the episode's start."""
-    reward: Float32Array
-    """(D,) unclipped, summed over the frames of the step that has just ended."""
-    terminated: BoolArray
-    """(D,) the game is over. The next action is ignored: it restarts the lane."""
-    truncated: BoolArray
-    """(D,) the frame cap was reached: no end of the return. The next action is ignored, too."""
-    lives: Int64Array
-    """(D,) lives left; 0 throughout in games that do not count them."""
-    is_reset: BoolArray
-    """(D,) there was no step: `observation` is the first of an episode."""
+from pipeline.envs.seeded import SeededLanes, check_restored, seeded
+from pipeline.errors import CheckpointError, ConfigError
+from pipeline.states import restore_stream, stream_state
+from pipeline.types import Int64Array, UInt8Array
 
 
 class DueLanes(Protocol):
@@ -74,15 +57,28 @@ class DueLanes(Protocol):
     def report(self) -> EnvironmentReport:
         """What was made, for the rows and `run.json`."""
 
+    def state(self) -> DueLanesState:
+        """Where the lanes are. Raises TypeError unless they were made seeded."""
+        raise TypeError(f"{type(self).__name__} has no state")
+
+    def restore(self, state: DueLanesState) -> None:
+        """Play the lanes to where they were."""
+        raise TypeError(f"{type(self).__name__} has no state")
+
     def close(self) -> None:
         """Stop the emulator threads. The lanes cannot be used afterwards."""
 
 
-def make_due_lanes(game: str, config: EnvironmentConfig, num_lanes: int, num_threads: int) -> DueLanes:
-    """Lanes with the frame skip that `config` says. Raises ConfigError as `AtariLanes` does."""
+def make_due_lanes(
+    game: str, config: EnvironmentConfig, num_lanes: int, num_threads: int, *, seeded: bool = False
+) -> DueLanes:
+    """Lanes with the frame skip that `config` says; `seeded`: they can be restored, at the price of `SeededLanes`.
+
+    Raises ConfigError as `AtariLanes` does.
+    """
     if config.min_frame_skip < config.frame_skip:
-        return RandomSkipLanes(game, config, num_lanes, num_threads)
-    return FixedSkipLanes(game, config, num_lanes, num_threads)
+        return RandomSkipLanes(game, config, num_lanes, num_threads, seeded=seeded)
+    return FixedSkipLanes(game, config, num_lanes, num_threads, seeded=seeded)
 
 
 class FixedSkipLanes(DueLanes):
@@ -90,8 +86,10 @@ class FixedSkipLanes(DueLanes):
 
     _due: DueStep
 
-    def __init__(self, game: str, config: EnvironmentConfig, num_lanes: int, num_threads: int) -> None:
-        self._env = AtariLanes(game, config, num_lanes, num_threads)
+    def __init__(
+        self, game: str, config: EnvironmentConfig, num_lanes: int, num_threads: int, *, seeded: bool = False
+    ) -> None:
+        self._env = (SeededLanes if seeded else AtariLanes)(game, config, num_lanes, num_threads)
         self.game = game
         self.config = config
         self.num_lanes = num_lanes
@@ -101,20 +99,29 @@ class FixedSkipLanes(DueLanes):
     def reset(self, seeds: Int64Array) -> DueStep:
         """Start a new episode in every lane."""
         observation = self._env.reset(seeds)
-        self._due = _first_step(self._all_lanes, observation, self._env.lives)
+        self._due = first_step(self._all_lanes, observation, self._env.lives)
         return self._due
 
     def reset_lanes(self, lanes: Int64Array, seeds: Int64Array) -> DueStep:
         """Start a new episode in some lanes, all of which are due."""
-        renewed = _renewed(self._due, lanes)
+        renewed = renewed_rows(self._due, lanes)
         observation = self._env.reset_lanes(renewed, seeds)
-        self._due = _restarted(self._due, renewed, observation, self._env.lives)
+        self._due = restarted(self._due, renewed, observation, self._env.lives)
         return self._due
 
     def step(self, actions: Int64Array) -> DueStep:
         """Play `frame_skip` frames in all lanes."""
         self._due = DueStep(self._all_lanes, *self._env.step(actions))
         return self._due
+
+    def state(self) -> DueLanesState:
+        """Where the lanes are."""
+        return DueLanesState(seeded(self._env).state(), self._due)
+
+    def restore(self, state: DueLanesState) -> None:
+        """Play the lanes to where they were."""
+        check_restored(seeded(self._env).restore(state.emulators), state.due.observation)
+        self._due = state.due
 
     def report(self) -> EnvironmentReport:
         """What was made."""
@@ -134,10 +141,13 @@ class RandomSkipLanes(DueLanes):
 
     _due: DueStep
 
-    def __init__(self, game: str, config: EnvironmentConfig, num_lanes: int, num_threads: int) -> None:
+    def __init__(
+        self, game: str, config: EnvironmentConfig, num_lanes: int, num_threads: int, *, seeded: bool = False
+    ) -> None:
         if mistakes := lane_mistakes(game, config, num_lanes, num_threads):
             raise ConfigError(mistakes)
-        self._env = AtariLanes(game, replace(config, frame_skip=1, min_frame_skip=1, stack=1), num_lanes, num_threads)
+        single = replace(config, frame_skip=1, min_frame_skip=1, stack=1)
+        self._env = (SeededLanes if seeded else AtariLanes)(game, single, num_lanes, num_threads)
         self.game = game
         self.config = config
         self.num_lanes = num_lanes
@@ -152,16 +162,16 @@ class RandomSkipLanes(DueLanes):
         """Start a new episode in every lane."""
         lanes = np.arange(self.num_lanes)
         observation = self._begin_episodes(lanes, seeds, self._env.reset(seeds))
-        self._due = _first_step(lanes, observation, self._env.lives)
+        self._due = first_step(lanes, observation, self._env.lives)
         return self._due
 
     def reset_lanes(self, lanes: Int64Array, seeds: Int64Array) -> DueStep:
         """Start a new episode in some of the lanes that are due."""
-        renewed = _renewed(self._due, lanes)
+        renewed = renewed_rows(self._due, lanes)
         frames = self._env.reset_lanes(np.isin(np.arange(self.num_lanes), lanes), seeds)
         observation = self._due.observation.copy()
         observation[renewed] = self._begin_episodes(lanes, seeds, frames)
-        self._due = _restarted(self._due, renewed, observation, self._env.lives[self._due.lanes])
+        self._due = restarted(self._due, renewed, observation, self._env.lives[self._due.lanes])
         return self._due
 
     def step(self, actions: Int64Array) -> DueStep:
@@ -198,6 +208,31 @@ class RandomSkipLanes(DueLanes):
         """Stop the emulator threads."""
         self._env.close()
 
+    def state(self) -> DueLanesState:
+        """Where the lanes are."""
+        return DueLanesState(
+            seeded(self._env).state(),
+            self._due,
+            tuple(stream_state(self._streams[lane]) for lane in range(self.num_lanes)),
+            *self._stacks.copies(),
+            self._actions.copy(),
+            self._frames_left.copy(),
+            self._reward.copy(),
+        )
+
+    def restore(self, state: DueLanesState) -> None:
+        """Play the lanes to where they were. Raises CheckpointError for the state of lanes with a fixed skip."""
+        if state.frames is None or state.oldest is None or state.actions is None or state.reward is None:
+            raise CheckpointError("the saved lanes have a fixed frame skip, these have a random one")
+        frames = seeded(self._env).restore(state.emulators)
+        check_restored(frames[state.due.lanes, 0], state.due.observation[:, -1])
+        for lane, stream in enumerate(state.streams):
+            self._streams[lane] = seeding.stream(0, "restored")
+            restore_stream(self._streams[lane], stream)
+        self._stacks.restore(state.frames, state.oldest)
+        self._due, self._actions, self._reward = state.due, state.actions.copy(), state.reward.copy()
+        self._frames_left = np.zeros_like(state.actions) if state.frames_left is None else state.frames_left.copy()
+
     def _begin_episodes(self, lanes: Int64Array, seeds: Int64Array, frames: UInt8Array) -> UInt8Array:
         """Forget what `lanes` did before their seeded reset; returns their first observations."""
         for lane, seed in zip(lanes.tolist(), seeds.tolist(), strict=True):
@@ -224,6 +259,12 @@ class _Stacks:
         self._frames = np.zeros((num_lanes, stack, *frame_shape), dtype=np.uint8)
         self._oldest = np.zeros(num_lanes, dtype=np.int64)
 
+    def copies(self) -> tuple[UInt8Array, Int64Array]:
+        return self._frames.copy(), self._oldest.copy()
+
+    def restore(self, frames: UInt8Array, oldest: Int64Array) -> None:
+        self._frames, self._oldest = frames.copy(), oldest.copy()
+
     def clear(self, lanes: Int64Array) -> None:
         self._frames[lanes] = 0
 
@@ -235,28 +276,3 @@ class _Stacks:
         order = (self._oldest[lanes, np.newaxis] + np.arange(stack)) % stack
         stacks: UInt8Array = self._frames[lanes[:, np.newaxis], order]
         return stacks
-
-
-def _first_step(lanes: Int64Array, observation: UInt8Array, lives: Int64Array) -> DueStep:
-    nothing = np.zeros(lanes.size, dtype=np.bool_)
-    return DueStep(lanes, observation, np.zeros(lanes.size, np.float32), nothing, nothing, lives, ~nothing)
-
-
-def _restarted(due: DueStep, renewed: BoolArray, observation: UInt8Array, lives: Int64Array) -> DueStep:
-    """`due` after the lanes of `renewed` (D,) began anew; `observation` and `lives` are those of all D lanes."""
-    return DueStep(
-        due.lanes,
-        observation,
-        np.where(renewed, np.float32(0.0), due.reward),
-        due.terminated & ~renewed,
-        due.truncated & ~renewed,
-        np.where(renewed, lives, due.lives),
-        due.is_reset | renewed,
-    )
-
-
-def _renewed(due: DueStep, lanes: Int64Array) -> BoolArray:
-    renewed: BoolArray = np.isin(due.lanes, lanes)
-    if np.count_nonzero(renewed) != len(lanes):
-        raise ValueError(f"lanes {due.lanes.tolist()} are due, and only these can be reset, got {lanes.tolist()}")
-    return renewed

@@ -21,6 +21,7 @@ from pipeline.networks.network import Network
 from pipeline.replay.memory import memory_bytes
 from pipeline.roles.recollection import num_activations
 from pipeline.topologies.needs import RoleNeeds
+from pipeline.topologies.turns import demands_in_turns
 
 _BYTES_PER_FLOAT = 4
 _LEARNER_VECTORS = 6
@@ -73,6 +74,9 @@ class Plan:
             f"cluster {config.cluster.kind}; {self.num_parameters:,} parameters in {config.param_server.num_shards} "
             f"shard(s); {total / 2**30:.2f} GiB in all{around}"
         ]
+        if config.deterministic and config.replay is not None:
+            frames = config.topology.num_replays * _replay_bytes(config)
+            lines.append(f"checkpoints/ takes the frames of replays, {frames / 2**30:.2f} GiB before compression")
         learners, limit = config.topology.num_learning, config.param_server.max_staleness
         # While one computes, each of the others makes an update, if all are equally fast.
         if limit is not None and config.topology.quorum is None and learners > 1 and limit < 2 * learners:
@@ -176,6 +180,8 @@ def host_demands(config: RunConfig) -> list[Demand]:
 def _demands(config: RunConfig, needs: RoleNeeds) -> list[Demand]:
     topology = config.topology
     wanted = topology.demands(config.algorithm, config.param_server.num_shards, needs)
+    if config.deterministic:
+        wanted = demands_in_turns(wanted)
     if config.training_evaluation.every_frames is not None:
         wanted.append(Demand(EVALUATOR, topology.compute_threads, needs.actor_bytes + needs.host_bytes))
     return wanted

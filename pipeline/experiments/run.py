@@ -30,9 +30,11 @@ from pipeline.config.run_config import RunConfig
 from pipeline.errors import CheckpointError, RunFolderError
 from pipeline.evaluation import start_states
 from pipeline.experiments.curves.loggers import check_installed, seconds_since_1970
+from pipeline.experiments.exact import ExactRun, check_has_state
 from pipeline.experiments.files import checkpoint, provenance
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
+from pipeline.experiments.files.exact import keep_rows
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RunFolder, check_folder, open_folder
 from pipeline.experiments.interrupts import ending_at_once, interruptible
 from pipeline.experiments.life import BUDGET, INTERRUPTED, SCORE, Life, RunTiming
@@ -75,6 +77,8 @@ def train(
     check_outside_tasks()
     console = console or Console(file=lasting_output())
     check_installed(config.logging_tools)
+    if config.deterministic:
+        check_has_state(config.algorithm)
     start_states.load_for(config.evaluation, config.game)  # raises if they are missing or do not fit
     can_tell = config.cluster.can_tell_hosts_before_start
     if can_tell:
@@ -145,12 +149,15 @@ class _Run:
         self._folder = folder
         self._console = console
         self._interrupt = threading.Event()
-        self._life = Life(
-            config.budget, config.cluster.max_restarts, evaluates_when_interrupted=evaluates_when_interrupted
-        )
+        self._exact = ExactRun(folder.checkpoints, config.checkpoint.keep) if config.deterministic else None
+        # After a loss, the roles of a deterministic run have no state that the shards' one fits to.
+        max_restarts = 0 if config.deterministic else config.cluster.max_restarts
+        self._life = Life(config.budget, max_restarts, evaluates_when_interrupted=evaluates_when_interrupted)
         publish = partial(glance.publish, session.client)
         self._record = RunRecord(config, folder, console, publish, timing.publish_seconds)
-        self._training = Training(config, session, plan, folder, self._record, self._life, self._interrupt, timing)
+        self._training = Training(
+            config, session, plan, folder, self._record, self._life, self._interrupt, timing, self._exact
+        )
 
     def carry_out(self) -> RunResult:
         """Train, evaluate, print the table."""
@@ -178,14 +185,17 @@ class _Run:
         return RunResult(self._folder.path, reason)
 
     def _start(self) -> Checkpoint:
-        if self._config.resume and checkpoint.any_in(self._folder.checkpoints):
+        if self._config.resume and self._exact is not None and (found := self._exact.find_start()) is not None:
+            start, num_rows = found
+            self._say_resumed(start, "bit for bit", keep_rows(self._folder.path, num_rows))
+            return start
+        if self._config.resume and self._exact is not None:
+            keep_rows(self._folder.path, {})
+        elif self._config.resume and checkpoint.any_in(self._folder.checkpoints):
             start = checkpoint.load_newest(self._folder.checkpoints, checkpoint_fit(self._config), self._record.say)
             discarded = self._folder.discard_rows_after(start.wall_seconds, start.wall_seconds_of_roles)
-            self._console.print(
-                f"resumed at update {start.server.version:,}, {self._config.num_frames(start.num_steps):,} frames; "
-                + ("" if self._config.replay is None else "the replay is filled anew before learning goes on; ")
-                + f"{discarded} newer rows set aside in discarded/"
-            )
+            refilled = "" if self._config.replay is None else "the replay is filled anew before learning goes on"
+            self._say_resumed(start, refilled, discarded)
             return start
         if self._config.resume:
             self._console.print(f"nothing to resume in {self._folder.path}: it begins anew", highlight=False)
@@ -193,6 +203,13 @@ class _Run:
         start = Checkpoint(first_snapshot(params), {}, generation=0)
         checkpoint.save(self._folder.checkpoints, start, self._config.checkpoint.keep)
         return start
+
+    def _say_resumed(self, start: Checkpoint, how: str, num_discarded: int) -> None:
+        self._console.print(
+            f"resumed at update {start.server.version:,}, {self._config.num_frames(start.num_steps):,} frames; "
+            + (f"{how}; " if how else "")
+            + f"{num_discarded} newer rows set aside in discarded/"
+        )
 
     def _is_evaluated(self, end: Checkpoint) -> bool:
         return keys_of(evaluator_spec(self._config, end, CHECKPOINT)) <= keys_in(self._folder.path)

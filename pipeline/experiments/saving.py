@@ -11,6 +11,7 @@ from pathlib import Path
 from pipeline.config.course import CheckpointConfig
 from pipeline.errand import Errand
 from pipeline.errors import CallTimeoutError, CheckpointError, UnreachableError
+from pipeline.experiments.exact import ExactRun
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.roles.progress import RoleProgress
@@ -24,7 +25,11 @@ _MAX_MISSED = 3
 class Saver:
     """Takes checkpoints of the fleets of one run."""
 
-    def __init__(self, folder: Path, config: CheckpointConfig, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, folder: Path, config: CheckpointConfig, say: Callable[[str], None], exact: ExactRun | None = None
+    ) -> None:
+        """`exact`: takes them of a deterministic run, which has its roles' states beside them."""
+        self._exact = exact
         self._folder = folder
         self._config = config
         self._say = say
@@ -68,6 +73,8 @@ class Saver:
     def save_what_is_left(self, fleet: Fleet, roles: Mapping[str, RoleProgress], generation: int) -> None:
         """Take one of a fleet that ends with an error, if its shards still answer and that version has none yet."""
         self.settle()
+        if self._exact is not None:
+            return  # roles that failed in mid-step have no state that it could be gone on from bit for bit
         try:
             server = fleet.snapshot()
             # One of the same version was saved in order, with counters that are no older.
@@ -79,6 +86,8 @@ class Saver:
             self._say(f"saved as it was at update {server.version:,}")
 
     def _take(self, fleet: Fleet, roles: Mapping[str, RoleProgress], generation: int) -> Checkpoint:
+        if self._exact is not None:
+            return self._exact.save(fleet, generation)
         taken = Checkpoint(fleet.snapshot(), dict(roles), generation)
         checkpoint.save(self._folder, taken, self._config.keep)
         return taken

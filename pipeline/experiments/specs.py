@@ -15,11 +15,16 @@ from pipeline.roles.role import role_of
 from pipeline.roles.spec import QRoleSpec, RoleSpec
 from pipeline.schedules import Extent
 from pipeline.topologies.fleet import FleetSpec
+from pipeline.topologies.turns import in_turns
 
 
-def fleet_spec(config: RunConfig, demands: tuple[Demand, ...], generation: int) -> FleetSpec:
-    """What the run's topology is asked to start, as one generation of the parameter server."""
-    roles, replays, role, quorum = config.topology.system(role_spec(config, generation))
+def fleet_spec(config: RunConfig, demands: tuple[Demand, ...], generation: int, desk: str | None = None) -> FleetSpec:
+    """What the run's topology is asked to start, as one generation of the parameter server.
+
+    `desk`: of a deterministic run, where its roles meet their coordinator (`pipeline.roles.cuts`).
+    """
+    system = config.topology.system(role_spec(config, generation))
+    roles, replays, role, quorum = system if desk is None else in_turns(system, desk)
     return FleetSpec(
         roles=roles,
         replays=replays,
@@ -28,7 +33,7 @@ def fleet_spec(config: RunConfig, demands: tuple[Demand, ...], generation: int) 
         optimizer=config.optimizer,
         demands=demands,
         lease_seconds=config.cluster.lease_seconds,
-        max_restarts=config.cluster.max_restarts,
+        max_restarts=0 if config.deterministic else config.cluster.max_restarts,
     )
 
 
@@ -40,7 +45,8 @@ def checkpoint_fit(config: RunConfig) -> Fit:
 def role_spec(config: RunConfig, generation: int) -> RoleSpec:
     """The pattern of all roles; which role it is, and how its topology wants it, is filled in later."""
     players, extent = config.topology.num_playing, extent_of(config)
-    max_steps = math.ceil(extent.num_steps) if players == 1 and extent.num_steps is not None else None
+    counts_itself = players == 1 or config.deterministic
+    max_steps = math.ceil(extent.num_steps) if counts_itself and extent.num_steps is not None else None
     common = RoleSpec(
         place=RolePlace("", 0, players, 0, 0.0),
         attempt=0,
@@ -48,7 +54,7 @@ def role_spec(config: RunConfig, generation: int) -> RoleSpec:
         game=config.game,
         num_lanes=config.topology.num_lanes,
         compute_threads=config.topology.compute_threads,
-        device=config.device,
+        device="cpu" if config.deterministic else config.device,
         precision=config.precision,
         generation=generation,
         max_steps=max_steps,
@@ -57,6 +63,7 @@ def role_spec(config: RunConfig, generation: int) -> RoleSpec:
         network=config.network,
         environment=config.environment,
         param_server=config.param_server,
+        restorable=config.deterministic,
     )
     wanted = role_of(type(config.algorithm)).SPEC
     # What else a role wants is a group of the run by that name, or has a default.

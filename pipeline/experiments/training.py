@@ -21,6 +21,7 @@ from pipeline.config.run_config import EVALUATOR, RunConfig
 from pipeline.config.words import listed
 from pipeline.errand import Errand
 from pipeline.errors import PlacementError, SchedulerLostError
+from pipeline.experiments.exact import ExactRun
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.run_folder import RunFolder
@@ -50,7 +51,9 @@ class Training:
         life: Life,
         interrupt: threading.Event,
         timing: RunTiming,
+        exact: ExactRun | None,
     ) -> None:
+        """`exact`: of a deterministic run."""
         self._config = config
         self._session = session
         self._plan = plan
@@ -61,7 +64,8 @@ class Training:
         self._timing = timing
         self._taking = Errand[Checkpoint]("pipeline-evaluated")
         """Of what is evaluated."""
-        self._saver = Saver(folder.checkpoints, config.checkpoint, record.say)
+        self._saver = Saver(folder.checkpoints, config.checkpoint, record.say, exact)
+        self._exact = exact
         every_frames = config.training_evaluation.every_frames
         self._evaluation: TrainingEvaluation | None = None
         if every_frames is not None:
@@ -75,7 +79,7 @@ class Training:
         """
         while True:
             generation = self._life.begin_generation(start.generation)
-            spec = fleet_spec(self._config, self._plan.demands, generation)
+            spec = fleet_spec(self._config, self._plan.demands, generation, self._desk)
             fleet = Fleet(self._session, coordinator, spec, self._plan.placement)
             try:
                 coordinator.let_roles_run(start.progress)
@@ -98,6 +102,10 @@ class Training:
                     return start, ended
             finally:
                 fleet.release()
+
+    @property
+    def _desk(self) -> str | None:
+        return None if self._exact is None else self._exact.desk.key
 
     def look(self, roles: Mapping[str, RoleProgress], *, all_left: bool = False) -> Look:
         """What is to be seen of the training, of roles that are so far."""

@@ -60,6 +60,11 @@ class Replica:
             first = start + in_torso - self._num_torso
             self._head[first : first + len(vector) - in_torso].copy_(vector[in_torso:])
 
+    def flat(self) -> Float32Array:
+        """A copy of all P parameters, as `load` takes them."""
+        flat: Float32Array = torch.cat([self._torso.detach().float(), self._head.detach()]).cpu().numpy()
+        return flat
+
     def gradient(self, loss: torch.Tensor) -> torch.Tensor:
         """d loss / d parameters as float32 (P,) on the device; the tensor is overwritten by the next call."""
         self._written.is_written = False

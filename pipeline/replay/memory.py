@@ -13,15 +13,17 @@ Not here: settings (`pipeline.replay.config`), how a learner reaches a shard (`p
 """
 
 import bisect
+from typing import NamedTuple
 
 import numpy as np
 
 from pipeline.errors import ConfigError
 from pipeline.replay.config import ReplayConfig
+from pipeline.replay.frames import FrameReader
 from pipeline.replay.minibatch import Minibatch
 from pipeline.replay.prioritised import PrioritisedSampler
-from pipeline.replay.ring import LaneRing, ring_bytes
-from pipeline.replay.sampler import Sampler
+from pipeline.replay.ring import LaneRing, RingState, ring_bytes
+from pipeline.replay.sampler import Sampler, SamplerState
 from pipeline.replay.sum_tree import tree_bytes
 from pipeline.replay.uniform import UniformSampler
 from pipeline.types import Float32Array, Int64Array, LaneStep, TransitionBatch, UInt8Array
@@ -71,6 +73,13 @@ def fit_mistakes(
     return []
 
 
+class ReplayState(NamedTuple):
+    """A replay without its frames."""
+
+    ring: RingState
+    sampler: SamplerState
+
+
 class ReplayMemory:
     """The newest steps of all lanes of all writers, and minibatches from them, drawn with replacement.
 
@@ -101,6 +110,8 @@ class ReplayMemory:
             if config.priority_exponent is None
             else PrioritisedSampler(self._ring, config.priority_exponent, config.priority_floor, rng)
         )
+        self.frames = tuple(FrameReader(self._ring, writer) for writer in range(num_writers))
+        """Of each writer: how its frames are saved and put back."""
         self._batch_size = config.batch_size
         self._minibatch = Minibatch(self._ring, config.batch_size, discount)
 
@@ -127,8 +138,12 @@ class ReplayMemory:
     def add(self, step: LaneStep, writer: int = 0) -> None:
         """Store one step of all lanes of one writer. The arrays are copied.
 
+        Waits where it would overwrite a frame that is being saved (`frames`).
+
         ValueError if there is no such writer, or the frames have another shape or type.
         """
+        if 0 <= writer < len(self.frames):  # the ring refuses others
+            self.frames[writer].before_overwriting()
         self._sampler.note(self._ring.add(step, writer))
 
     def num_transitions(self) -> int:
@@ -158,6 +173,15 @@ class ReplayMemory:
             raise ValueError(f"abs_error={abs_error.tolist()}: all must be finite and at least 0")
         records, held = self._ring.find_keys(key)
         self._sampler.update(records[held], abs_error[held])
+
+    def state(self) -> ReplayState:
+        """A copy of all but the frames."""
+        return ReplayState(self._ring.state(), self._sampler.state())
+
+    def restore(self, state: ReplayState) -> None:
+        """Go on from there, once the frames are put back (`frames`). CheckpointError for another kind of replay."""
+        self._ring.restore(state.ring)
+        self._sampler.restore(state.sampler)
 
     def check_valid(self) -> None:
         """State the invariant; AssertionError tells what is broken. Looks at every record: for tests."""

@@ -10,9 +10,11 @@ Not here: the importance weights that make up for unequal chances (`algorithms.i
 
 import numpy as np
 
+from pipeline.errors import CheckpointError
 from pipeline.replay.ring import Change, LaneRing
-from pipeline.replay.sampler import Draw
+from pipeline.replay.sampler import Draw, SamplerState
 from pipeline.replay.sum_tree import SumTree
+from pipeline.states import restore_stream, stream_state
 from pipeline.types import Float32Array, Int64Array
 
 
@@ -60,6 +62,19 @@ class PrioritisedSampler:
             priorities = (abs_error.astype(np.float64) + self._floor) ** self._exponent
             self._largest = max(self._largest, float(priorities.max()))
             self._priorities.set(records, priorities)
+
+    def state(self) -> SamplerState:
+        """Its stream, and the priorities of all records."""
+        leaves = self._priorities.get(np.arange(self._priorities.size))
+        return SamplerState(stream_state(self._rng), leaves, self._largest)
+
+    def restore(self, state: SamplerState) -> None:
+        """Go on drawing from there."""
+        if state.priorities is None or state.priorities.size != self._priorities.size:
+            raise CheckpointError("the saved replay has other priorities than this one: resume with the same replay")
+        restore_stream(self._rng, state.stream)
+        self._priorities.set(np.arange(self._priorities.size), state.priorities)
+        self._largest = state.largest
 
     def check_valid(self) -> None:
         """AssertionError unless the samplable records, and they alone, have a priority, none above the largest."""

@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pipeline.errors import CheckpointError
 from pipeline.types import BoolArray, Float32Array, Int64Array, LaneStep, UInt8Array
 
 _FIELD_DTYPES = (np.uint8, np.bool_, np.bool_, np.int64, np.float32, np.float32)
@@ -38,6 +39,18 @@ class Change(NamedTuple):
     """Records that can be sampled from now on, at most one per lane."""
     retired: Int64Array
     """Records that cannot be sampled any more, at most K per lane: their frames are being overwritten."""
+
+
+class RingState(NamedTuple):
+    """A ring without its frames, and without what follows from the rest. Arrays are (W * E, lane_capacity)."""
+
+    num_steps: tuple[int, ...]
+    num_admitted: int
+    stack_depth: UInt8Array
+    valid: BoolArray
+    action: Int64Array
+    reward: Float32Array
+    continues: Float32Array
 
 
 def ring_bytes(num_lanes: int, lane_capacity: int, frame_shape: tuple[int, ...]) -> int:
@@ -143,6 +156,35 @@ class LaneRing:
         self.num_admitted += len(admitted)
         return Change(admitted, retired)
 
+    def state(self) -> RingState:
+        """A copy of all but the frames."""
+        return RingState(
+            tuple(self.num_steps),
+            self.num_admitted,
+            self.stack_depth.copy(),
+            self.valid.copy(),
+            self.action.copy(),
+            self.reward.copy(),
+            self.continues.copy(),
+        )
+
+    def restore(self, state: RingState) -> None:
+        """Go on from `state`; the frames come by themselves. Raises CheckpointError for a ring of another shape."""
+        if state.valid.shape != self.valid.shape or len(state.num_steps) != len(self.num_steps):
+            raise CheckpointError(
+                f"the saved replay has {state.valid.shape} lanes and steps, this one {self.valid.shape}: "
+                "resume with the replay and the lanes that the run was started with"
+            )
+        self.num_steps, self.num_admitted = list(state.num_steps), state.num_admitted
+        self.stack_depth[:], self.valid[:], self.action[:] = state.stack_depth, state.valid, state.action
+        self.reward[:], self.continues[:] = state.reward, state.continues
+        self.samplable[:] = _samplable(self, self._num_steps_of(np.arange(self.num_lanes)))
+        self.num_samplable = int(self.samplable.sum())
+
+    def frames_of(self, writer: int) -> UInt8Array:
+        """(E, lane_capacity, H, W[, 3]): a view of the frames of one writer, by slot."""
+        return self._frames_by_lane[self._lanes_of[writer]]
+
     def keys_of(self, records: Int64Array) -> Int64Array:
         """Keys (B,) of records (B,): numbers that no other record ever had or will have in this ring."""
         lane, slot = np.divmod(records, self.lane_capacity)
@@ -169,7 +211,7 @@ class LaneRing:
         has_successor = (step >= oldest) & (step < newest)
         successor_depth = np.roll(depth, -1, axis=1)
         grows = successor_depth == np.minimum(depth + 1, self.stack)
-        samplable = self.valid & (step + self.n_step <= newest) & (step - depth + 1 >= oldest)
+        samplable = _samplable(self, self._num_steps_of(np.arange(self.num_lanes)))
         _require(not self.valid[step < oldest].any(), "a record that was never written is valid")
         _require(bool(((depth >= 1) & (depth <= self.stack)).all()), f"a stack depth is not in 1..{self.stack}")
         _require(
@@ -217,6 +259,16 @@ class LaneRing:
         self.samplable[lanes, slot] = admitted
         records: Int64Array = (lanes.start + np.flatnonzero(admitted)) * self.lane_capacity + slot
         return records
+
+
+def _samplable(ring: LaneRing, num_steps: Int64Array) -> BoolArray:
+    """What the marks of `ring` have to be, whose lanes have written `num_steps` (W * E,) records each."""
+    newest = num_steps[:, None] - 1
+    step = newest - (newest - np.arange(ring.lane_capacity)) % ring.lane_capacity  # below 0: never written
+    oldest = np.maximum(newest + 1 - ring.lane_capacity, 0)
+    is_whole = step - ring.stack_depth.astype(np.int64) + 1 >= oldest
+    samplable: BoolArray = ring.valid & (step + ring.n_step <= newest) & is_whole
+    return samplable
 
 
 def _require(condition: bool, message: str) -> None:

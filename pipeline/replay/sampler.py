@@ -6,7 +6,8 @@ Calling order: `note(ring.add(...))` after each step; `draw(B)`, then perhaps, n
 from typing import NamedTuple, Protocol
 
 from pipeline.replay.ring import Change
-from pipeline.types import Float32Array, Int64Array
+from pipeline.states import StreamState
+from pipeline.types import Float32Array, Float64Array, Int64Array
 
 
 class Draw(NamedTuple):
@@ -16,6 +17,15 @@ class Draw(NamedTuple):
     """(B,), each of them samplable."""
     relative_chance: Float32Array
     """(B,): chance of drawing this record, times the number of samplable records."""
+
+
+class SamplerState(NamedTuple):
+    """What a sampler knows that the ring does not."""
+
+    stream: StreamState
+    priorities: Float64Array | None = None
+    """(records,); None where all are alike."""
+    largest: float = 0.0
 
 
 class Sampler(Protocol):
@@ -37,6 +47,12 @@ class Sampler(Protocol):
 
     def update(self, records: Int64Array, abs_error: Float32Array) -> None:
         """Learn how large the error of these samplable records (B,) is; where one comes twice, the last counts."""
+
+    def state(self) -> SamplerState:
+        """A copy of what it knows."""
+
+    def restore(self, state: SamplerState) -> None:
+        """Go on from there; the ring was restored before. CheckpointError for the state of another kind of sampler."""
 
     def check_valid(self) -> None:
         """AssertionError if what it keeps does not fit the ring. Looks at every record: for tests."""

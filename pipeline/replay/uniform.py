@@ -5,8 +5,10 @@ Not here: when a record can be drawn (`pipeline.replay.ring`).
 
 import numpy as np
 
+from pipeline.errors import CheckpointError
 from pipeline.replay.ring import Change, LaneRing
-from pipeline.replay.sampler import Draw
+from pipeline.replay.sampler import Draw, SamplerState
+from pipeline.states import restore_stream, stream_state
 from pipeline.types import Float32Array, Int64Array
 
 
@@ -41,6 +43,16 @@ class UniformSampler:
 
     def update(self, records: Int64Array, abs_error: Float32Array) -> None:
         """Nothing to learn."""
+
+    def state(self) -> SamplerState:
+        """Where its stream stands."""
+        return SamplerState(stream_state(self._rng))
+
+    def restore(self, state: SamplerState) -> None:
+        """Go on drawing from there."""
+        if state.priorities is not None:
+            raise CheckpointError("the saved replay has priorities, this one has none: resume with the same replay")
+        restore_stream(self._rng, state.stream)
 
     def check_valid(self) -> None:
         """Nothing to check."""

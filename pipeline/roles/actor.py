@@ -8,6 +8,7 @@ Nair et al. 2015 (Gorila's "actors"). Not here: learning (`pipeline.roles.learne
 """
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,13 +16,30 @@ import torch
 from pipeline.algorithms.config import ExplorationConfig
 from pipeline.algorithms.exploration import epsilon_greedy, lane_epsilons
 from pipeline.envs.atari import AtariLanes, LaneResults
+from pipeline.envs.seeded import LanesState, check_restored, seeded
 from pipeline.interfaces import RowSink, TransitionSink
 from pipeline.networks.replica import QReplica
-from pipeline.roles.episode_tally import EpisodeTally
+from pipeline.roles.episode_tally import EpisodeTally, TallyState
 from pipeline.roles.follower import Follower
 from pipeline.roles.place import RolePlace
 from pipeline.schedules import Extent
-from pipeline.types import BoolArray, Float32Array, Int64Array, LaneStep, UInt8Array
+from pipeline.states import StreamState, restore_stream, stream_state
+from pipeline.types import BoolArray, Float32Array, Float64Array, Int64Array, LaneStep, UInt8Array
+
+
+class ActorState(NamedTuple):
+    """An actor between two steps; its replica is not its own. Arrays are as in the LaneResults of the last step."""
+
+    num_steps: int
+    num_lane_steps: int
+    budget_share: float
+    epsilons: Float64Array
+    stream: StreamState
+    lanes: LanesState
+    observation: UInt8Array
+    first: BoolArray
+    lives: Int64Array
+    tally: TallyState
 
 
 class Actor:
@@ -42,6 +60,7 @@ class Actor:
         emulator_seeds: Int64Array,
     ) -> None:
         self.num_steps = place.num_steps_before
+        self._share_before = place.budget_share_before
         self._epsilons = np.ones(lanes.num_lanes)
         self._place = place
         self._lanes = lanes
@@ -83,6 +102,31 @@ class Actor:
         self._finish_episodes(results)
         self._observation, self._first, self._lives = results.observation, results.is_reset, results.lives
         return num_steps
+
+    def state(self) -> ActorState:
+        """Where it stands. Raises TypeError unless its lanes are seeded."""
+        return ActorState(
+            self.num_steps,
+            self._num_lane_steps,
+            self.budget_share,
+            self._epsilons.copy(),
+            stream_state(self._rng),
+            seeded(self._lanes).state(),
+            self._observation.copy(),
+            self._first.copy(),
+            self._lives.copy(),
+            self._tally.state(),
+        )
+
+    def restore(self, state: ActorState) -> None:
+        """Go on from there: its games are played to where they were. CheckpointError if they go otherwise."""
+        self.num_steps, self._num_lane_steps, self._epsilons = state.num_steps, state.num_lane_steps, state.epsilons
+        # Its own, not the largest of all roles: a share never falls, and must not jump either.
+        self._share_before = state.budget_share
+        restore_stream(self._rng, state.stream)
+        check_restored(seeded(self._lanes).restore(state.lanes), state.observation)
+        self._observation, self._first, self._lives = state.observation, state.first, state.lives
+        self._tally.restore(state.tally)
 
     def _choose(self) -> Int64Array:
         # While every lane is random the network need not be asked.
@@ -128,7 +172,7 @@ class Actor:
     def budget_share(self) -> float:
         """How much of the run's budget is spent, if all actors are as far as this one; it never falls."""
         share = self._extent.share(self.num_steps * self._place.num_actors, self.wall_seconds)
-        return max(share, self._place.budget_share_before)
+        return max(share, self._share_before)
 
     @property
     def num_frames(self) -> int:

@@ -10,16 +10,38 @@ Not here: who starts it (`pipeline.topologies`), how its shards are reached (`pi
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
+
+import torch
 
 from pipeline import seeding
 from pipeline.interfaces import RowSink, Servers, ShardHandle
-from pipeline.replay.memory import ReplayMemory
+from pipeline.replay.frames import FrameReader
+from pipeline.replay.memory import ReplayMemory, ReplayState
+from pipeline.roles.actor import ActorState
+from pipeline.roles.follower import FollowerState
+from pipeline.roles.heldout import HeldoutState
+from pipeline.roles.learner import LearnerState
 from pipeline.roles.parts import UPDATES_PER_ROW, RoleParts
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.role import LearningRole
 from pipeline.roles.spec import BUNDLE, QRoleSpec
-from pipeline.roles.statistics import UpdateStatistics
+from pipeline.roles.statistics import UpdateStatistics, UpdateSums
+from pipeline.types import UInt8Array
+
+
+class BundleState(NamedTuple):
+    """A bundle between two steps, without the frames of its replay."""
+
+    actor: ActorState
+    learner: LearnerState
+    online: FollowerState
+    noise: UInt8Array
+    """State of the torch generator that noisy layers draw from."""
+    replay: ReplayState
+    updates: UpdateSums
+    heldout: HeldoutState
+    steps_owed: int
 
 
 class Bundle(LearningRole):
@@ -27,6 +49,7 @@ class Bundle(LearningRole):
 
     NAME = BUNDLE
     SPEC: ClassVar[type[QRoleSpec]] = QRoleSpec
+    STATE = BundleState
 
     def __init__(self, spec: QRoleSpec, shards: Sequence[ShardHandle], rows: RowSink) -> None:
         self._spec = spec
@@ -42,7 +65,7 @@ class Bundle(LearningRole):
             n_step=spec.algorithm.n_step,
             rng=seeding.stream(spec.seed, *parts.stream_name("replay")),
         )
-        self._online = parts.online
+        self._online, self._noise = parts.online, parts.noise
         self._lanes = parts.lanes()
         self._actor = parts.actor(self._lanes, self._replay, rows)
         self._statistics = UpdateStatistics(spec.place.role, spec.place.num_steps_before)
@@ -83,6 +106,34 @@ class Bundle(LearningRole):
             wall_seconds=self._actor.wall_seconds,
             budget_share=self._actor.budget_share,
         )
+
+    def state(self) -> BundleState:
+        """Where it stands."""
+        return BundleState(
+            self._actor.state(),
+            self._learner.state(),
+            self._online.state(),
+            self._noise.get_state().numpy().copy(),
+            self._replay.state(),
+            self._statistics.state(),
+            self._heldout.state(),
+            self._steps_owed,
+        )
+
+    def restore(self, state: BundleState) -> None:
+        """Go on from there."""
+        self._online.restore(state.online)
+        self._noise.set_state(torch.from_numpy(state.noise.copy()))
+        self._replay.restore(state.replay)
+        self._actor.restore(state.actor)
+        self._learner.restore(state.learner)
+        self._statistics.restore(state.updates)
+        self._heldout.restore(state.heldout)
+        self._steps_owed = state.steps_owed
+
+    def frames(self) -> dict[str, FrameReader]:
+        """Of its one replay."""
+        return {self._spec.place.role: self._replay.frames[0]}
 
     def close(self) -> None:
         """Emit what is left and free the emulators."""

@@ -22,21 +22,22 @@ class DivergenceGuard:
     """Told one measure of each gradient of one role in turn: its loss, or its norm."""
 
     def __init__(self) -> None:
-        self._num_not_finite = 0
+        self.num_in_a_row = 0
+        """Measures that were no numbers; all its state."""
 
     def admits(self, measure: float, version: int) -> bool:
         """Whether `measure`, at parameters of `version`, is a finite number.
 
         Raises DivergedError, with what to change, when too many in a row were none.
         """
-        self._num_not_finite = 0 if math.isfinite(measure) else self._num_not_finite + 1
-        if self._num_not_finite >= _MAX_NOT_FINITE:
+        self.num_in_a_row = 0 if math.isfinite(measure) else self.num_in_a_row + 1
+        if self.num_in_a_row >= _MAX_NOT_FINITE:
             raise DivergedError(
                 f"loss or gradient was {measure} {_MAX_NOT_FINITE} times in a row at update {version}: lower "
                 "optimizer.learning_rate (and its learning_rate_changes), or clip gradients "
                 "(algorithm.max_gradient_norm, algorithm.max_average_norm), and begin anew"
             )
-        return self._num_not_finite == 0
+        return self.num_in_a_row == 0
 
 
 class BlindnessGuard:
@@ -45,7 +46,8 @@ class BlindnessGuard:
     def __init__(self, max_blind: int) -> None:
         """`max_blind`: such measures in a row, after which the run ends with a reason."""
         self._max_blind = max_blind
-        self._num_blind = 0
+        self.num_in_a_row = 0
+        """Measures that were blind; all its state."""
 
     def see(self, answers: torch.Tensor, version: int) -> None:
         """Take `answers` (B,), one per state, of parameters of `version`.
@@ -54,8 +56,8 @@ class BlindnessGuard:
         """
         lowest, highest = (value.item() for value in answers.detach().aminmax())
         is_blind = highest - lowest <= _SAME * max(abs(lowest), abs(highest))
-        self._num_blind = self._num_blind + 1 if is_blind else 0
-        if self._num_blind >= self._max_blind:
+        self.num_in_a_row = self.num_in_a_row + 1 if is_blind else 0
+        if self.num_in_a_row >= self._max_blind:
             raise DivergedError(
                 f"the network gives the same answer, {highest:g}, to every state at update {version}: steps that were "
                 "too large have switched its rectifiers off for good. Lower optimizer.learning_rate (and its "

@@ -3,11 +3,20 @@
 Not here: what ends a game (`pipeline.envs`), evaluation games (`pipeline.evaluation`).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from pipeline.roles.place import RolePlace
 from pipeline.rows import EpisodeRow
-from pipeline.types import Float32Array, Int64Array
+from pipeline.types import Float32Array, Float64Array, Int64Array
+
+
+class TallyState(NamedTuple):
+    """Of the games under way, (E,) each."""
+
+    score: Float64Array
+    length: Int64Array
 
 
 class EpisodeTally:
@@ -17,6 +26,14 @@ class EpisodeTally:
         self._place = place
         self._score = np.zeros(num_lanes)
         self._length = np.zeros(num_lanes, dtype=np.int64)
+
+    def state(self) -> TallyState:
+        """A copy of the sums."""
+        return TallyState(self._score.copy(), self._length.copy())
+
+    def restore(self, state: TallyState) -> None:
+        """Go on from there."""
+        self._score, self._length = state.score.copy(), state.length.copy()
 
     def add(self, lanes: Int64Array, reward: Float32Array) -> None:
         """Count one step of each of `lanes` (D,), all different, and its reward (D,)."""

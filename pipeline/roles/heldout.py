@@ -6,6 +6,7 @@ Departure: each seed has states of its own.
 
 import threading
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,14 @@ _MAX_BLIND = 10
 """Measurements in a row: 5,000 updates."""
 
 
+class HeldoutState(NamedTuple):
+    """What was measured last."""
+
+    measured_at: int | None
+    max_q: float
+    num_blind: int
+
+
 class HeldoutStates:
     """The states of one run, played when they are first asked for, and what a replica thinks of them."""
 
@@ -33,6 +42,15 @@ class HeldoutStates:
         self._measured_at: int | None = None
         self._max_q = float("nan")
         self._blindness = BlindnessGuard(_MAX_BLIND)
+
+    def state(self) -> HeldoutState:
+        """What was measured last."""
+        return HeldoutState(self._measured_at, self._max_q, self._blindness.num_in_a_row)
+
+    def restore(self, state: HeldoutState) -> None:
+        """Go on from there."""
+        self._measured_at, self._max_q = state.measured_at, state.max_q
+        self._blindness.num_in_a_row = state.num_blind
 
     def max_q(self, num_updates: int) -> float:
         """Mean max_a Q(s, a) after `num_updates` updates, or as last measured, at most 500 updates ago.

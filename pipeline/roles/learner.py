@@ -10,21 +10,40 @@ itself (`pipeline.param_server.shard`).
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 
 from pipeline.algorithms.config import QLearningConfig
 from pipeline.algorithms.importance import importance_exponent, importance_weights
-from pipeline.algorithms.outliers import LossOutlierRule
+from pipeline.algorithms.outliers import LossOutlierRule, OutlierState
 from pipeline.interfaces import GradientSink, TransitionSource
 from pipeline.networks.replica import QReplica
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig
 from pipeline.roles.divergence import DivergenceGuard
-from pipeline.roles.follower import Follower
+from pipeline.roles.follower import Follower, FollowerState
 from pipeline.roles.q_loss import QLoss
 from pipeline.roles.statistics import UpdateStatistics
-from pipeline.types import Receipt, TransitionBatch
+from pipeline.types import Float32Array, Receipt, TransitionBatch
+
+
+class GatheredGradient(NamedTuple):
+    """A gradient that waits to be sent with others as one."""
+
+    gradient: Float32Array
+    computed_at: tuple[int, ...]
+
+
+class LearnerState(NamedTuple):
+    """A learner between two steps; its online replica is not its own."""
+
+    num_updates: int
+    target: FollowerState
+    num_losses_not_finite: int
+    num_norms_not_finite: int
+    outliers: OutlierState
+    gathered: tuple[GatheredGradient, ...]
 
 
 class Learner:
@@ -83,6 +102,27 @@ class Learner:
             gradient.mul_(limit / norm)
         self._statistics.computed(loss_value, mean_q_value, norm)
         self._send(gradient)
+
+    def state(self) -> LearnerState:
+        """Where it stands."""
+        return LearnerState(
+            self.num_updates,
+            self._target.state(),
+            self._divergence.num_in_a_row,
+            self._overflow.num_in_a_row,
+            self._outliers.state(),
+            tuple(GatheredGradient(gradient.cpu().numpy(), at) for gradient, at in self._gathered),
+        )
+
+    def restore(self, state: LearnerState) -> None:
+        """Go on from there."""
+        self.num_updates = state.num_updates
+        self._target.restore(state.target)
+        self._divergence.num_in_a_row = state.num_losses_not_finite
+        self._overflow.num_in_a_row = state.num_norms_not_finite
+        self._outliers.restore(state.outliers)
+        device = self._online.replica.device
+        self._gathered = [(torch.from_numpy(gradient.copy()).to(device), at) for gradient, at in state.gathered]
 
     def close(self) -> None:
         """Wait for what became of the last gradient; some that were gathered and not yet sent are given up."""

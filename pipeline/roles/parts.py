@@ -12,6 +12,7 @@ import torch
 from pipeline import seeding
 from pipeline.envs.atari import AtariLanes
 from pipeline.envs.rom import num_actions
+from pipeline.envs.seeded import SeededLanes
 from pipeline.interfaces import RowSink, ShardHandle, TransitionSink, TransitionSource
 from pipeline.networks import compute
 from pipeline.networks.network import QNetwork
@@ -48,7 +49,7 @@ class RoleParts:
             shards, layout, spec.sender, spec.generation, spec.param_server, first_shard=spec.place.index
         )
         # One stream for acting and learning: they draw in turn, in one thread.
-        self._noise = torch.Generator().manual_seed(seeding.torch_seed(spec.seed, *self.stream_name("noise")))
+        self.noise = torch.Generator().manual_seed(seeding.torch_seed(spec.seed, *self.stream_name("noise")))
         self.online = self._follower()
         """The replica that acts and learns."""
 
@@ -60,7 +61,8 @@ class RoleParts:
     def lanes(self) -> AtariLanes:
         """The games that this role plays; to be closed by the caller."""
         spec = self._spec
-        return AtariLanes(spec.game, spec.environment, spec.num_lanes, num_threads=self._num_threads)
+        lanes = SeededLanes if spec.restorable else AtariLanes
+        return lanes(spec.game, spec.environment, spec.num_lanes, num_threads=self._num_threads)
 
     def actor(self, lanes: AtariLanes, transitions: TransitionSink, rows: RowSink) -> Actor:
         """An actor that plays `lanes` with the online replica."""
@@ -75,7 +77,7 @@ class RoleParts:
             transitions,
             rows,
             seeding.stream(spec.seed, *self.stream_name("exploration")),
-            self._noise,
+            self.noise,
             seeding.emulator_seeds(spec.seed, *self.stream_name("emulator"), count=spec.num_lanes),
         )
 
@@ -91,7 +93,7 @@ class RoleParts:
             transitions,
             self._client,
             statistics,
-            self._noise,
+            self.noise,
         )
 
     def heldout(self) -> HeldoutStates:

@@ -43,6 +43,11 @@ class Recollection:
         """Compute everything again from now on; calls are counted on."""
         self._kept.clear()
 
+    def restart(self, num_calls: int) -> None:
+        """Know nothing, as after `forget`, and count calls on from this number."""
+        self._kept.clear()
+        self._num_calls = num_calls
+
     def outputs(self, batch: RolloutBatch) -> PolicyAndValue:
         """Logits (B, A) and values (B,) of a batch whose `origin` are calls of `policy`, with a graph."""
         calls = enumerate(batch.origin.tolist())

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol
 from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.interfaces import RowSink, Servers
 from pipeline.kinds import all_below, classes_in
+from pipeline.replay.frames import FrameReader
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import RoleSpec
 
@@ -52,6 +53,8 @@ class LearningRole(ABC):
     """What such roles are called: bundle-0, bundle-1, ..."""
     SPEC: ClassVar[type[RoleSpec]]
     """What it is built from."""
+    STATE: ClassVar[type | None] = None
+    """What `state` gives; None: it cannot be part of a deterministic run."""
 
     @classmethod
     @abstractmethod
@@ -70,6 +73,26 @@ class LearningRole(ABC):
     @abstractmethod
     def progress(self) -> RoleProgress:
         """What it has done so far."""
+
+    @property
+    def stands(self) -> bool:
+        """True where nothing of it is under way, so that its state is all of it."""
+        return True
+
+    def state(self) -> Any:
+        """Where it stands, as a NamedTuple of `STATE`; of a role with a replay without its frames (`frames`).
+
+        Raises TypeError for a role that has none.
+        """
+        raise TypeError(f"{type(self).__name__} has no state: set its STATE, and write state() and restore()")
+
+    def restore(self, state: Any) -> None:
+        """Go on from such a state, bit for bit, once `frames` were put back."""
+        raise TypeError(f"{type(self).__name__} has no state: set its STATE, and write state() and restore()")
+
+    def frames(self) -> dict[str, FrameReader]:
+        """How the frames of its replays are saved and put back, by the replay's name."""
+        return {}
 
     @abstractmethod
     def close(self) -> None:

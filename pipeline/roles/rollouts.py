@@ -19,21 +19,50 @@ Not here: the loss of a batch, and what becomes of its gradient (`pipeline.roles
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from pipeline.algorithms.actor_critic import n_step_returns, sample_actions
 from pipeline.algorithms.config import ActorCriticConfig
-from pipeline.envs.due_lanes import DueLanes, DueStep
+from pipeline.envs.due_lanes import DueLanes
+from pipeline.envs.due_step import DueLanesState, DueStep
 from pipeline.interfaces import RowSink
-from pipeline.roles.episode_tally import EpisodeTally
+from pipeline.roles.episode_tally import EpisodeTally, TallyState
 from pipeline.roles.place import RolePlace
+from pipeline.states import StreamState, restore_stream, stream_state
 from pipeline.types import Float32Array, Int64Array, RolloutBatch, UInt8Array
 
 Policy = Callable[[UInt8Array], tuple[Float32Array, Float32Array]]
 """Observations (D, K, H, W[, 3]) to logits (D, A) and values (D,). Its calls are counted from 0."""
+
+
+class StepsState(NamedTuple):
+    """Steps whose return is not known, of one lane, or is, of all of them."""
+
+    observations: UInt8Array
+    """(n, K, H, W[, 3])"""
+    actions: tuple[int, ...]
+    origins: tuple[tuple[int, int], ...]
+    rewards: tuple[float, ...]
+    """Or returns."""
+    max_steps: int = 0
+
+
+class RolloutsState(NamedTuple):
+    """Where rollouts stand between two batches."""
+
+    num_steps: int
+    stream: StreamState
+    lanes: DueLanesState
+    lives: Int64Array
+    tally: TallyState
+    actions: Int64Array | None
+    num_calls: int
+    segments: tuple[StepsState, ...]
+    ready: StepsState
 
 
 class Rollouts:
@@ -85,6 +114,47 @@ class Rollouts:
         """Play the actions that are chosen, unless they were; what comes of it counts from the next `collect` on."""
         if self._actions is not None:
             self._due, self._actions = self._lanes.step(self._actions), None
+
+    def state(self) -> RolloutsState:
+        """Where they stand. Raises TypeError unless the lanes are seeded."""
+        shape, ready = self._due.observation.shape[1:], self._ready
+        return RolloutsState(
+            self.num_steps,
+            stream_state(self._rng),
+            self._lanes.state(),
+            self._lives.copy(),
+            self._tally.state(),
+            None if self._actions is None else self._actions.copy(),
+            self._num_calls,
+            tuple(
+                StepsState(
+                    _stacked(one.observations, shape),
+                    tuple(one.actions),
+                    tuple(one.origins),
+                    tuple(one.rewards),
+                    one.max_steps,
+                )
+                for one in self._segments
+            ),
+            StepsState(
+                _stacked(ready.observations, shape), tuple(ready.actions), tuple(ready.origins), tuple(ready.returns)
+            ),
+        )
+
+    def restore(self, state: RolloutsState) -> None:
+        """Go on from there. CheckpointError if the games go otherwise than they were saved."""
+        self.num_steps, self._lives, self._actions = state.num_steps, state.lives.copy(), state.actions
+        self._num_calls = state.num_calls
+        restore_stream(self._rng, state.stream)
+        self._lanes.restore(state.lanes)
+        self._due = state.lanes.due
+        self._tally.restore(state.tally)
+        self._segments = [
+            _Segment(one.max_steps, list(one.observations), list(one.actions), list(one.origins), list(one.rewards))
+            for one in state.segments
+        ]
+        ready = state.ready
+        self._ready = _Steps(list(ready.observations), list(ready.actions), list(ready.origins), list(ready.rewards))
 
     @property
     def num_frames(self) -> int:
@@ -150,6 +220,10 @@ class Rollouts:
                 wall_seconds=self.wall_seconds,
             )
         )
+
+
+def _stacked(observations: Sequence[UInt8Array], shape: tuple[int, ...]) -> UInt8Array:
+    return np.stack(observations) if observations else np.zeros((0, *shape), np.uint8)
 
 
 @dataclass

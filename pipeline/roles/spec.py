@@ -4,7 +4,7 @@ Not here: what the roles are (`pipeline.roles.bundle`, `.standalone_actor`, `.st
 which (`pipeline.topologies`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipeline.algorithms.config import ActorCriticConfig, AlgorithmConfig, QLearningConfig
 from pipeline.envs.protocol import EnvironmentConfig
@@ -42,6 +42,8 @@ class RoleSpec:
     network: NetworkConfig
     environment: EnvironmentConfig
     param_server: ParamServerConfig
+    restorable: bool = field(default=False, kw_only=True)
+    """Its games are seeded one by one, so that it has a state: a deterministic run."""
 
     @property
     def sender(self) -> str:

@@ -6,9 +6,34 @@ Not here: how rows travel to the run folder (`pipeline.cluster.coordination.chan
 
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pipeline.rows import UpdateRow
 from pipeline.types import Receipt
+
+
+class ReceiptState(NamedTuple):
+    """The counts so far."""
+
+    num_admitted: int
+    num_stale: int
+    num_late: int
+    num_refused: int
+    max_staleness: int
+    staleness: int
+    num_receipts: int
+
+
+class UpdateSums(NamedTuple):
+    """The group so far, times aside."""
+
+    num_updates: int
+    num_outliers: int
+    loss: float
+    gradient_norm: float
+    q: float
+    receipts: ReceiptState
+    first_step: int
 
 
 class ReceiptCounts:
@@ -23,6 +48,23 @@ class ReceiptCounts:
     def mean_staleness(self) -> float:
         """Versions, over all receipts; 0.0 without any."""
         return self._staleness / max(self._num_receipts, 1)
+
+    def state(self) -> ReceiptState:
+        """The counts so far."""
+        return ReceiptState(
+            self.num_admitted,
+            self.num_stale,
+            self.num_late,
+            self.num_refused,
+            self.max_staleness,
+            self._staleness,
+            self._num_receipts,
+        )
+
+    def restore(self, state: ReceiptState) -> None:
+        """Go on from there."""
+        self.num_admitted, self.num_stale, self.num_late, self.num_refused = state[:4]
+        self.max_staleness, self._staleness, self._num_receipts = state[4:]
 
     def add(self, receipts: Sequence[Receipt], num_gradients: int = 1) -> None:
         """Count what became of so many gradients, sent as one: one receipt per shard, or none yet."""
@@ -56,6 +98,25 @@ class UpdateStatistics:
         self._receipts = ReceiptCounts()
         self._first_step = num_steps
         self._started = time.monotonic()
+
+    def state(self) -> UpdateSums:
+        """The group so far."""
+        return UpdateSums(
+            self.num_updates,
+            self._num_outliers,
+            self._loss,
+            self._gradient_norm,
+            self._q,
+            self._receipts.state(),
+            self._first_step,
+        )
+
+    def restore(self, state: UpdateSums) -> None:
+        """Go on with that group; its time begins now."""
+        self._begin(state.first_step)
+        self.num_updates, self._num_outliers = state.num_updates, state.num_outliers
+        self._loss, self._gradient_norm, self._q = state.loss, state.gradient_norm, state.q
+        self._receipts.restore(state.receipts)
 
     def outlier(self, loss: float, mean_q: float) -> None:
         """Count a gradient that the learner threw away for its loss."""

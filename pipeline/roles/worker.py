@@ -13,7 +13,7 @@ Not here: playing (`pipeline.roles.rollouts`), the quorum (`pipeline.param_serve
 
 import time
 from collections.abc import Sequence
-from typing import ClassVar, cast
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -30,15 +30,16 @@ from pipeline.param_server.client import ParamClient
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.synchronous_client import SynchronousClient
 from pipeline.roles.divergence import BlindnessGuard, DivergenceGuard
-from pipeline.roles.follower import Follower
+from pipeline.roles.follower import Follower, FollowerState
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.recollection import Recollection
 from pipeline.roles.role import LearningRole
-from pipeline.roles.rollouts import Rollouts
+from pipeline.roles.rollouts import Rollouts, RolloutsState
 from pipeline.roles.spec import WORKER, WorkerSpec
 from pipeline.roles.straggler import delay_of
-from pipeline.roles.worker_statistics import WorkerStatistics
+from pipeline.roles.worker_statistics import WorkerStatistics, WorkerSums
 from pipeline.schedules import value_at
+from pipeline.states import StreamState, restore_stream, stream_state
 from pipeline.types import Float32Array, RolloutBatch
 
 UPDATES_PER_ROW = 20
@@ -51,11 +52,24 @@ _MAX_BLIND = 1_000
 """Gradients in a row: what one batch has seen may be alike, as at the start of a game."""
 
 
+class WorkerState(NamedTuple):
+    """A worker between two updates."""
+
+    num_updates: int
+    online: FollowerState
+    rollouts: RolloutsState
+    straggler: StreamState
+    num_not_finite: int
+    num_blind: int
+    sums: WorkerSums
+
+
 class Worker(LearningRole):
     """One gradient per `step()`, or a part of the wait for the others'."""
 
     NAME = WORKER
     SPEC: ClassVar[type[WorkerSpec]] = WorkerSpec
+    STATE = WorkerState
 
     def __init__(self, spec: WorkerSpec, servers: Servers, rows: RowSink) -> None:
         compute.set_compute_threads(spec.compute_threads)
@@ -71,7 +85,9 @@ class Worker(LearningRole):
         self._exchange = _exchange(spec, servers, ParamLayout(network.num_parameters, spec.param_server.num_shards))
         self._online = Follower(self._replica, self._exchange)
         self._recollection = Recollection(self._replica)
-        self._lanes = make_due_lanes(spec.game, environment, spec.num_lanes, num_threads=spec.compute_threads)
+        self._lanes = make_due_lanes(
+            spec.game, environment, spec.num_lanes, num_threads=spec.compute_threads, seeded=spec.restorable
+        )
         self._rollouts = Rollouts(
             spec.place,
             self._lanes,
@@ -130,6 +146,33 @@ class Worker(LearningRole):
             wall_seconds=self._rollouts.wall_seconds,
             waited_seconds=self._waited_seconds,
         )
+
+    @property
+    def stands(self) -> bool:
+        """True once its last gradient is applied."""
+        return self._gradient is None and self._exchange.ready(0.0)
+
+    def state(self) -> WorkerState:
+        """Where it stands."""
+        return WorkerState(
+            self._num_updates,
+            self._online.state(),
+            self._rollouts.state(),
+            stream_state(self._delay_rng),
+            self._divergence.num_in_a_row,
+            self._blindness.num_in_a_row,
+            self._statistics.state(),
+        )
+
+    def restore(self, state: WorkerState) -> None:
+        """Go on from there."""
+        self._num_updates = state.num_updates
+        self._online.restore(state.online)
+        self._rollouts.restore(state.rollouts)
+        self._recollection.restart(state.rollouts.num_calls)
+        restore_stream(self._delay_rng, state.straggler)
+        self._divergence.num_in_a_row, self._blindness.num_in_a_row = state.num_not_finite, state.num_blind
+        self._statistics.restore(state.sums)
 
     def close(self) -> None:
         """Emit what is left and free the emulators."""

@@ -6,16 +6,32 @@ Not here: how rows travel to the run folder (`pipeline.cluster.coordination.chan
 
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 
 from pipeline.algorithms.actor_critic import ActorCriticLoss
-from pipeline.roles.statistics import ReceiptCounts
+from pipeline.roles.statistics import ReceiptCounts, ReceiptState
 from pipeline.rows import ActorCriticUpdateRow
-from pipeline.types import Receipt
+from pipeline.types import Float32Array, Receipt
 
 _ACTIVE = 1e-3
 """Of the largest root mean square of a filter's gradient; that of a filter which is off is smaller, mostly nothing."""
+
+
+class WorkerSums(NamedTuple):
+    """The group so far, times aside."""
+
+    num_updates: int
+    policy_loss: float
+    value_loss: float
+    entropy: float
+    explained_variance: float
+    value: float
+    gradient_norm: float
+    filter_squares: Float32Array | None
+    receipts: ReceiptState
+    first_step: int
 
 
 class WorkerStatistics:
@@ -35,6 +51,31 @@ class WorkerStatistics:
         self._receipts = ReceiptCounts()
         self._first_step = num_steps
         self._started = time.monotonic()
+
+    def state(self) -> WorkerSums:
+        """The group so far."""
+        squares = self._filter_squares
+        return WorkerSums(
+            self.num_updates,
+            self._policy_loss,
+            self._value_loss,
+            self._entropy,
+            self._explained_variance,
+            self._value,
+            self._gradient_norm,
+            None if squares is None else squares.detach().cpu().numpy().copy(),
+            self._receipts.state(),
+            self._first_step,
+        )
+
+    def restore(self, state: WorkerSums) -> None:
+        """Go on with that group; its time begins now."""
+        self._begin(state.first_step)
+        self.num_updates, self._policy_loss, self._value_loss = state.num_updates, state.policy_loss, state.value_loss
+        self._entropy, self._explained_variance = state.entropy, state.explained_variance
+        self._value, self._gradient_norm = state.value, state.gradient_norm
+        self._filter_squares = None if state.filter_squares is None else torch.from_numpy(state.filter_squares.copy())
+        self._receipts.restore(state.receipts)
 
     def computed(self, loss: ActorCriticLoss, gradient_norm: float, first_layer: torch.Tensor) -> None:
         """Count a gradient, of which `first_layer` (filters, weights of each) is the first convolution's part."""

@@ -13,6 +13,7 @@ from benchmarks import (
     random_frame_skip,
     replay_prioritised,
     replay_sampling,
+    replay_saving,
     replay_share,
     replay_wire,
     report_time,
@@ -85,6 +86,13 @@ def test_prioritised_draws_are_timed_beside_those_of_other_libraries_where_they_
         assert positive(line, "ours_ms")
         for name in ("cpprb", "torchrl"):
             assert line[f"{name}_ms"] == "not installed" or line[f"ours_over_{name}"] > 0
+
+
+def test_the_pause_for_saving_a_replay_is_timed(capsys: pytest.CaptureFixture[str]) -> None:
+    replay_saving.main(capacity=1600, num_played=20)
+    everything, new = printed(capsys)
+    assert (everything["frames"], new["frames"]) == ("all", "new")
+    assert all(positive(line, "pause_ms", "write_seconds", "frame_files_mb", "state_mb") for line in (everything, new))
 
 
 def test_replay_sampling_is_timed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,8 @@ from ale_py.vector_env import AtariVectorEnv
 from scipy.stats import chisquare
 
 from pipeline.envs.atari import AtariLanes
-from pipeline.envs.due_lanes import DueLanes, DueStep, FixedSkipLanes, RandomSkipLanes
+from pipeline.envs.due_lanes import DueLanes, FixedSkipLanes, RandomSkipLanes
+from pipeline.envs.due_step import DueStep
 from pipeline.errors import ConfigError
 from pipeline.games import rom_name
 from pipeline.types import Int64Array, UInt8Array

@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import chisquare
 
 from pipeline.envs.atari import EnvironmentReport
-from pipeline.envs.due_lanes import DueLanes, DueStep
+from pipeline.envs.due_lanes import DueLanes
+from pipeline.envs.due_step import DueStep
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.errors import ConfigError
 from pipeline.evaluation import play as play_module

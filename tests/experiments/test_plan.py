@@ -141,6 +141,12 @@ def test_more_compute_threads_than_cores_are_a_warning(tmp_path: Path) -> None:
     assert "warning" not in printed(smoke_config(tmp_path, "topology.num_bundles=1"))
 
 
+def test_the_plan_of_a_deterministic_run_has_one_role_and_names_its_disk(tmp_path: Path) -> None:
+    text = printed(smoke_config(tmp_path, "deterministic=true"))
+    assert "turns" in text and "bundle-1" not in text
+    assert "checkpoints/ takes the frames of replays" in text
+
+
 def test_final_games_unlike_those_of_training_are_a_warning(tmp_path: Path) -> None:
     words = ["experiment=dba3c", "game=Pong", f"results_dir={tmp_path}"]
     unlike = printed(compose([*words, "evaluation=ba3c_50_deterministic"]))

@@ -10,7 +10,8 @@ import pytest
 from pipeline import seeding
 from pipeline.algorithms.config import ActorCriticConfig
 from pipeline.envs.atari import EnvironmentReport
-from pipeline.envs.due_lanes import DueLanes, DueStep, make_due_lanes
+from pipeline.envs.due_lanes import DueLanes, make_due_lanes
+from pipeline.envs.due_step import DueStep
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.roles.place import RolePlace
 from pipeline.roles.rollouts import Rollouts

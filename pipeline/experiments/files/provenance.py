@@ -41,7 +41,7 @@ def begin(
                 "machine": host.machine,
                 "processor": host.processor,
                 "num_cores": host.num_cores,
-                "device": host.device if config.device == "auto" else config.device,
+                "device": _device(config, host),
                 "precision": host.precision if config.precision == "auto" else config.precision,
                 "roles": roles_of.get(address, []),
             }
@@ -49,6 +49,13 @@ def begin(
         ],
         "end_reason": None,
     }
+
+
+def _device(config: RunConfig, host: HostReport) -> str:
+    """What roles compute on there."""
+    if config.deterministic:
+        return "cpu"
+    return host.device if config.device == "auto" else config.device
 
 
 def end(run: dict[str, Any], reason: str, wall_seconds: float, total_frames: int) -> dict[str, Any]:

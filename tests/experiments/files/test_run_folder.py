@@ -11,6 +11,7 @@ from pipeline.config.tree import from_yaml
 from pipeline.errors import RunFolderError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.files.exact import keep_rows
 from pipeline.experiments.files.run_folder import RunFolder, check_folder, open_folder, read_config
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run, load_runs
@@ -213,6 +214,20 @@ def test_rows_newer_than_a_checkpoint_are_set_aside_and_evaluations_stay(tmp_pat
     assert [path.name for path in sorted(discarded.iterdir())] == ["episodes.csv", "updates.csv"]
     assert (discarded / "episodes.csv").read_text().endswith(",3.0\n")
     assert folder.discard_rows_after(2.0) == 0
+
+
+def test_rows_beyond_a_number_are_set_aside_whatever_their_time_and_evaluations_stay(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write([EPISODE, replace(EPISODE, score=13.0), replace(EPISODE, score=14.0), UPDATE, EVALUATION])
+    folder.close()
+    with (folder.path / "episodes.csv").open("a") as file:
+        file.write("bundle-0,3")
+    assert keep_rows(folder.path, {"EpisodeRow": 2}) == 3
+    loaded = load_run(folder.path)
+    assert list(loaded.episodes["score"]) == [12.0, 13.0]
+    assert len(loaded.updates) == 0 and len(loaded.evaluations) == 1
+    assert (folder.path / "discarded" / "episodes.csv").read_text().splitlines()[1:] == ["bundle-0,3"]
+    assert keep_rows(folder.path, {"EpisodeRow": 2}) == 0
 
 
 def test_of_a_role_whose_clock_lags_those_rows_are_set_aside_that_it_wrote_after_the_checkpoint(

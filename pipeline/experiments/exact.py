@@ -1,0 +1,78 @@
+"""A deterministic run's checkpoints: cuts of it, written beside its training, and what it goes on from, bit for bit.
+
+    take     its roles stand: their states, the shards' snapshot, which frames are new     milliseconds
+    write    frames, states, checkpoint                                                     while the training goes on
+
+Not here: when (`pipeline.experiments.saving`), the files (`pipeline.experiments.files.exact`), why such a run repeats
+itself (`pipeline.roles.turns`).
+"""
+
+from pathlib import Path
+
+from pipeline.algorithms.config import AlgorithmConfig
+from pipeline.errors import CheckpointError, ConfigError
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.files.exact import ExactFiles
+from pipeline.roles.cuts import CutDesk, StartState
+from pipeline.roles.role import role_of
+from pipeline.topologies.fleet import Fleet
+
+_STAND_SECONDS = 60.0
+"""How long roles may take to finish their steps."""
+
+
+def check_has_state(algorithm: AlgorithmConfig) -> None:
+    """Raise ConfigError for an algorithm whose role cannot be saved and restored bit for bit."""
+    role = role_of(type(algorithm))
+    if role.STATE is None:
+        raise ConfigError(
+            [
+                f"deterministic=true: {role.__name__}, which carries out algorithm.kind={algorithm.kind}, has no "
+                "state: give it a STATE, state() and restore(), or leave deterministic=false"
+            ]
+        )
+
+
+class ExactRun:
+    """Takes and writes the cuts of one run, and finds what it goes on from."""
+
+    def __init__(self, checkpoints: Path, keep: int) -> None:
+        self.desk = CutDesk()
+        """Where its roles come by."""
+        self._checkpoints = checkpoints
+        self._keep = keep
+        self._files = ExactFiles(checkpoints)
+
+    def save(self, fleet: Fleet, generation: int) -> Checkpoint:
+        """Take a cut now, let the roles go on, and write it. Raises what `Fleet.snapshot` and writing raise."""
+        cut = self.desk.take(_STAND_SECONDS)
+        try:
+            # The frames last: once they are wanted, somebody has to read them.
+            server, held = fleet.snapshot(), self._files.begin(cut)
+        finally:
+            self.desk.release()
+        saved = Checkpoint(server, {cut.role: cut.progress}, generation)
+        self._files.write(server.version, cut, held, generation)
+        checkpoint.save(self._checkpoints, saved, self._keep)
+        self._files.delete_without_checkpoint(cut.frames)
+        return saved
+
+    def find_start(self) -> tuple[Checkpoint, dict[str, int]] | None:
+        """The newest whole cut, from which the roles will begin, and how many rows belong to it, by their class.
+
+        None where there is none yet: the run begins anew. Raises CheckpointError, naming what is damaged.
+        """
+        damaged = []
+        for version in self._files.versions():
+            try:
+                start = checkpoint.load(checkpoint.path_of(self._checkpoints, version))
+                saved = self._files.load(version)
+            except CheckpointError as error:
+                damaged.append(str(error))
+                continue
+            self.desk.start = StartState(saved.states, saved.num_rows, self._files.load_frames)
+            return start._replace(progress=saved.progress, generation=saved.generation), saved.num_rows
+        if damaged:
+            raise CheckpointError("; ".join(["no checkpoint can be gone on from bit for bit", *damaged]))
+        return None

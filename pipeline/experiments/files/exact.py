@@ -1,0 +1,171 @@
+"""What goes beside a checkpoint so that a run goes on from it bit for bit: the state of its roles.
+
+    checkpoints/000000012000.npz                   the server and the counters (`pipeline.experiments.files.checkpoint`)
+    checkpoints/exact/000000012000.npz             of the same moment:
+        bundle-0/learner.outliers..., bundle-0/    arrays and JSON of each role's state (`pipeline.states`)
+        meta                                       UTF-8 JSON: format, progress of the run, rows written so far
+    checkpoints/exact/frames/bundle-0/...          frames of the replays (`pipeline.experiments.files.frames`)
+
+Frames are written first, then the states, then the checkpoint: one that is there is whole. No file needs unpickling.
+Not here: when (`pipeline.experiments.saving`), what the states are (`pipeline.roles`).
+"""
+
+import dataclasses
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from pipeline.errors import CheckpointError
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.frames import FrameFiles, HeldSteps
+from pipeline.experiments.files.row_lines import columns_of, lines_of, set_aside
+from pipeline.experiments.files.run_folder import DISCARDED
+from pipeline.replay.frames import FrameReader
+from pipeline.roles.cuts import Cut, PackedStates
+from pipeline.roles.progress import RoleProgress
+from pipeline.rows import ROW_FILES, EvaluationRow
+from pipeline.whole_file import whole_file
+
+FORMAT = 1
+EXACT = "exact"
+"""Name of the folder below that of the checkpoints."""
+_META = "meta"
+_FRAMES = "frames"
+
+
+class SavedStates(NamedTuple):
+    """What the file holds."""
+
+    states: PackedStates
+    num_rows: dict[str, int]
+    progress: dict[str, RoleProgress]
+    generation: int
+
+
+class ExactFiles:
+    """Of one run, in the folder of its checkpoints."""
+
+    def __init__(self, checkpoints: Path) -> None:
+        self._folder = checkpoints / EXACT
+        self._frames: dict[str, FrameFiles] = {}
+
+    def begin(self, cut: Cut) -> dict[str, HeldSteps]:
+        """The frames that this cut needs and no file has; its roles stand."""
+        return {name: self._frames_of(name).begin(reader) for name, reader in cut.frames.items()}
+
+    def write(self, version: int, cut: Cut, held: Mapping[str, HeldSteps], generation: int) -> None:
+        """Write what goes beside the checkpoint of `version`, while roles go on. Raises CheckpointError."""
+        try:
+            # Not the folders above: where a run folder was deleted, this alone is of no use.
+            self._folder.mkdir(exist_ok=True)
+            for name, steps in held.items():
+                self._frames_of(name).write(cut.frames[name], steps)
+        except OSError as error:
+            raise CheckpointError(f"{self._folder} could not be made: {error}") from error
+        finally:
+            for reader in cut.frames.values():
+                reader.done()
+        meta = {
+            "format": FORMAT,
+            "num_rows": cut.num_rows,
+            "progress": {cut.role: cut.progress._asdict()},
+            "generation": generation,
+            "frames_from": {name: steps.held_from for name, steps in held.items()},
+        }
+        arrays = {f"{role}/{name}": array for role, packed in cut.states.items() for name, array in packed.items()}
+        arrays[_META] = np.frombuffer(json.dumps(meta).encode(), np.uint8)
+        try:
+            with whole_file(self.path_of(version)) as file:
+                _save(file, arrays)
+        except OSError as error:
+            raise CheckpointError(f"{self.path_of(version)} could not be written: {error}") from error
+
+    def path_of(self, version: int) -> Path:
+        """Where the states beside the checkpoint of this version are, or would be."""
+        return self._folder / f"{version:012d}.npz"
+
+    def load(self, version: int) -> SavedStates:
+        """The states beside a checkpoint. Raises CheckpointError if they are damaged, missing or of another format."""
+        path = self.path_of(version)
+        meta = _read_meta(path)
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                states: dict[str, dict[str, np.ndarray]] = {}
+                for name in arrays.files:
+                    role, slash, rest = name.partition("/")
+                    if slash:
+                        states.setdefault(role, {})[rest] = arrays[name]
+                progress = {role: RoleProgress(**values) for role, values in meta["progress"].items()}
+                return SavedStates(states, meta["num_rows"], progress, meta["generation"])
+        except Exception as error:  # damaged archives raise nearly anything
+            raise CheckpointError(f"{path} cannot be read: {error!r}") from error
+
+    def load_frames(self, replay: str, reader: FrameReader) -> None:
+        """Put back the frames of a replay whose state is restored."""
+        self._frames_of(replay).load(reader)
+
+    def versions(self) -> list[int]:
+        """Of the checkpoints that have states beside them, the newest first."""
+        return [version for version in self._with_states() if self._checkpoint_of(version).exists()]
+
+    def delete_without_checkpoint(self, frames: Mapping[str, FrameReader]) -> None:
+        """Delete the states whose checkpoint is gone, and frames that no others need."""
+        for version in self._with_states():
+            if not self._checkpoint_of(version).exists():
+                self.path_of(version).unlink()
+        kept = [_read_meta(self.path_of(version))["frames_from"] for version in self.versions()]
+        for name, reader in frames.items():
+            if wanted := [one[name] for one in kept if name in one]:
+                self._frames_of(name).delete_before(min(wanted), reader)
+
+    def _with_states(self) -> list[int]:
+        return sorted((int(path.stem) for path in self._folder.glob("[0-9]*.npz")), reverse=True)
+
+    def _checkpoint_of(self, version: int) -> Path:
+        return checkpoint.path_of(self._folder.parent, version)
+
+    def _frames_of(self, replay: str) -> FrameFiles:
+        return self._frames.setdefault(replay, FrameFiles(self._folder / _FRAMES / replay))
+
+
+def keep_rows(run: Path, num_rows: Mapping[str, int]) -> int:
+    """Move all but the first so many rows of a run folder, by their class, to `discarded/`; returns how many.
+
+    Evaluations score parameters of the past, and stay. Nobody else writes rows meanwhile.
+    """
+    num_discarded = 0
+    for row_type, name in ROW_FILES.items():
+        header, lines = lines_of(run / name)
+        columns = [field.name for field in dataclasses.fields(row_type)]
+        if row_type is EvaluationRow or columns_of(header) != columns:
+            continue
+        num_kept = num_rows.get(row_type.__name__, 0)
+        if newer := lines[num_kept:]:
+            set_aside(run / DISCARDED / name, newer)
+            with whole_file(run / name) as file:
+                file.writelines([header, *lines[:num_kept]])
+        num_discarded += len(newer)
+    return num_discarded
+
+
+def _read_meta(path: Path) -> Any:
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            meta = json.loads(arrays[_META].tobytes())
+    except Exception as error:  # damaged archives raise nearly anything
+        raise CheckpointError(f"{path} cannot be read: {error!r}") from error
+    if meta["format"] != FORMAT:
+        raise CheckpointError(f"{path} has format {meta['format']}, this version of pipeline reads {FORMAT}")
+    return meta
+
+
+def _save(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
+    """What `np.savez_compressed` writes, five times as fast, for names that may be empty behind a slash."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)

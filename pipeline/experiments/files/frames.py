@@ -1,0 +1,128 @@
+"""The frames of a replay in files: each once, compressed, and only the new ones at each checkpoint.
+
+    checkpoints/exact/frames/bundle-0/000000002048.npz     steps 2048 to at most 2048 + C - 1 of all lanes of one replay
+        frames                                             (lanes, steps, H, W[, 3]) uint8
+
+A stretch begins at a multiple of C steps, which follows from the size of a frame. The newest one is written again,
+longer, at the next checkpoint, and always begins with what it held before: older checkpoints stay whole. Those whose
+steps no checkpoint holds any more are deleted.
+Not here: all else of a replay, which is part of its role's state (`pipeline.experiments.files.exact`).
+"""
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from pipeline.errors import CheckpointError
+from pipeline.replay.frames import FrameReader
+from pipeline.whole_file import whole_file
+
+STRETCH_BYTES = 32 * 2**20
+"""Of the frames of one file, before they are compressed."""
+_FRAMES = "frames"
+_LEVEL = 1
+"""Of zlib: higher ones take five times as long for a few percent."""
+
+
+class HeldSteps(NamedTuple):
+    """Steps of a replay to be written."""
+
+    first: int
+    """Where the first stretch begins."""
+    held_from: int
+    """The oldest step that the replay still holds."""
+    end: int
+
+
+class FrameFiles:
+    """Of one replay, in a folder of its own."""
+
+    def __init__(self, folder: Path, stretch_bytes: int = STRETCH_BYTES) -> None:
+        self._folder = folder
+        self._stretch_bytes = stretch_bytes
+        self._whole_up_to = 0
+        """Steps before this one are in files that will not change."""
+
+    def begin(self, reader: FrameReader) -> HeldSteps:
+        """What has to be written for a checkpoint of this moment; the reader's role stands."""
+        stretch = self._stretch(reader)
+        first = max(self._whole_up_to, reader.start // stretch * stretch)
+        reader.begin(first)
+        return HeldSteps(first, reader.start, reader.end)
+
+    def write(self, reader: FrameReader, steps: HeldSteps) -> None:
+        """Write it, while the role goes on; the caller says when the reader is done.
+
+        Raises CheckpointError if the disk refuses it.
+        """
+        stretch = self._stretch(reader)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            for start, end in _stretches(steps.first, steps.end, stretch):
+                held_from = max(start, steps.held_from)
+                frames = reader.read(held_from, end)
+                self._write(start, self._behind_older(start, held_from - start, frames))
+                if end - start == stretch:
+                    self._whole_up_to = end
+        except OSError as error:
+            raise CheckpointError(f"frames could not be written to {self._folder}: {error}") from error
+
+    def load(self, reader: FrameReader) -> None:
+        """Put back all frames that the replay holds. Raises CheckpointError if a file is damaged or missing."""
+        stretch, held_from = self._stretch(reader), reader.start
+        for start, end in _stretches(held_from // stretch * stretch, reader.end, stretch):
+            frames = self._read(start, end)
+            skipped = max(held_from - start, 0)
+            reader.load(start + skipped, frames[:, skipped : end - start])
+        # What another future wrote behind it is written anew.
+        self._whole_up_to = reader.end // stretch * stretch
+
+    def delete_before(self, step: int, reader: FrameReader) -> None:
+        """Delete the files that hold only steps before this one."""
+        for path in self._folder.glob("[0-9]*.npz"):
+            if int(path.stem) + self._stretch(reader) <= step:
+                path.unlink()
+
+    def _behind_older(self, start: int, num_older: int, frames: np.ndarray) -> np.ndarray:
+        """`frames` behind so many older ones, which the replay holds no more: an earlier checkpoint may need them."""
+        if num_older == 0:
+            return frames
+        older = np.zeros((frames.shape[0], num_older, *frames.shape[2:]), np.uint8)
+        if self._path(start).exists():
+            saved = self._read(start, start)[:, :num_older]
+            older[:, : saved.shape[1]] = saved
+        return np.concatenate([older, frames], axis=1)
+
+    def _stretch(self, reader: FrameReader) -> int:
+        return max(self._stretch_bytes // reader.frame_bytes, 1)
+
+    def _path(self, start: int) -> Path:
+        return self._folder / f"{start:012d}.npz"
+
+    def _write(self, start: int, frames: np.ndarray) -> None:
+        with (
+            whole_file(self._path(start)) as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive,
+            archive.open(f"{_FRAMES}.npy", "w", force_zip64=True) as member,
+        ):
+            np.lib.format.write_array(member, frames, allow_pickle=False)
+
+    def _read(self, start: int, end: int) -> np.ndarray:
+        path = self._path(start)
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                frames: np.ndarray = arrays[_FRAMES]
+        except Exception as error:  # damaged archives raise nearly anything
+            raise CheckpointError(f"{path} cannot be read: {error!r}") from error
+        if frames.dtype != np.uint8 or frames.shape[1] < end - start:
+            raise CheckpointError(f"{path} holds {frames.dtype} {frames.shape}, {end - start} steps were expected")
+        return frames
+
+
+def _stretches(first: int, last: int, length: int) -> Iterator[tuple[int, int]]:
+    """Stretches from `first`, a multiple of `length`, up to `last`."""
+    for start in range(first, last, length):
+        yield start, min(start + length, last)

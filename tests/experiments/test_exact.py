@@ -1,0 +1,99 @@
+"""Deterministic runs: each equals itself, and one that was cut and resumed equals one that was not, bit for bit."""
+
+import csv
+import dataclasses
+import hashlib
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from pipeline.errors import ConfigError
+from pipeline.experiments.files.exact import ExactFiles
+from pipeline.experiments.run import train
+from pipeline.roles.bundle import Bundle
+from tests.experiments.smoke_runs import SMALL_WORKERS, smoke_config
+
+TIMES = {"wall_seconds", "steps_per_second", "updates_per_second", "waited_seconds", "max_pause_seconds"}
+"""Columns that no two runs have alike."""
+
+SMALL = ["environment.max_frames=400", "evaluation.num_episodes=2", "evaluation.environment.max_frames=60"]
+STICKY = ["environment.sticky_probability=0.25"]
+Q_LEARNING = [
+    *SMALL,
+    "topology.num_lanes=4",
+    "topology.compute_threads=1",
+    "replay.capacity=900",
+    "network.hidden_units=16",
+]
+ACTOR_CRITIC = [*SMALL_WORKERS, *SMALL, "topology.compute_threads=1"]
+
+SYSTEMS = {
+    "dqn": ("smoke_dqn", Q_LEARNING, 1),
+    "rainbow": ("smoke_rainbow", Q_LEARNING, 1),
+    "ba3c": ("smoke_dba3c", [*ACTOR_CRITIC, "topology=single"], 1),
+    "dba3c": ("smoke_dba3c", ACTOR_CRITIC, 2),
+    "gorila": ("smoke_gorila", Q_LEARNING, 2),
+}
+"""Name -> experiment, settings, and its roles."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Left:
+    """What a run left: hashes of all its state, and its rows."""
+
+    state: dict[str, str]
+    rows: dict[str, list[list[str]]]
+
+
+def carry_out(folder: Path, system: str, frames: int, *words: str) -> str:
+    experiment, settings, _ = SYSTEMS[system]
+    output = io.StringIO()
+    given = [*settings, *STICKY, f"budget.frames={frames}", "deterministic=true", *words]
+    train(smoke_config(folder, *given, experiment=experiment), Console(file=output, width=200))
+    return output.getvalue()
+
+
+def left_by(results: Path) -> Left:
+    (folder,) = {path.parent for path in results.rglob("config.yaml")}
+    checkpoints = folder / "checkpoints"
+    state: dict[str, str] = {}
+    newest = ExactFiles(checkpoints).versions()[0]
+    for path in [f"{newest:012d}.npz", f"exact/{newest:012d}.npz"]:
+        with np.load(checkpoints / path) as arrays:
+            state |= {f"{path}/{name}": digest(arrays[name]) for name in arrays.files if name != "meta"}
+    rows: dict[str, list[list[str]]] = {}
+    for name in ("episodes.csv", "updates.csv"):
+        header, *lines = csv.reader((folder / name).read_text().splitlines())
+        kept = [i for i, column in enumerate(header) if column not in TIMES]
+        rows[name] = [[line[i] for i in kept] for line in lines]
+    return Left(state, rows)
+
+
+def digest(array: np.ndarray) -> str:
+    return hashlib.sha256(array.tobytes()).hexdigest() + str(array.dtype) + str(array.shape)
+
+
+@pytest.mark.parametrize(
+    "system", ["dqn", *(pytest.param(name, marks=pytest.mark.slow) for name in SYSTEMS if name != "dqn")]
+)
+def test_a_run_that_was_cut_and_resumed_equals_one_that_was_not(tmp_path: Path, system: str) -> None:
+    frames = 6_000
+    carry_out(tmp_path / "whole", system, frames)
+    whole = left_by(tmp_path / "whole")
+    for cut in (400, 1_500, 4_100):
+        carry_out(tmp_path / "cut", system, cut, *(["resume=true"] if cut > 400 else []))
+    assert "bit for bit" in carry_out(tmp_path / "cut", system, frames, "resume=true")
+    resumed = left_by(tmp_path / "cut")
+    assert whole.rows["episodes.csv"] and whole.rows["updates.csv"]
+    assert resumed.rows == whole.rows
+    assert resumed.state == whole.state
+
+
+def test_a_role_without_a_state_is_refused_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Bundle, "STATE", None)
+    with pytest.raises(ConfigError, match=r"Bundle, which carries out algorithm\.kind=q_learning, has no "):
+        carry_out(tmp_path, "dqn", 400)
+    assert list(tmp_path.iterdir()) == []
