@@ -81,7 +81,7 @@ def test_a_new_kind_composes_starts_and_runs_a_task(toy: None) -> None:
 
 def test_mistakes_in_the_settings_of_a_new_kind_are_found_with_all_others(toy: None) -> None:
     assert check_overrides(["game=Pongg", "cluster=toy", "cluster.greeting=''", "cluster.hosts=[a]"]) == [
-        "cluster.hosts=[a]: no such setting with cluster=toy; it belongs to cluster=ssh",
+        "cluster.hosts=[a]: no such setting of cluster kind=toy; it belongs to kind=ssh",
         "game=Pongg: no such game; did you mean Pong?",
         "cluster.greeting is missing",
     ]
