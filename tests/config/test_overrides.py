@@ -96,8 +96,8 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
         ("cluster=kubernetes", "cluster.image is missing: kind=kubernetes needs cluster.image=registry/name:tag"),
         ("evaluation.environment.stak=4",
          "evaluation.environment.stak=4: no such setting; did you mean evaluation.environment.stack?"),
-        ("+foo=1", "+foo=1: no such setting; a run has experiment, game, seed, device, precision, results_dir, resume, "
-                   "overwrite, plan, progress, logging, budget and 11 more"),
+        ("+foo=1", "+foo=1: no such setting; a run has experiment, game, seed, device, deterministic, precision, "
+                   "results_dir, resume, overwrite, plan, progress, logging and 12 more"),
         ("+optimizer.momentum=1",
          "+optimizer.momentum=1: no such setting; optimizer has kind, learning_rate, learning_rate_changes, "
          "epsilon, initial_accumulator"),
