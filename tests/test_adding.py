@@ -74,7 +74,6 @@ row = statistics.row(version=3, num_steps=12, total_frames=48, epsilon=0.1, held
                      waited_seconds=0.0, wall_seconds=1.0)
 folder = Path("run")
 folder.mkdir()
-(folder / "config.yaml").touch()
 (folder / "run.json").write_text('{"experiment": "dqn", "game": "Pong", "seed": 0}')
 RunFolder(folder).write([row])
 print((folder / "updates.csv").read_text().splitlines()[0])

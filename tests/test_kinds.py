@@ -30,7 +30,7 @@ class OwnConfig(ActorCriticConfig):
     [
         (ALGORITHMS, ["q_learning", "actor_critic"]),
         (NETWORKS, ["q", "actor_critic", "module"]),
-        (TORSOS, ["nature", "ba3c"]),
+        (TORSOS, ["dqn_2013", "nature", "ba3c"]),
         (OPTIMIZERS, ["adagrad", "adam", "rmsprop"]),
         (TOPOLOGIES, ["single", "bundled", "global", "workers"]),
     ],

@@ -75,8 +75,8 @@ class RunFolder:
         touched = set()
         try:
             # What is written to a file that was deleted is lost without a word.
-            if not (self.path / CONFIG).exists():
-                raise FileNotFoundError(f"the folder was deleted or moved away while its run went on: {CONFIG} is gone")
+            if not all(Path(place).exists() for place in (self.path, *(file.name for file in self._files.values()))):
+                raise FileNotFoundError("the folder was deleted or moved away while its run went on")
             for row in rows:
                 file = self._file(type(row))
                 csv.writer(file, lineterminator="\n").writerow(dataclasses.astuple(row))
