@@ -186,8 +186,8 @@ def test_the_settings_of_a_run_are_those_of_its_own_optimizer(tree: Tree) -> Non
         ("topology.num_shards", "did you mean param_server.num_shards?"),
         ("evaluation.enviroment.stack", "did you mean evaluation.environment.stack?"),
         ("topology.foo", "topology has kind, num_lanes, shards, compute_threads, num_bundles"),
-        ("foo.bar", "a run has experiment, game, seed, device, deterministic, precision, results_dir, resume, overwrite, "
-                    "plan, progress, logging and 12 more"),
+        ("foo.bar", "a run has experiment, game, seed, device, deterministic, precision, results_dir, resume, "
+                    "overwrite, plan, progress, logging and 12 more"),
     ],
 )  # fmt: skip
 def test_an_unknown_setting_is_answered_with_the_nearest_or_with_what_there_is(

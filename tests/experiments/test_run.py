@@ -22,6 +22,7 @@ from pipeline.experiments.meter import RunMeter
 from pipeline.experiments.run import RunResult, train
 from pipeline.experiments.specs import q_role_spec
 from pipeline.param_server.snapshot import first_snapshot
+from pipeline.results import table
 from pipeline.results.load import load_run
 from pipeline.roles.bundle import Bundle
 from tests.experiments.smoke_runs import frames_beyond, smoke_config
@@ -211,7 +212,7 @@ def test_nothing_that_is_only_shown_ends_a_run(tmp_path: Path, monkeypatch: pyte
     def fails(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a cosmic ray")
 
-    for owner, name in ((RunMeter, "glance"), (RunMeter, "see"), (run, "game_table"), (run, "register")):
+    for owner, name in ((RunMeter, "glance"), (RunMeter, "see"), (table, "game_table"), (run, "register")):
         monkeypatch.setattr(owner, name, fails)
     finished = carry_out(tmp_path, smoke_config(tmp_path, "budget.frames=2_000"))
     assert finished.result.end_reason == "budget"

@@ -89,6 +89,9 @@ class StandIn:
     def present_hosts(self) -> set[str]:
         return {HOST}
 
+    def done(self) -> bool:
+        return False
+
     def num_heard(self, role: str, attempt: int) -> int:
         return int(self._num_looks >= self._heard_after)
 

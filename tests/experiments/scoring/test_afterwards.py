@@ -39,7 +39,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = smoke_config(results_dir, "seed=1")
     params = network_of(config).initial_parameters(seeding.stream(1, "parameters")).astype(np.float32)
     steps = RoleProgress(300, 7, 7, 0.0, 0, 2.5)
-    killed = Checkpoint(first_snapshot(params)._replace(versions=(7, 7)), {"bundle-0": steps}, generation=1)
+    slots = {"sum_of_squares": np.zeros_like(params)}
+    server = first_snapshot(params)._replace(versions=(7, 7), target_versions=(0, 0), slots=slots)
+    killed = Checkpoint(server, {"bundle-0": steps}, generation=1)
     folder = open_folder(config)
     checkpoint.save(folder.checkpoints, killed, keep=2)
     checkpoint.save(folder.checkpoints / "best", killed._replace(server=first_snapshot(params)), keep=1)
@@ -156,7 +158,8 @@ def test_a_run_is_held_while_it_trains(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr("pipeline.experiments.run._Run.carry_out", evaluate_meanwhile)
     folder = open_folder(config)
-    checkpoint.save(folder.checkpoints, Checkpoint(first_snapshot(np.zeros(3, np.float32)), {}, 0), keep=1)
+    params = np.zeros(network_of(config).num_parameters, np.float32)
+    checkpoint.save(folder.checkpoints, Checkpoint(first_snapshot(params), {}, 0), keep=1)
     train(smoke_config(tmp_path, "resume=true"), Console(file=io.StringIO()))
     assert len(refused) == 1 and "right now" in refused[0]
 

@@ -77,6 +77,7 @@ class Evaluated:
         config = smoke_config(folder, *words, experiment="smoke_dba3c")
         self.evaluation = TrainingEvaluation(session, config, 300, min(session.hosts), folder)
         self.best = folder / "checkpoints" / "best"
+        self.best.parent.mkdir(exist_ok=True)  # as the first checkpoint of a run has made it
         self.recordings = folder / "recordings"
         self.num_taken = 0
 
