@@ -174,7 +174,8 @@ def test_a_report_is_timed_over_folders_that_it_reads_without_a_remark(
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_sweep_is_timed_beside_the_same_runs_by_hand(capfd: pytest.CaptureFixture[str]) -> None:
-    smoke = ("experiment=smoke_dba3c", "progress=none", "overwrite=true")
+    short = ("budget.frames=1_000", "evaluation.num_episodes=1", "evaluation.environment.max_frames=400")
+    smoke = ("experiment=smoke_dba3c", "progress=none", "overwrite=true", *short)
     sweep_overhead.main(games=("Pong", "Boxing"), overrides=smoke)
     (line,) = (json.loads(text) for text in capfd.readouterr().out.splitlines())
     assert line["num_runs"] == 2

@@ -245,6 +245,7 @@ def test_a_scheduler_that_dies_is_told_of_in_one_sentence_and_leaves_no_job_that
         words = ("+kind=plain,waits,reports", f"hydra.launcher.address={address}")
         with program.start(*words) as process:
             program.wait_for(lambda events: any(event.startswith("waits 1") for event in events), "the second job runs")
+            wait_until(lambda: program.rows()["plain"].status == DONE, "the launcher has heard of the first one's end")
             scheduler_process(program.folder).kill()
             output, _ = process.communicate(timeout=60)
     assert process.returncode == 1 and f"the scheduler at {address} is gone" in output
