@@ -30,17 +30,19 @@ LARGEST_COUNT = 2**63 - 1
 """What a counter of a row file may be at most (pandas int64)."""
 
 
-def arrays_in(path: Path, max_bytes: int) -> dict[str, npt.NDArray[Any]]:
-    """Name -> array (N,) of each member of an .npz, writable.
+def arrays_in(path: Path, max_bytes: int, max_axes: int = 1) -> dict[str, npt.NDArray[Any]]:
+    """Name -> array of each member of an .npz, writable, (N,) if `max_axes` says no more.
 
-    Raises ValueError if it is damaged, unpacks to more than `max_bytes`, or holds objects or other shapes.
+    Raises ValueError if it is damaged, unpacks to more than `max_bytes`, or holds objects or arrays of more axes.
     """
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             members = archive.infolist()
             if (unpacked := sum(member.file_size for member in members)) > max_bytes:
                 raise ValueError(f"it unpacks to {unpacked:,} bytes, more than the {max_bytes:,} that it may")
-            arrays = {member.filename.removesuffix(".npy"): _array(archive.read(member)) for member in members}
+            arrays = {
+                member.filename.removesuffix(".npy"): _array(archive.read(member), max_axes) for member in members
+            }
     except Exception as error:  # zipfile and NumPy raise some twelve kinds, depending on which bit is wrong
         raise ValueError(f"{error}" if type(error) is ValueError else f"{error!r}") from error
     if len(arrays) < len(members):
@@ -95,20 +97,21 @@ def at_least_zero(counts: Mapping[str, float]) -> None:
             raise ValueError(f"{name}={value} is below 0")
 
 
-def _array(data: bytes) -> npt.NDArray[Any]:
+def _array(data: bytes, max_axes: int) -> npt.NDArray[Any]:
     stream = io.BytesIO(data)
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
-        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(stream)
     else:
-        shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+        shape, is_fortran, dtype = np.lib.format.read_array_header_2_0(stream)
     if dtype.hasobject:
         raise ValueError("it holds Python objects, which are never unpickled")
-    if len(shape) != 1:
-        raise ValueError(f"it holds an array of shape {shape}, only one dimension is allowed")
-    if shape[0] * dtype.itemsize != len(data) - stream.tell():
-        raise ValueError(f"{len(data) - stream.tell():,} bytes stand where an array of {shape[0]:,} {dtype} should")
-    return np.frombuffer(data, dtype, offset=stream.tell()).copy()
+    if not 1 <= len(shape) <= max_axes or is_fortran:
+        allowed = "only one dimension is" if max_axes == 1 else f"1 to {max_axes} dimensions in C order are"
+        raise ValueError(f"it holds an array of shape {shape}, {allowed} allowed")
+    if (size := math.prod(shape)) * dtype.itemsize != len(data) - stream.tell():
+        raise ValueError(f"{len(data) - stream.tell():,} bytes stand where an array of {size:,} {dtype} should")
+    return np.frombuffer(data, dtype, offset=stream.tell()).reshape(shape).copy()
 
 
 def _with_defaults(cls: type) -> set[str]:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from pipeline.checked_files import json_in
 from pipeline.errors import CheckpointError
 
 T = TypeVar("T")
@@ -51,7 +52,7 @@ def restore_stream(rng: np.random.Generator, state: StreamState) -> None:
 
 
 def pack(state: Any) -> dict[str, np.ndarray]:
-    """The arrays of `state`, a NamedTuple, by dotted names, and all else of it as JSON under the name ""."""
+    """The arrays of `state`, a NamedTuple, by dotted names; their shapes and all else as JSON under the name ""."""
     arrays: dict[str, np.ndarray] = {}
     plain = _pack(state, "", arrays)
     return arrays | {_JSON: np.frombuffer(json.dumps(plain).encode(), np.uint8)}
@@ -61,14 +62,18 @@ def unpack(kind: type[T], arrays: Mapping[str, np.ndarray]) -> T:
     """The state of that kind that was packed into `arrays`. Raises CheckpointError, naming what does not fit."""
     if _JSON not in arrays:
         raise CheckpointError("this is no saved state")
-    state: T = _unpack(kind, json.loads(arrays[_JSON].tobytes()), "", arrays)
+    try:
+        plain = json_in(arrays[_JSON].tobytes())
+    except ValueError as error:
+        raise CheckpointError(f"this is no saved state: {error}") from error
+    state: T = _unpack(kind, plain, "", arrays)
     return state
 
 
 def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(value, np.ndarray):
         arrays[name] = value
-        return None
+        return list(value.shape)
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
@@ -87,7 +92,7 @@ def _unpack(kind: Any, plain: Any, name: str, arrays: Mapping[str, np.ndarray]) 
         (kind,) = (one for one in given if one is not types.NoneType)
         return _unpack(kind, plain, name, arrays)
     if origin is np.ndarray:
-        return _array(np.dtype(typing.get_args(given[1])[0]), name, arrays)
+        return _array(np.dtype(typing.get_args(given[1])[0]), plain, name, arrays)
     if origin is tuple and isinstance(plain, list):
         kinds = given[:1] * len(plain) if given[-1:] == (...,) else given
         return tuple(
@@ -107,10 +112,12 @@ def _unpack(kind: Any, plain: Any, name: str, arrays: Mapping[str, np.ndarray]) 
     raise CheckpointError(f"{name or 'the saved state'} is {str(plain)[:60]}, {kind} was expected: another version")
 
 
-def _array(dtype: np.dtype[Any], name: str, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+def _array(dtype: np.dtype[Any], shape: Any, name: str, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
     if name not in arrays or arrays[name].dtype != dtype:
         found = arrays[name].dtype if name in arrays else "missing"
         raise CheckpointError(f"{name} is {found}, {dtype} was expected: another version wrote this state")
+    if list(arrays[name].shape) != shape:
+        raise CheckpointError(f"{name} is of shape {arrays[name].shape}, it was saved as {str(shape)[:60]}")
     return arrays[name]
 
 

@@ -7,12 +7,14 @@ Not here: when (`pipeline.experiments.saving`), the files (`pipeline.experiments
 itself (`pipeline.roles.turns`).
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.errors import CheckpointError, ConfigError
 from pipeline.experiments.files import checkpoint
-from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.files.checkpoint import Checkpoint, Fit
 from pipeline.experiments.files.exact import ExactFiles
 from pipeline.roles.cuts import CutDesk, StartState
 from pipeline.roles.role import role_of
@@ -22,8 +24,8 @@ _STAND_SECONDS = 60.0
 """How long roles may take to finish their steps."""
 
 
-def check_has_state(algorithm: AlgorithmConfig) -> None:
-    """Raise ConfigError for an algorithm whose role cannot be saved and restored bit for bit."""
+def state_of(algorithm: AlgorithmConfig) -> type[Any]:
+    """What the state of its role is. Raises ConfigError for one that cannot be saved and restored bit for bit."""
     role = role_of(type(algorithm))
     if role.STATE is None:
         raise ConfigError(
@@ -32,17 +34,19 @@ def check_has_state(algorithm: AlgorithmConfig) -> None:
                 "state: give it a STATE, state() and restore(), or leave deterministic=false"
             ]
         )
+    return role.STATE
 
 
 class ExactRun:
     """Takes and writes the cuts of one run, and finds what it goes on from."""
 
-    def __init__(self, checkpoints: Path, keep: int) -> None:
+    def __init__(self, checkpoints: Path, keep: int, state: type[Any]) -> None:
+        """`state`: what each role's is."""
         self.desk = CutDesk()
         """Where its roles come by."""
         self._checkpoints = checkpoints
         self._keep = keep
-        self._files = ExactFiles(checkpoints)
+        self._files = ExactFiles(checkpoints, state)
 
     def save(self, fleet: Fleet, generation: int) -> Checkpoint:
         """Take a cut now, let the roles go on, and write it. Raises what `Fleet.snapshot` and writing raise."""
@@ -58,19 +62,22 @@ class ExactRun:
         self._files.delete_without_checkpoint(cut.frames)
         return saved
 
-    def find_start(self) -> tuple[Checkpoint, dict[str, int]] | None:
-        """The newest whole cut, from which the roles will begin, and how many rows belong to it, by their class.
+    def find_start(self, fit: Fit, say: Callable[[str], None]) -> tuple[Checkpoint, dict[str, int]] | None:
+        """The newest whole cut that fits, from which the roles will begin, and its number of rows, by their class.
 
-        None where there is none yet: the run begins anew. Raises CheckpointError, naming what is damaged.
+        None where there is none yet: the run begins anew. `say` is told of each newer one that was passed over. Raises
+        CheckpointError, naming what is damaged, if there is none left.
         """
         damaged = []
         for version in self._files.versions():
             try:
-                start = checkpoint.load(checkpoint.path_of(self._checkpoints, version))
+                start = checkpoint.load(checkpoint.path_of(self._checkpoints, version), fit)
                 saved = self._files.load(version)
             except CheckpointError as error:
                 damaged.append(str(error))
                 continue
+            for line in damaged:
+                say(f"{line}; the checkpoint before it is taken")
             self.desk.start = StartState(saved.states, saved.num_rows, self._files.load_frames)
             return start._replace(progress=saved.progress, generation=saved.generation), saved.num_rows
         if damaged:

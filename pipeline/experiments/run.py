@@ -30,7 +30,7 @@ from pipeline.config.run_config import RunConfig
 from pipeline.errors import CheckpointError, RunFolderError
 from pipeline.evaluation import start_states
 from pipeline.experiments.curves.loggers import check_installed, seconds_since_1970
-from pipeline.experiments.exact import ExactRun, check_has_state
+from pipeline.experiments.exact import ExactRun, state_of
 from pipeline.experiments.files import checkpoint, provenance
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
@@ -78,7 +78,7 @@ def train(
     console = console or Console(file=lasting_output())
     check_installed(config.logging_tools)
     if config.deterministic:
-        check_has_state(config.algorithm)
+        state_of(config.algorithm)  # raises where there is none
     start_states.load_for(config.evaluation, config.game)  # raises if they are missing or do not fit
     can_tell = config.cluster.can_tell_hosts_before_start
     if can_tell:
@@ -149,7 +149,9 @@ class _Run:
         self._folder = folder
         self._console = console
         self._interrupt = threading.Event()
-        self._exact = ExactRun(folder.checkpoints, config.checkpoint.keep) if config.deterministic else None
+        self._exact: ExactRun | None = None
+        if config.deterministic:
+            self._exact = ExactRun(folder.checkpoints, config.checkpoint.keep, state_of(config.algorithm))
         # After a loss, the roles of a deterministic run have no state that the shards' one fits to.
         max_restarts = 0 if config.deterministic else config.cluster.max_restarts
         self._life = Life(config.budget, max_restarts, evaluates_when_interrupted=evaluates_when_interrupted)
@@ -185,12 +187,12 @@ class _Run:
         return RunResult(self._folder.path, reason)
 
     def _start(self) -> Checkpoint:
-        if self._config.resume and self._exact is not None and (found := self._exact.find_start()) is not None:
-            start, num_rows = found
-            self._say_resumed(start, "bit for bit", keep_rows(self._folder.path, num_rows))
-            return start
         if self._config.resume and self._exact is not None:
-            keep_rows(self._folder.path, {})
+            found = self._exact.find_start(checkpoint_fit(self._config), self._record.say)
+            num_discarded = keep_rows(self._folder.path, {} if found is None else found[1])
+            if found is not None:
+                self._say_resumed(found[0], "bit for bit", num_discarded)
+                return found[0]
         elif self._config.resume and checkpoint.any_in(self._folder.checkpoints):
             start = checkpoint.load_newest(self._folder.checkpoints, checkpoint_fit(self._config), self._record.say)
             discarded = self._folder.discard_rows_after(start.wall_seconds, start.wall_seconds_of_roles)

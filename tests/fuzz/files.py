@@ -7,9 +7,10 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dask_jobs.ledger import DONE, LEDGER, Ledger, LedgerRow, read_ledger
 from pipeline.config.tree import to_yaml
@@ -17,15 +18,28 @@ from pipeline.errors import RunFolderError
 from pipeline.evaluation import recordings, start_states
 from pipeline.experiments.files import checkpoint, evaluation_rows
 from pipeline.experiments.files.checkpoint import Checkpoint, Fit
+from pipeline.experiments.files.exact import ExactFiles
 from pipeline.experiments.files.run_folder import DISCARDED, RunFolder, read_config
 from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.results.imports import TOOLS, Import, load_imports
 from pipeline.results.load import load_run
 from pipeline.results.run_settings import unlike_settings
+from pipeline.roles.cuts import Cut
 from pipeline.roles.progress import RoleProgress
+from pipeline.states import pack, unpack
 from tests.evaluation.recorded import random_games
 from tests.experiments.smoke_runs import smoke_config
 from tests.results.run_folders import actor_critic_update, episode, evaluation, update, write_run
+
+
+class _State(NamedTuple):
+    """Of a role: what states are made of."""
+
+    values: npt.NDArray[np.float64]
+    flags: npt.NDArray[np.bool_]
+    number: int
+    name: str
+
 
 FIT = Fit(3_000, ("m", "v"))
 
@@ -61,6 +75,21 @@ def _read_checkpoint(path: Path) -> Any:
         loaded.generation,
         [one.tobytes() for one in arrays],
     )
+
+
+def _make_states(folder: Path) -> Path:
+    draws = np.random.default_rng(0).random((3, 4))
+    packed = pack(_State(draws, draws[0] > 0.5, 7, "a text"))
+    cut = Cut("bundle-0", RoleProgress(9, 8, 7, 0.5, 6, 1.25), {"bundle-0": packed}, {"UpdateRow": 3}, {})
+    ExactFiles(folder, _State).write(7, cut, {}, generation=2)
+    return ExactFiles(folder, _State).path_of(7)
+
+
+def _read_states(path: Path) -> Any:
+    saved = ExactFiles(path.parent.parent, _State).load(int(path.stem))
+    state = unpack(_State, saved.states["bundle-0"])
+    numbers = (state.values.shape, state.values.tobytes(), state.flags.tobytes(), state.number, state.name)
+    return numbers, saved.num_rows, saved.progress, saved.generation
 
 
 def _make_recording(folder: Path) -> Path:
@@ -174,6 +203,7 @@ _EVALUATIONS = [evaluation(float(number), number, commit="abc") for number in ra
 
 KINDS: dict[str, Kind] = {
     "checkpoint": Kind(_make_checkpoint, _read_checkpoint, is_archive=True),
+    "states of roles": Kind(_make_states, _read_states, is_archive=True),
     "recording": Kind(_make_recording, recordings.load, is_archive=True),
     "start states": Kind(_make_start_states, start_states.load),
     "config.yaml": Kind(_make_config, _read_config),

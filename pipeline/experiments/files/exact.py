@@ -10,6 +10,7 @@ Frames are written first, then the states, then the checkpoint: one that is ther
 Not here: when (`pipeline.experiments.saving`), what the states are (`pipeline.roles`).
 """
 
+import contextlib
 import dataclasses
 import json
 import zipfile
@@ -19,6 +20,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from pipeline.checked_files import arrays_in, as_declared, json_in
 from pipeline.errors import CheckpointError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.frames import FrameFiles, HeldSteps
@@ -28,12 +30,16 @@ from pipeline.replay.frames import FrameReader
 from pipeline.roles.cuts import Cut, PackedStates
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import ROW_FILES, EvaluationRow
+from pipeline.states import unpack
 from pipeline.whole_file import whole_file
 
 FORMAT = 1
 EXACT = "exact"
 """Name of the folder below that of the checkpoints."""
 _META = "meta"
+_MOST_AXES = 6
+_MOST_BYTES = 2**33
+"""What a file may unpack to: frames, which are the most of a replay, lie elsewhere."""
 _FRAMES = "frames"
 
 
@@ -44,14 +50,20 @@ class SavedStates(NamedTuple):
     num_rows: dict[str, int]
     progress: dict[str, RoleProgress]
     generation: int
+    frames_from: dict[str, int]
+    """By replay: the oldest step that it holds."""
 
 
 class ExactFiles:
     """Of one run, in the folder of its checkpoints."""
 
-    def __init__(self, checkpoints: Path) -> None:
+    def __init__(self, checkpoints: Path, state: type[Any]) -> None:
+        """`state`: what each role's is (`pipeline.states`)."""
         self._folder = checkpoints / EXACT
+        self._state = state
         self._frames: dict[str, FrameFiles] = {}
+        self._frames_from: dict[int, Mapping[str, int]] = {}
+        """By version of what was written or read: the first step of each replay that it needs."""
 
     def begin(self, cut: Cut) -> dict[str, HeldSteps]:
         """The frames that this cut needs and no file has; its roles stand."""
@@ -83,6 +95,7 @@ class ExactFiles:
                 _save(file, arrays)
         except OSError as error:
             raise CheckpointError(f"{self.path_of(version)} could not be written: {error}") from error
+        self._frames_from[version] = {name: steps.held_from for name, steps in held.items()}
 
     def path_of(self, version: int) -> Path:
         """Where the states beside the checkpoint of this version are, or would be."""
@@ -91,18 +104,25 @@ class ExactFiles:
     def load(self, version: int) -> SavedStates:
         """The states beside a checkpoint. Raises CheckpointError if they are damaged, missing or of another format."""
         path = self.path_of(version)
-        meta = _read_meta(path)
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                states: dict[str, dict[str, np.ndarray]] = {}
-                for name in arrays.files:
-                    role, slash, rest = name.partition("/")
-                    if slash:
-                        states.setdefault(role, {})[rest] = arrays[name]
-                progress = {role: RoleProgress(**values) for role, values in meta["progress"].items()}
-                return SavedStates(states, meta["num_rows"], progress, meta["generation"])
-        except Exception as error:  # damaged archives raise nearly anything
-            raise CheckpointError(f"{path} cannot be read: {error!r}") from error
+            arrays = arrays_in(path, _MOST_BYTES, _MOST_AXES)
+            meta = json_in(arrays.pop(_META, np.zeros(0)).tobytes())
+            if (number := meta.pop("format", None)) != FORMAT:
+                raise CheckpointError(f"{path} has format {number}, this version of pipeline reads {FORMAT}")
+            saved = _checked(meta, arrays)
+            self._check(path, saved.states)
+        except (OSError, ValueError) as error:
+            raise CheckpointError(f"{path} cannot be read: {error}") from error
+        self._frames_from[version] = saved.frames_from
+        return saved
+
+    def _check(self, path: Path, states: PackedStates) -> None:
+        # Here, where an older one can be taken, and not by the role that goes on from it.
+        for role, packed in states.items():
+            try:
+                unpack(self._state, packed)
+            except CheckpointError as error:
+                raise CheckpointError(f"{path} cannot be read: {role}: {error}") from error
 
     def load_frames(self, replay: str, reader: FrameReader) -> None:
         """Put back the frames of a replay whose state is restored."""
@@ -117,10 +137,17 @@ class ExactFiles:
         for version in self._with_states():
             if not self._checkpoint_of(version).exists():
                 self.path_of(version).unlink()
-        kept = [_read_meta(self.path_of(version))["frames_from"] for version in self.versions()]
+        kept = [self._needed_by(version) for version in self.versions()]
         for name, reader in frames.items():
             if wanted := [one[name] for one in kept if name in one]:
                 self._frames_of(name).delete_before(min(wanted), reader)
+
+    def _needed_by(self, version: int) -> Mapping[str, int]:
+        if version not in self._frames_from:
+            # Nobody can go on from what is damaged, and so it needs nothing.
+            with contextlib.suppress(CheckpointError):
+                self.load(version)
+        return self._frames_from.setdefault(version, {})
 
     def _with_states(self) -> list[int]:
         return sorted((int(path.stem) for path in self._folder.glob("[0-9]*.npz")), reverse=True)
@@ -152,15 +179,26 @@ def keep_rows(run: Path, num_rows: Mapping[str, int]) -> int:
     return num_discarded
 
 
-def _read_meta(path: Path) -> Any:
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            meta = json.loads(arrays[_META].tobytes())
-    except Exception as error:  # damaged archives raise nearly anything
-        raise CheckpointError(f"{path} cannot be read: {error!r}") from error
-    if meta["format"] != FORMAT:
-        raise CheckpointError(f"{path} has format {meta['format']}, this version of pipeline reads {FORMAT}")
-    return meta
+def _checked(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> SavedStates:
+    """Raises ValueError with what is wrong."""
+    progress, generation = meta.get("progress"), meta.get("generation")
+    if not isinstance(progress, dict) or type(generation) is not int or generation < 0:
+        raise ValueError("progress or generation is missing")
+    states: dict[str, dict[str, np.ndarray]] = {}
+    for name, array in arrays.items():
+        role, slash, rest = name.partition("/")
+        if not slash:
+            raise ValueError(f"{name} is no array of a role")
+        states.setdefault(role, {})[rest] = array
+    of_roles = {role: as_declared(RoleProgress, values) for role, values in progress.items()}
+    return SavedStates(states, _counts(meta, "num_rows"), of_roles, generation, _counts(meta, "frames_from"))
+
+
+def _counts(meta: Mapping[str, Any], name: str) -> dict[str, int]:
+    found = meta.get(name)
+    if not isinstance(found, dict) or not all(type(count) is int and count >= 0 for count in found.values()):
+        raise ValueError(f"{name} is no list of whole numbers from 0 on")
+    return found
 
 
 def _save(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:

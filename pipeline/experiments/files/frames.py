@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pipeline.checked_files import arrays_in
 from pipeline.errors import CheckpointError
 from pipeline.replay.frames import FrameReader
 from pipeline.whole_file import whole_file
@@ -23,6 +24,9 @@ from pipeline.whole_file import whole_file
 STRETCH_BYTES = 32 * 2**20
 """Of the frames of one file, before they are compressed."""
 _FRAMES = "frames"
+_MOST_AXES = 5
+_HEADER_BYTES = 1_024
+"""Of an array, at most."""
 _LEVEL = 1
 """Of zlib: higher ones take five times as long for a few percent."""
 
@@ -64,7 +68,7 @@ class FrameFiles:
             for start, end in _stretches(steps.first, steps.end, stretch):
                 held_from = max(start, steps.held_from)
                 frames = reader.read(held_from, end)
-                self._write(start, self._behind_older(start, held_from - start, frames))
+                self._write(start, self._behind_older(start, held_from - start, frames, reader))
                 if end - start == stretch:
                     self._whole_up_to = end
         except OSError as error:
@@ -74,7 +78,7 @@ class FrameFiles:
         """Put back all frames that the replay holds. Raises CheckpointError if a file is damaged or missing."""
         stretch, held_from = self._stretch(reader), reader.start
         for start, end in _stretches(held_from // stretch * stretch, reader.end, stretch):
-            frames = self._read(start, end)
+            frames = self._read(start, end, reader)
             skipped = max(held_from - start, 0)
             reader.load(start + skipped, frames[:, skipped : end - start])
         # What another future wrote behind it is written anew.
@@ -86,13 +90,13 @@ class FrameFiles:
             if int(path.stem) + self._stretch(reader) <= step:
                 path.unlink()
 
-    def _behind_older(self, start: int, num_older: int, frames: np.ndarray) -> np.ndarray:
+    def _behind_older(self, start: int, num_older: int, frames: np.ndarray, reader: FrameReader) -> np.ndarray:
         """`frames` behind so many older ones, which the replay holds no more: an earlier checkpoint may need them."""
         if num_older == 0:
             return frames
         older = np.zeros((frames.shape[0], num_older, *frames.shape[2:]), np.uint8)
         if self._path(start).exists():
-            saved = self._read(start, start)[:, :num_older]
+            saved = self._read(start, start, reader)[:, :num_older]
             older[:, : saved.shape[1]] = saved
         return np.concatenate([older, frames], axis=1)
 
@@ -110,14 +114,15 @@ class FrameFiles:
         ):
             np.lib.format.write_array(member, frames, allow_pickle=False)
 
-    def _read(self, start: int, end: int) -> np.ndarray:
+    def _read(self, start: int, end: int, reader: FrameReader) -> np.ndarray:
         path = self._path(start)
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                frames: np.ndarray = arrays[_FRAMES]
-        except Exception as error:  # damaged archives raise nearly anything
-            raise CheckpointError(f"{path} cannot be read: {error!r}") from error
-        if frames.dtype != np.uint8 or frames.shape[1] < end - start:
+            most = _HEADER_BYTES + self._stretch(reader) * reader.frame_bytes
+            frames = arrays_in(path, most, _MOST_AXES).get(_FRAMES, np.zeros(0))
+        except ValueError as error:
+            raise CheckpointError(f"{path} cannot be read: {error}") from error
+        num_steps = frames.shape[1] if frames.dtype == np.uint8 and frames.ndim >= 4 else 0
+        if frames.nbytes != num_steps * reader.frame_bytes or num_steps < end - start:
             raise CheckpointError(f"{path} holds {frames.dtype} {frames.shape}, {end - start} steps were expected")
         return frames
 

@@ -1,0 +1,69 @@
+"""Files of a deterministic run's roles: what is damaged is told with its name, and the one before it is taken.
+
+That a run goes on bit for bit from them: `tests.experiments.test_exact`.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from pipeline.errors import CheckpointError
+from pipeline.experiments.exact import ExactRun
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.checkpoint import Checkpoint, Fit
+from pipeline.experiments.files.exact import ExactFiles
+from pipeline.param_server.snapshot import first_snapshot
+from pipeline.roles.cuts import Cut
+from pipeline.roles.progress import RoleProgress
+from pipeline.states import pack
+
+FIT = Fit(3, ())
+
+
+class Count(NamedTuple):
+    """What these roles remember."""
+
+    number: int
+
+
+class Other(NamedTuple):
+    """What roles of another version do."""
+
+    numbers: tuple[int, ...]
+
+
+def save(folder: Path, version: int) -> Path:
+    """A checkpoint with the states of its role beside it; the file of those."""
+    files = ExactFiles(folder, Count)
+    progress = RoleProgress(version, version, version, 0.0, 0, 0.0)
+    files.write(version, Cut("bundle-0", progress, {"bundle-0": pack(Count(version))}, {"UpdateRow": 2}, {}), {}, 0)
+    server = first_snapshot(np.zeros(FIT.num_parameters, np.float32))._replace(versions=(version,))
+    checkpoint.save(folder, Checkpoint(server, {"bundle-0": progress}, 0), keep=2)
+    return files.path_of(version)
+
+
+def test_a_run_goes_on_from_the_newest_states_that_can_be_read_and_says_which_could_not(tmp_path: Path) -> None:
+    save(tmp_path, 7)
+    newest = save(tmp_path, 9)
+    said: list[str] = []
+    found = ExactRun(tmp_path, 2, Count).find_start(FIT, said.append)
+    assert found is not None and found[0].server.version == 9 and said == []
+    newest.write_bytes(newest.read_bytes()[:-30])
+    found = ExactRun(tmp_path, 2, Count).find_start(FIT, said.append)
+    assert found is not None and found[0].server.version == 7 and found[1] == {"UpdateRow": 2}
+    (line,) = said
+    assert line.startswith(f"{newest} cannot be read: ") and line.endswith("; the checkpoint before it is taken")
+
+
+def test_states_and_checkpoints_that_do_not_fit_the_run_are_told_by_their_file(tmp_path: Path) -> None:
+    states = save(tmp_path, 7)
+    with pytest.raises(CheckpointError, match=rf"bit for bit; {states} cannot be read: bundle-0: the saved state is "):
+        ExactRun(tmp_path, 2, Other).find_start(FIT, print)
+    with pytest.raises(CheckpointError, match=r"7\.npz holds 3 parameters, the network has 4"):
+        ExactRun(tmp_path, 2, Count).find_start(Fit(4, ()), print)
+
+
+def test_a_run_without_states_begins_anew(tmp_path: Path) -> None:
+    assert ExactRun(tmp_path, 2, Count).find_start(FIT, print) is None
