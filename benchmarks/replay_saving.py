@@ -19,48 +19,34 @@ from pathlib import Path
 import numpy as np
 
 from measuring.provenance import report
+from pipeline.config.overrides import compose
 from pipeline.envs.atari import AtariLanes
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.experiments.files.frames import FrameFiles
-from pipeline.replay.config import ReplayConfig
 from pipeline.replay.memory import ReplayMemory
 from pipeline.states import pack
 from pipeline.types import LaneStep
 
 NUM_LANES = 16
-ENVIRONMENT = EnvironmentConfig(
-    frame_skip=4,
-    min_frame_skip=4,
-    sticky_probability=0.0,
-    noop_max=30,
-    max_frames=18_000,
-    full_action_set=False,
-    fire_on_reset=False,
-    grey=True,
-    frame_height=84,
-    frame_width=84,
-    stack=4,
-    max_pool=True,
-    life_loss_ends_return=True,
-    clip_rewards=True,
-)
 
 
 def main(capacity: int = 1_000_000, num_played: int = 500) -> None:
     """Fill a replay, save it, play on for a tenth of it, save it again, and print one JSON line for each."""
-    steps = itertools.cycle(_played(num_played))
-    config = ReplayConfig(
-        capacity=capacity,
-        capacity_bytes=None,
-        min_transitions=32,
-        batch_size=32,
-        priority_exponent=0.5,
-        priority_floor=1e-6,
-        importance_exponent=0.4,
-        importance_updates=1,
+    words = ("experiment=dqn", "game=Breakout", "replay=prioritised", f"replay.capacity={capacity}")
+    config = compose([*words, f"topology.num_lanes={NUM_LANES}"])
+    environment = config.environment
+    assert config.replay is not None
+    replay = ReplayMemory(
+        config.replay,
+        num_writers=1,
+        num_lanes=NUM_LANES,
+        frame_shape=environment.frame_shape,
+        stack=environment.stack,
+        discount=config.algorithm.discount,
+        n_step=1,
+        rng=np.random.default_rng(0),
     )
-    rng, shape, stack = np.random.default_rng(0), ENVIRONMENT.frame_shape, ENVIRONMENT.stack
-    replay = ReplayMemory(config, 1, NUM_LANES, shape, stack, discount=0.99, n_step=1, rng=rng)
+    steps = itertools.cycle(_played(environment, num_played))
     with tempfile.TemporaryDirectory() as folder:
         files = FrameFiles(Path(folder))
         for which, num_steps in (("all", capacity // NUM_LANES), ("new", capacity // NUM_LANES // 10)):
@@ -89,9 +75,9 @@ def _save(which: str, replay: ReplayMemory, files: FrameFiles, folder: Path) -> 
     )
 
 
-def _played(num_steps: int) -> list[LaneStep]:
+def _played(environment: EnvironmentConfig, num_steps: int) -> list[LaneStep]:
     rng, found = np.random.default_rng(0), []
-    with closing(AtariLanes("Breakout", ENVIRONMENT, NUM_LANES, num_threads=1)) as lanes:
+    with closing(AtariLanes("Breakout", environment, NUM_LANES, num_threads=1)) as lanes:
         observation, first = lanes.reset(np.arange(NUM_LANES)), np.ones(NUM_LANES, dtype=np.bool_)
         for _ in range(num_steps):
             actions = rng.integers(lanes.num_actions, size=NUM_LANES)

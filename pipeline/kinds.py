@@ -83,6 +83,8 @@ def imported(path: str, base: type[T]) -> type[T]:
         raise ConfigError([f"{CANNOT_BE_IMPORTED}: {module} has no {name}; it has {there or 'none of this kind'}"])
     if not _is_below(base, found):
         raise ConfigError([f"must be a class below {_shown(base)}"])
+    if missing := sorted(getattr(found, "__abstractmethods__", ())):
+        raise ConfigError([f"does not define {', '.join(missing)}, which {_shown(base)} leaves to each kind"])
     return cast(type[T], found)
 
 

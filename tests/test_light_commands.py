@@ -58,7 +58,7 @@ def test_a_list_of_mistakes_loads_nothing_heavy(module: str, words: list[str], m
     assert not loaded & HEAVY
 
 
-@pytest.mark.parametrize("experiment", ["gorila", "dba3c", "rainbow", "apex"])
+@pytest.mark.parametrize("experiment", ["gorila", "gorila_quick", "dba3c", "dba3c_paper", "rainbow", "apex"])
 def test_composing_a_run_loads_nothing_heavy(experiment: str) -> None:
     program = "import sys; from pipeline.config.overrides import compose; compose(sys.argv[1:])"
     status, said, loaded = run(program, f"experiment={experiment}", "game=Breakout")

@@ -44,6 +44,11 @@ class AlgorithmConfig:
         return [] if 0 <= self.discount <= 1 else [f"discount={self.discount} must lie in [0, 1]"]
 
     @property
+    def follows_budget(self) -> bool:
+        """Whether it changes with the share of the budget that is spent, by frames or by the clock."""
+        return False
+
+    @property
     def steps_per_transition(self) -> int:
         """Agent steps between the two observations of a transition in the replay."""
         return 1
@@ -121,6 +126,11 @@ class QLearningConfig(AlgorithmConfig):
     steps_per_update: int
     """Agent steps of the bundle, all lanes together, per gradient."""
     exploration: ExplorationConfig
+
+    @property
+    def follows_budget(self) -> bool:
+        """See `AlgorithmConfig`."""
+        return self.exploration.decay_share is not None
 
     @property
     def steps_per_transition(self) -> int:

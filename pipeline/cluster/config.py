@@ -5,6 +5,7 @@ questions below where they differ from those of most kinds.
 Not here: the kinds (`pipeline.cluster.kinds`), a client of what was started (`pipeline.cluster.start`).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -27,7 +28,7 @@ class AskedHost(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ClusterConfig:
+class ClusterConfig(ABC):
     """Where hosts come from: what every kind has. Explained in `conf/cluster/`."""
 
     can_tell_hosts_before_start: ClassVar[bool] = True
@@ -92,12 +93,12 @@ class ClusterConfig:
         """Hosts to wait for after the start, where the run wants `num_wanted`."""
         return num_wanted
 
+    @abstractmethod
     def start(self, num_hosts: int, threads_per_host: int) -> "Cluster | None":
         """A cluster for this run alone, entered and closed by the caller; None where somebody else has started it.
 
         Hosts need not be there yet. Raises whatever its package raises when it cannot be started.
         """
-        raise NotImplementedError(f"kind {self.kind} does not say how it is started")
 
     def connect(self, cluster: "Cluster | None") -> "Client":
         """A client of what `start` returned, entered by now. Raises PlacementError when nobody answers."""

@@ -4,12 +4,11 @@ Not here: roles of a user's own that have no state (`pipeline.experiments.exact`
 (`pipeline.roles.turns`), how it goes on (`pipeline.experiments.exact`).
 """
 
-from pipeline.algorithms.config import AlgorithmConfig, QLearningConfig
+from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.cluster.config import ClusterConfig
 from pipeline.config.course import BudgetConfig, TrainingEvaluationConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.topologies.config import TopologyConfig
-from pipeline.topologies.kinds.workers import WorkersConfig
 
 
 def undeterministic(
@@ -38,7 +37,7 @@ def undeterministic(
         )
     if device == "cuda":
         found.append(f"device=cuda cannot repeat itself, and {why} computes on the processor: device=cpu")
-    if budget.minutes is not None and isinstance(algorithm, QLearningConfig) and algorithm.exploration.decay_share:
+    if budget.minutes is not None and algorithm.follows_budget:
         found.append(
             f"budget.minutes={budget.minutes} must be null with {why} and algorithm.exploration.decay_share, since "
             "epsilon would fall by the clock: budget.minutes=null"
@@ -50,9 +49,8 @@ def undeterministic(
             f"training_evaluation.every_frames={evaluation.every_frames} must be null with {why}, since evaluations "
             "beside the training begin by the clock: training_evaluation.every_frames=null"
         )
-    if isinstance(topology, WorkersConfig) and (topology.num_backup_workers or topology.stragglers):
+    for name, value, without in topology.settings_of_time:
         found.append(
-            f"topology.num_backup_workers={topology.num_backup_workers} must be 0 and topology.stragglers empty with "
-            f"{why}, where nobody is late: topology.num_backup_workers=0 topology.stragglers=[]"
+            f"topology.{name}={value} must be {without} with {why}, where nobody is late: topology.{name}={without}"
         )
     return found

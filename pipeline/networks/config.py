@@ -27,7 +27,7 @@ ACTOR_CRITIC_NETWORK = "actor_critic"
 ANSWERS: Mapping[str, str] = {"q_learning": Q_NETWORK, "actor_critic": ACTOR_CRITIC_NETWORK}
 """What `forward` answers for each algorithm."""
 
-_KNOWN_TORSOS = frozenset({"nature", "ba3c"})
+_KNOWN_TORSOS = frozenset({"nature", "dqn_2013", "ba3c"})
 """There without looking. Others are looked up, which imports torch."""
 
 

@@ -24,7 +24,7 @@ from pipeline.types import Float32Array
 
 
 @dataclass(frozen=True)
-class OptimizerConfig:
+class OptimizerConfig(ABC):
     """Base of the optimizers' settings. Sources stand beside the values in `conf/optimizer/`."""
 
     KINDS: ClassVar[tuple[str, ...]] = ()
@@ -51,12 +51,12 @@ class OptimizerConfig:
             found.append(f"learning_rate={self.learning_rate} must be positive")
         return found + changes_mistakes("learning_rate_changes", self.learning_rate_changes, at_least=0.0)
 
+    @abstractmethod
     def make(self, size: int) -> "FlatOptimizer":
         """A new optimizer for a slice of `size` parameters."""
-        raise TypeError(f"{type(self).__name__} makes no optimizer: use one of {', '.join(OPTIMIZERS)}")
 
 
-OPTIMIZERS: Kinds[OptimizerConfig] = Kinds(OptimizerConfig, "pipeline.optimizers.config")
+OPTIMIZERS: Kinds[OptimizerConfig] = Kinds(OptimizerConfig, "pipeline.optimizers.config")  # type: ignore[type-abstract]  # it makes none
 """Settings of optimizers, by kind."""
 
 

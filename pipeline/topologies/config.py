@@ -3,6 +3,7 @@
 Not here: the topologies, a module each (`pipeline.topologies.kinds`); starting them (`pipeline.topologies.fleet`).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -18,7 +19,7 @@ BESIDE, APART = PLACES = ("beside", "apart")
 
 
 @dataclass(frozen=True)
-class TopologyConfig:
+class TopologyConfig(ABC):
     """What all topologies have. Sources stand beside the values in `conf/topology/`."""
 
     KINDS: ClassVar[tuple[str, ...]] = ()
@@ -46,9 +47,9 @@ class TopologyConfig:
         return found
 
     @classmethod
+    @abstractmethod
     def runs(cls, kind: str, algorithm: AlgorithmConfig) -> bool:
         """Whether a topology of this class and this kind can carry out such an algorithm."""
-        raise _no_such(cls)
 
     def unfit_for(self, algorithm: AlgorithmConfig) -> list[str]:
         """Why this topology cannot run this algorithm, one line each, beginning with the field's name."""
@@ -58,9 +59,9 @@ class TopologyConfig:
         return [f"kind={self.kind} cannot run algorithm.kind={algorithm.kind}: choose topology={_either(fit)}"]
 
     @property
+    @abstractmethod
     def num_playing(self) -> int:
         """Roles that play."""
-        raise _no_such(type(self))
 
     @property
     def num_learning(self) -> int:
@@ -92,22 +93,23 @@ class TopologyConfig:
         """Names of the roles that no update needs, the most dispensable one first."""
         return ()
 
+    @property
+    def settings_of_time(self) -> tuple[tuple[str, object, str], ...]:
+        """What makes the learning hang on who is late: (setting, its value, a value without that)."""
+        return ()
+
+    @abstractmethod
     def demands(self, algorithm: AlgorithmConfig, num_shards: int, needs: RoleNeeds) -> list[Demand]:
         """What all roles and shards want of their hosts; whom others stand beside comes before them."""
-        raise _no_such(type(self))
 
+    @abstractmethod
     def system(self, role: RoleSpec) -> System:
         """All roles of a run whose pattern is `role`."""
-        raise _no_such(type(self))
 
 
-TOPOLOGIES: Kinds[TopologyConfig] = Kinds(TopologyConfig, "pipeline.topologies.kinds")
+TOPOLOGIES: Kinds[TopologyConfig] = Kinds(TopologyConfig, "pipeline.topologies.kinds")  # type: ignore[type-abstract]  # it makes none
 """Settings of topologies, by kind."""
 
 
 def _either(words: Sequence[str]) -> str:
     return " or ".join([*filter(None, [", ".join(words[:-1])]), *words[-1:]])
-
-
-def _no_such(topology: type) -> TypeError:
-    return TypeError(f"{topology.__name__} is no topology that can be started")

@@ -24,6 +24,8 @@ from pipeline.config import composition
 from pipeline.config.composition import config_directory
 from pipeline.config.overrides import check_overrides, compose
 from pipeline.config.tree import from_yaml, to_yaml
+from pipeline.errors import ConfigError
+from pipeline.kinds import imported
 from tests.clusters import LIMIT_SECONDS, cluster_config
 
 SETTINGS = """
@@ -87,10 +89,15 @@ def test_mistakes_in_the_settings_of_a_new_kind_are_found_with_all_others(toy: N
     ]
 
 
+class StartsNothing(ClusterConfig):
+    """A kind that forgets to say how it is started."""
+
+
 def test_a_kind_that_forgets_to_say_how_it_is_started_is_an_error_and_no_cluster_of_dask_s_own() -> None:
-    config = ClusterConfig("toy", None, None, 60.0, 3, 30.0)
-    with pytest.raises(NotImplementedError, match="kind toy does not say how it is started"):
-        config.start(1, 1)
+    with pytest.raises(TypeError, match=r"StartsNothing.*start"):
+        StartsNothing("toy", None, None, 60.0, 3, 30.0)  # type: ignore[abstract]
+    with pytest.raises(ConfigError, match=r"does not define start, which .*\.ClusterConfig leaves"):
+        imported(f"{__name__}.StartsNothing", ClusterConfig)  # type: ignore[type-abstract]
 
 
 def test_every_file_of_kinds_holds_one_and_each_has_settings_of_its_name() -> None:

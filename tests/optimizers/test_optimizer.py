@@ -223,7 +223,7 @@ def test_settings_out_of_range_are_all_named() -> None:
 
 def test_settings_of_no_known_optimizer_are_refused_by_name() -> None:
     with pytest.raises(TypeError, match="OptimizerConfig"):
-        OptimizerConfig(kind="sgd", learning_rate=0.1, learning_rate_changes=()).make(3)
+        OptimizerConfig(kind="sgd", learning_rate=0.1, learning_rate_changes=()).make(3)  # type: ignore[abstract]
 
 
 def _trajectory(

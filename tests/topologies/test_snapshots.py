@@ -22,7 +22,7 @@ from pipeline.topologies.fleet import Fleet, FleetSpec
 from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.system import RolePlan, shard_name
 from pipeline.types import Float32Array
-from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, wait_until
+from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until
 from tests.param_server.configs import server_config
 from tests.param_server.conftest import Copy
 from tests.param_server.synchronous_server import SynchronousServer
@@ -78,13 +78,6 @@ def by_hand(start: ServerSnapshot, version: int) -> Float32Array:
         for role in ("worker-0", "worker-1"):
             assert server.push(role, gradient_of(role, at), at) == ""
     return server.snapshot().params
-
-
-@pytest.fixture(scope="module", autouse=True)
-def nothing_leaks() -> Iterator[None]:
-    before = set(child_processes())
-    yield
-    wait_until(lambda: set(child_processes()) <= before, "no child process is left")
 
 
 @pytest.fixture(scope="module", params=["threads", "processes"])

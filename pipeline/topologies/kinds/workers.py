@@ -72,6 +72,12 @@ class WorkersConfig(TopologyConfig):
         return self.num_started
 
     @property
+    def settings_of_time(self) -> tuple[tuple[str, object, str], ...]:
+        """See `TopologyConfig`."""
+        found = (("num_backup_workers", self.num_backup_workers, "0"), ("stragglers", self.stragglers, "[]"))
+        return tuple(one for one in found if one[1])
+
+    @property
     def quorum(self) -> int | None:
         """See `TopologyConfig`."""
         return self.num_workers if self.sync else None

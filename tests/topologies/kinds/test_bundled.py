@@ -17,7 +17,7 @@ from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import QRoleSpec
 from pipeline.topologies.kinds.bundled import BundledConfig
 from pipeline.topologies.last_wait import LastWait
-from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
+from tests.clusters import LIMIT_SECONDS, cluster_config, kill_host, wait_until
 from tests.param_server.configs import server_config
 from tests.roles.wiring import Wired, bundle_spec, first_server
 from tests.topologies.fleets import Run, assert_equal, fleet_on
@@ -43,25 +43,6 @@ def wired_by_hand(optimizer: OptimizerConfig) -> tuple[ServerSnapshot, RoleProgr
     """The same bundle after NUM_STEPS, in one thread and without Dask."""
     wired = Wired(small_bundle(), optimizer)
     return wired.run(NUM_STEPS), wired.bundle.progress()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def nothing_leaks() -> Iterator[None]:
-    before = set(child_processes())
-    yield
-    wait_until(lambda: set(child_processes()) <= before, "no child process is left")
-
-
-@pytest.fixture(scope="module")
-def threads_session(nothing_leaks: None) -> Iterator[Session]:
-    with open_session(cluster_config("threads"), num_hosts=2, threads_per_host=1) as session:
-        yield session
-
-
-@pytest.fixture(scope="module")
-def processes_session(nothing_leaks: None) -> Iterator[Session]:
-    with open_session(cluster_config("processes"), num_hosts=2, threads_per_host=1) as session:
-        yield session
 
 
 def bundles(num_bundles: int = 1, shards: str = "beside") -> BundledConfig:

@@ -18,7 +18,7 @@ from pipeline.rows import EpisodeRow, UpdateRow
 from pipeline.topologies.kinds.separate import GlobalConfig
 from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.needs import RoleNeeds
-from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
+from tests.clusters import LIMIT_SECONDS, cluster_config, kill_host, wait_until
 from tests.param_server.configs import server_config
 from tests.roles.wiring import bundle_spec
 from tests.topologies.fleets import Run, fleet_on
@@ -48,13 +48,6 @@ def topology(**changes: Any) -> GlobalConfig:
         traffic=TRAFFIC,
     )
     return replace(config, **changes)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def nothing_leaks() -> Iterator[None]:
-    before = set(child_processes())
-    yield
-    wait_until(lambda: set(child_processes()) <= before, "no child process is left")
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from pipeline.topologies.kinds.workers import WorkersConfig
 from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.supervision import Patience
-from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, kill_host, wait_until
+from tests.clusters import LIMIT_SECONDS, cluster_config, kill_host, wait_until
 from tests.param_server.configs import server_config
 from tests.roles.worker_wiring import ADAM, WiredTogether, worker_spec
 from tests.topologies.fleets import PATIENCE, Run, assert_equal, fleet_on
@@ -61,25 +61,6 @@ def wired_by_hand() -> tuple[ServerSnapshot, RoleProgress]:
         worker.step()
     worker.close()
     return wired.server(), worker.progress()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def nothing_leaks() -> Iterator[None]:
-    before = set(child_processes())
-    yield
-    wait_until(lambda: set(child_processes()) <= before, "no child process is left")
-
-
-@pytest.fixture(scope="module")
-def threads_session(nothing_leaks: None) -> Iterator[Session]:
-    with open_session(cluster_config("threads"), num_hosts=2, threads_per_host=1) as session:
-        yield session
-
-
-@pytest.fixture(scope="module")
-def processes_session(nothing_leaks: None) -> Iterator[Session]:
-    with open_session(cluster_config("processes"), num_hosts=2, threads_per_host=1) as session:
-        yield session
 
 
 @pytest.mark.parametrize(
