@@ -75,9 +75,8 @@ def digest(array: np.ndarray) -> str:
     return hashlib.sha256(array.tobytes()).hexdigest() + str(array.dtype) + str(array.shape)
 
 
-@pytest.mark.parametrize(
-    "system", ["dqn", *(pytest.param(name, marks=pytest.mark.slow) for name in SYSTEMS if name != "dqn")]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("system", SYSTEMS)
 def test_a_run_that_was_cut_and_resumed_equals_one_that_was_not(tmp_path: Path, system: str) -> None:
     frames = 6_000
     carry_out(tmp_path / "whole", system, frames)

@@ -84,6 +84,10 @@ SPECS: Mapping[str, tuple[RoleSpec, int]] = {
 }
 
 
+QUICK = ("dqn", "rainbow", "dba3c")
+"""One of each kind of state."""
+
+
 @dataclass(frozen=True)
 class Stand:
     """All of a run between two rounds."""
@@ -148,7 +152,9 @@ def assert_equal(one: Stand, other: Stand) -> None:
     assert {n: f.tobytes() for n, f in one.frames.items()} == {n: f.tobytes() for n, f in other.frames.items()}
 
 
-@pytest.mark.parametrize("system", SPECS)
+@pytest.mark.parametrize(
+    "system", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in SPECS]
+)
 def test_turns_go_on_bit_for_bit_wherever_they_were_cut(system: str) -> None:
     spec, num_roles = SPECS[system]
     num_rounds = 56 if isinstance(spec, QRoleSpec) else 24

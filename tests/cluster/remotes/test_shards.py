@@ -282,12 +282,11 @@ def test_a_shard_that_its_host_no_longer_holds_is_lost(processes_session: Sessio
 
 def test_a_killed_host_ends_calls_under_way_and_calls_to_come(mortal_session: Session) -> None:
     address = host_shard(mortal_session, SlowShard)
-    shard = address.connect()
+    shard = RemoteShard(address.name, address.actor, connect_seconds=0.5)
     under_way = shard.pull(-1)
     kill_host(mortal_session, min(mortal_session.hosts))
     with pytest.raises(RemoteLostError, match="pull of shard-0"):
         under_way.result(LIMIT_SECONDS)
-    mortal_session.client.rpc.timeout = 0.5  # of a connection to come
     for _ in range(2):
         with pytest.raises(RemoteLostError, match="push of shard-0"):
             push(shard, push_of(1, computed_at=0))
