@@ -32,8 +32,10 @@ NUM_LANES = 16
 
 def main(capacity: int = 1_000_000, num_played: int = 500) -> None:
     """Fill a replay, save it, play on for a tenth of it, save it again, and print one JSON line for each."""
-    words = ("experiment=dqn", "game=Breakout", "replay=prioritised", f"replay.capacity={capacity}")
-    config = compose([*words, f"topology.num_lanes={NUM_LANES}"])
+    words = ["experiment=dqn", "game=Breakout", f"topology.num_lanes={NUM_LANES}"]
+    # Nothing is sampled here: fewer transitions than a run waits for let a small replay be timed too.
+    words += ["replay=prioritised", f"replay.capacity={capacity}", "replay.min_transitions=100"]
+    config = compose(words)
     environment = config.environment
     assert config.replay is not None
     replay = ReplayMemory(
