@@ -88,6 +88,7 @@ def test_prioritised_draws_are_timed_beside_those_of_other_libraries_where_they_
             assert line[f"{name}_ms"] == "not installed" or line[f"ours_over_{name}"] > 0
 
 
+@pytest.mark.slow
 def test_the_pause_for_saving_a_replay_is_timed(capsys: pytest.CaptureFixture[str]) -> None:
     replay_saving.main(capacity=1600, num_played=20)
     everything, new = printed(capsys)
@@ -121,6 +122,7 @@ def test_random_and_fixed_frame_skips_are_stepped_side_by_side(capsys: pytest.Ca
     assert line["mean_frame_skip"] == 3.0
 
 
+@pytest.mark.slow
 def test_the_actor_and_the_bare_environment_play_the_same_games() -> None:
     config = compose(["game=Breakout", "topology.num_lanes=2", "replay=smoke"])
     actor, bare = actor_stepping.actor_step(config, 1), actor_stepping.bare_step(config, 1)
@@ -130,6 +132,7 @@ def test_the_actor_and_the_bare_environment_play_the_same_games() -> None:
     assert counts == [bare() for _ in range(400)]
 
 
+@pytest.mark.slow
 def test_both_wires_are_held_against_a_bare_socket(capsys: pytest.CaptureFixture[str]) -> None:
     server_wire.main(num_params=1001, num_rounds=2)
     lines = printed(capsys)
@@ -147,6 +150,7 @@ def test_gorila_is_run_with_one_bundle_with_two_and_without_a_server(capsys: pyt
     assert 0 < line["two_admitted"] <= 1
 
 
+@pytest.mark.slow
 def test_replay_wire_counts_the_bytes_of_a_transition(capsys: pytest.CaptureFixture[str]) -> None:
     replay_wire.main(num_rounds=3, capacity=2_000)
     (line,) = printed(capsys)
@@ -156,6 +160,7 @@ def test_replay_wire_counts_the_bytes_of_a_transition(capsys: pytest.CaptureFixt
     assert line["sample_bytes_per_transition"] > 5 * 7_056
 
 
+@pytest.mark.slow
 def test_a_report_is_timed_over_folders_that_it_reads_without_a_remark(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -36,6 +36,7 @@ def test_threads_are_hosts_of_this_process_and_processes_are_not(
     assert len(pids) == 2 and os.getpid() not in pids
 
 
+@pytest.mark.slow
 def test_hosts_keep_freed_memory_unless_the_environment_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     trim, mmap = KEPT_MEMORY
     # What Dask sets for a host of another test stays behind in this process.

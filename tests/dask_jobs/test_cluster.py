@@ -146,6 +146,7 @@ def test_a_cluster_with_certificates_is_joined_with_ours(tmp_path: Path) -> None
             open_cluster(LauncherSettings(address=address), setup(tmp_path)).__enter__()
 
 
+@pytest.mark.slow
 def test_a_host_that_was_of_no_use_and_is_started_again_at_its_address_is_asked_again(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()

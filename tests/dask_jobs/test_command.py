@@ -43,6 +43,7 @@ def program(tmp_path: Path) -> Program:
     return Program(tmp_path)
 
 
+@pytest.mark.slow
 def test_jobs_that_fail_are_tried_again_and_told_of_and_the_others_finish(program: Program) -> None:
     memory = ("hydra.launcher.memory_bytes=200000000", "hydra.launcher.memory_per_host_bytes=300000000")
     pauses = ("hydra.launcher.backoff_seconds=0.1", "hydra.launcher.stop_seconds=0.5")
@@ -77,6 +78,7 @@ def test_an_end_that_cannot_travel_is_told_in_words(program: Program, scheduler_
     assert ended.status == 1
 
 
+@pytest.mark.slow
 def test_a_job_of_several_hosts_gets_them_all_or_waits_and_keeps_later_jobs_waiting(
     program: Program, scheduler_address: str
 ) -> None:
@@ -149,6 +151,7 @@ def test_a_folder_that_takes_no_ledger_is_named(program: Program) -> None:
     assert "Traceback" not in ended.output
 
 
+@pytest.mark.slow
 def test_an_override_that_tells_no_job_from_another_does_not_make_a_done_job_run_again(
     program: Program, scheduler_address: str
 ) -> None:
@@ -184,6 +187,7 @@ def test_ctrl_c_ends_jobs_in_order_and_the_same_command_goes_on(program: Program
     assert [event for event in program.events() if "ended" in event] == ["plain ended", "waits ended", "reports ended"]
 
 
+@pytest.mark.slow
 def test_a_batch_system_that_signals_all_processes_of_a_sweep_ends_its_jobs_in_order(program: Program) -> None:
     with program.start("+kind=plain,waits,reports", *ONE_HOST, "hydra.launcher.preload=[json]") as process:
         program.wait_for(lambda events: any(event.startswith("waits 1") for event in events), "the second job runs")
@@ -274,6 +278,7 @@ def test_how_far_a_job_is_reaches_everybody_at_the_scheduler(program: Program, s
     assert told == {"job": 0, "fraction": 0.5, "rate": 3.0, "unit": "things/s", "details": {"colour": "red"}}
 
 
+@pytest.mark.slow
 def test_a_disk_that_refuses_the_ledger_for_a_while_costs_no_job(program: Program) -> None:
     with program.start("+kind=waits,reports_until_told", *ONE_HOST) as process:
         program.wait_for(lambda events: any(event.startswith("waits 1") for event in events), "the first job runs")
@@ -304,6 +309,7 @@ def test_two_commands_in_one_folder_and_a_damaged_ledger_are_refused_and_change_
     assert program.events() == []
 
 
+@pytest.mark.slow
 def test_hosts_started_by_hand_are_used_as_they_say_they_are_and_left_running(program: Program) -> None:
     (program.folder / "preloaded.py").touch()
     with scheduler_and_host(program.folder, "--nthreads", "4", "--resources", "GPU=2") as address:

@@ -8,7 +8,7 @@ from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.run_folder import read_config
 
 SMALL_WORKERS = [
-    "network=nature_actor_critic", "network.hidden_units=16", "environment.max_frames=300",
+    "network=nature_actor_critic", "network.torso=dqn_2013", "network.hidden_units=16", "environment.max_frames=300",
     *(f"{group}.{side}=52" for group in ("environment", "evaluation.environment")
       for side in ("frame_height", "frame_width")),
 ]  # fmt: skip

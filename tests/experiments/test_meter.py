@@ -165,6 +165,7 @@ def test_restarts_are_counted(clock: Clock) -> None:
     assert last(measuring, clock, {}).num_restarts == 2
 
 
+@pytest.mark.slow
 def test_a_real_run_publishes_glances_whose_numbers_are_those_of_its_files(tmp_path: Path) -> None:
     with running_cluster() as cluster:
         where = ["cluster=address", f"cluster.address={cluster.scheduler_address}"]

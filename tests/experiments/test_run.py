@@ -131,6 +131,7 @@ def test_a_run_that_has_spent_its_budget_says_so_and_changes_nothing(copy_of_gor
     assert {path: path.read_bytes() for path in again.folder.rglob("*.csv")} == before
 
 
+@pytest.mark.slow
 def test_a_run_whose_final_evaluation_was_skipped_plays_it_when_it_is_resumed(copy_of_gorila: Finished) -> None:
     evaluations = copy_of_gorila.folder / "evaluations.csv"
     evaluations.write_text(evaluations.read_text().partition("\n")[0] + "\n")
@@ -139,6 +140,7 @@ def test_a_run_whose_final_evaluation_was_skipped_plays_it_when_it_is_resumed(co
     assert set(load_run(copy_of_gorila.folder).evaluations["agent"]) == {"checkpoint", "random"}
 
 
+@pytest.mark.slow
 def test_another_protocol_s_games_are_no_final_evaluation(copy_of_gorila: Finished) -> None:
     path = copy_of_gorila.folder / "evaluations.csv"
     path.write_text(path.read_text().replace("smoke,checkpoint", "sticky,checkpoint"))
@@ -184,6 +186,7 @@ def test_a_run_that_ends_with_an_error_that_nobody_foresaw_keeps_what_it_had_lea
     assert version > 10 and f"saved as it was at update {version:,}" in output.getvalue()
 
 
+@pytest.mark.slow
 def test_a_run_whose_folder_is_deleted_says_so_and_leaves_no_half_of_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,6 +255,7 @@ def test_checkpoints_none_of_which_fits_are_told_before_a_host_is_there(
         carry_out(copy_of_gorila.results_dir, config)
 
 
+@pytest.mark.slow
 def test_a_resumed_run_goes_on_where_its_checkpoint_is(copy_of_gorila: Finished) -> None:
     before, start = load_run(copy_of_gorila.folder), copy_of_gorila.newest
     budget = frames_beyond(copy_of_gorila.folder, FRAMES)

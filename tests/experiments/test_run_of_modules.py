@@ -49,6 +49,7 @@ def test_a_module_learns_values_and_its_run_can_be_gone_on_with_scored_and_shown
     assert opinion.of_actions.shape == (4,)
 
 
+@pytest.mark.slow
 def test_a_module_learns_a_policy_by_a_quorum_of_workers(tmp_path: Path) -> None:
     run = carry_out(tmp_path, "smoke_dba3c", *POLICY, "environment.max_frames=300", f"budget.frames={FRAMES}")
     assert run.folder is not None and run.end_reason == "budget"

@@ -106,6 +106,7 @@ def test_synchronous_workers_without_backups_learn_the_same_however_they_are_tim
     assert first.to_numpy().tolist() == second.to_numpy().tolist()
 
 
+@pytest.mark.slow
 def test_one_worker_in_one_process_is_the_same_run_by_that_word_alone(tmp_path: Path) -> None:
     run = carry_out(tmp_path, "topology=single", f"budget.frames={FRAMES}")
     assert set(run.loaded.actor_critic_updates["role"]) == {"worker-0"}
@@ -114,12 +115,14 @@ def test_one_worker_in_one_process_is_the_same_run_by_that_word_alone(tmp_path: 
     assert FRAMES // 3 <= run.newest.num_steps < FRAMES // 3 + 20, "the last batch may have some to spare"
 
 
+@pytest.mark.slow
 def test_without_a_quorum_each_gradient_of_a_run_is_an_update(tmp_path: Path) -> None:
     run = carry_out(tmp_path, "topology.sync=false", f"budget.frames={FRAMES}")
     updates = run.loaded.actor_critic_updates
     assert set(run.newest.server.versions) == {updates["num_admitted"].sum()} == {updates["num_updates"].sum()}
 
 
+@pytest.mark.slow
 def test_a_run_ends_at_its_score_and_plays_its_best_parameters_again_in_other_games(tmp_path: Path) -> None:
     # Of Breakout any score is at least 0.
     words = [

@@ -70,6 +70,7 @@ def test_every_table_is_there_three_times_and_every_figure_twice(output: Path) -
     assert pd.read_csv(output / "tables" / "scores.csv")["score"].tolist() == [9.0, 3.5]
 
 
+@pytest.mark.slow
 def test_several_processes_write_the_same_files_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for game in ("Pong", "Hero"):
         write_run(tmp_path, [episode(1.0), evaluation(3.0), evaluation(4.0, 1)], game=game)

@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 
 from pipeline.roles import heldout
 from pipeline.roles.heldout import NUM_HELDOUT_STATES, heldout_states
@@ -18,6 +19,7 @@ def test_states_are_the_same_for_a_seed_and_others_for_another_and_are_made_once
     assert not np.array_equal(heldout_states("Breakout", protocol, 1), states)
 
 
+@pytest.mark.slow
 def test_roles_that_ask_at_once_share_states_that_are_played_once() -> None:
     heldout._played.cache_clear()
     with ThreadPoolExecutor(2) as pool:

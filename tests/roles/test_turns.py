@@ -60,7 +60,7 @@ def workers(num_workers: int) -> WorkerSpec:
 RAINBOW = {
     "algorithm": {"n_step": 3, "double": True, "max_abs_td_error": None},
     "replay": {"priority_exponent": 0.5},
-    "network": network_config(dueling=True, noisy=True, num_atoms=5),
+    "network": network_config(torso="dqn_2013", dueling=True, noisy=True, num_atoms=5),
 }
 SPECS: Mapping[str, tuple[RoleSpec, int]] = {
     "dqn": (bundles(1), 1),
@@ -84,7 +84,7 @@ SPECS: Mapping[str, tuple[RoleSpec, int]] = {
 }
 
 
-QUICK = ("dqn", "rainbow", "dba3c")
+QUICK = ("dqn", "rainbow")
 """One of each kind of state."""
 
 

@@ -53,7 +53,7 @@ def bundle_spec(**changes: Any) -> QRoleSpec:
             steps_per_update=4,
             exploration=ExplorationConfig(1.0, 0.1, 50, None, 0.0),
         ),
-        network=network_config(),
+        network=network_config(torso="dqn_2013"),
         environment=nature_protocol(),
         replay=ReplayConfig(
             capacity=2_000,

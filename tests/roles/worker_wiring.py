@@ -59,7 +59,7 @@ def worker_spec(index: int = 0, num_workers: int = 1, **changes: Any) -> WorkerS
         max_steps=None,
         extent=Extent(None, None),
         algorithm=actor_critic(),
-        network=actor_critic_config(torso="nature"),
+        network=actor_critic_config(torso="dqn_2013"),
         environment=nature_protocol(noop_max=0, frame_height=52, frame_width=52, stack=2),
         param_server=server_config(num_shards=2, target_period_updates=None),
         stragglers=(),

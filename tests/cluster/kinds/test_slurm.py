@@ -61,6 +61,7 @@ def test_what_is_not_given_is_left_to_the_site() -> None:
     assert not any(word in script for word in ("#SBATCH -p", "#SBATCH -A", "--interface", "--resources"))
 
 
+@pytest.mark.slow
 def test_hosts_come_in_jobs_of_their_own_and_a_killed_job_is_submitted_again(slurm: Path) -> None:
     with (
         dask.config.set({"distributed.deploy.lost-worker-timeout": "0.1s"}),

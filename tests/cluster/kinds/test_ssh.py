@@ -102,6 +102,7 @@ def _pid_and_nanny() -> tuple[int, int]:
     return os.getpid(), os.getppid()
 
 
+@pytest.mark.slow
 def test_a_host_that_died_is_started_again_and_all_end_with_the_session(server: Server) -> None:
     config = cluster_config("ssh", **server.settings(hosts=(LOOPBACK,) * 2, gpus_per_host=1))
     with (

@@ -72,6 +72,7 @@ def test_what_a_dead_host_played_is_played_elsewhere_until_too_many_have_died(tm
             evaluating.result(timeout=60)
 
 
+@pytest.mark.slow
 def test_where_no_host_is_left_and_none_comes_the_evaluation_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

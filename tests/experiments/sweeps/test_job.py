@@ -107,6 +107,7 @@ def test_beginning_anew_replaces_what_older_commands_have_left_and_no_attempt_of
         assert (run.overwrite, run.resume) == (is_older, not is_older)
 
 
+@pytest.mark.slow
 def test_a_run_is_begun_gone_on_with_and_when_it_is_finished_only_asked_for_its_score(tmp_path: Path) -> None:
     quiet = Console(file=io.StringIO())
     half = smoke_config(tmp_path, "budget.frames=2_000", "progress=none")
@@ -133,6 +134,7 @@ def test_a_run_is_begun_gone_on_with_and_when_it_is_finished_only_asked_for_its_
         run_granted(smoke_config(tmp_path, "budget.frames=12_000", "algorithm.discount=0.5"), ONE_HOST, console)
 
 
+@pytest.mark.slow
 def test_the_score_of_a_job_is_that_of_its_last_parameters_under_its_own_protocol(tmp_path: Path) -> None:
     config = smoke_config(tmp_path, "progress=none")
     folder = train(config, Console(file=io.StringIO())).folder

@@ -53,8 +53,11 @@ def bundles(num_bundles: int = 1, shards: str = "beside") -> BundledConfig:
 @pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda o: o.kind)
 @pytest.mark.parametrize(
     ("kind", "shards"),
-    [("threads", "beside"), ("processes", "beside"), ("processes", "apart")],
-    ids=["threads", "processes", "processes apart"],
+    [
+        pytest.param("threads", "beside", id="threads"),
+        pytest.param("processes", "beside", id="processes"),
+        pytest.param("processes", "apart", id="processes apart", marks=pytest.mark.slow),
+    ],
 )
 def test_one_bundle_and_one_shard_equal_the_same_roles_wired_by_hand_bit_for_bit(
     kind: str, shards: str, optimizer: OptimizerConfig, request: pytest.FixtureRequest

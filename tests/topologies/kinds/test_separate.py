@@ -125,6 +125,7 @@ def test_an_actor_that_was_killed_with_its_host_goes_on_and_so_does_the_learner(
         assert run.fleet.supervise() == []
 
 
+@pytest.mark.slow
 def test_a_learner_that_is_started_again_counts_the_frames_of_the_replay_once(monkeypatch: pytest.MonkeyPatch) -> None:
     fails, step = threading.Event(), StandaloneLearner.step
 

@@ -164,6 +164,7 @@ def test_with_a_backup_worker_a_killed_one_stops_nobody_and_is_started_again() -
         assert run.fleet.supervise() == []
 
 
+@pytest.mark.slow
 def test_a_worker_whose_host_dies_before_it_can_leave_does_not_hold_up_the_end() -> None:
     with learning_in_processes(workers(1, num_backup_workers=1), num_hosts=2) as run:
         steps = run.steps_of("worker-1")
