@@ -142,6 +142,7 @@ def test_the_installed_wheel_finds_its_own_configuration_and_scores(installed: P
     assert printed.splitlines() == [str(installed / "pipeline" / name) for name in ("conf", "published")]
 
 
+@pytest.mark.slow
 def test_the_installed_wheel_plans_a_run_away_from_the_checkout(installed: Path, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "pipeline.train", "plan=true", "experiment=smoke_gorila", "game=Pong"]
     assert "bundle" in _run(words, tmp_path, PYTHONPATH=str(installed))

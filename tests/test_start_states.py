@@ -39,6 +39,7 @@ def evaluate(*words: str) -> None:
     evaluate_runs(parse_request(words), Console(file=io.StringIO()))
 
 
+@pytest.mark.slow
 def test_games_go_on_from_points_of_recorded_games_and_are_called_so(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -93,6 +93,7 @@ def test_nothing_listens_on_other_interfaces_than_loopback(session: Session) -> 
     assert listening == {"127.0.0.1"}
 
 
+@pytest.mark.slow
 def test_a_killed_host_is_gone_and_its_successor_is_found_by_a_new_survey(mortal_session: Session) -> None:
     first, second = mortal_session.hosts
     assert mortal_session.present_hosts() == {first, second}

@@ -37,6 +37,7 @@ def test_the_games_of_dba3c_are_those_with_a_listed_score_or_one_to_stop_at() ->
         assert games_of("dba3c_games") == [row["game"] for row in csv.DictReader(file)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sweep", SWEEPS)
 def test_the_jobs_of_every_sweep_are_runs_without_mistakes(sweep: str) -> None:
     games = [] if hydra_config(f"+sweep={sweep}").sweeper.params.get("game") else ["game=Pong"]

@@ -58,6 +58,7 @@ def test_hosts_in_a_container_have_no_more_threads_than_it_has_cores(tmp_path: P
         assert [host.num_threads for host in cluster.hosts] == [3] * 2
 
 
+@pytest.mark.slow
 def test_a_scheduler_without_this_launcher_is_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "nowhere_else.py").write_text("def prepare(dask_scheduler):\n    pass\n")
@@ -172,6 +173,7 @@ def test_a_host_that_was_of_no_use_and_is_started_again_at_its_address_is_asked_
                 wait_until(lambda: is_seen(2, 1), "it sees the folder")
 
 
+@pytest.mark.slow
 def test_a_host_that_was_killed_is_missed_and_its_successor_is_found(tmp_path: Path) -> None:
     with open_cluster(LauncherSettings(threads_per_host=1), setup(tmp_path)) as cluster:
         (host,) = cluster.hosts

@@ -50,6 +50,7 @@ def test_of_a_sweep_only_ctrl_c_asks_for_more_the_second_time() -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.slow
 def test_hosts_live_on_whatever_signal_comes_and_end_with_their_cluster() -> None:
     with (
         settled(SETTINGS),

@@ -35,7 +35,14 @@ class Recorder:
         return by_pixels(observations, episodes)
 
 
-@pytest.mark.parametrize("changes", [{}, {"sticky_probability": 0.25}, RANDOM_SKIP])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({}, marks=pytest.mark.slow),
+        {"sticky_probability": 0.25},
+        pytest.param(RANDOM_SKIP, marks=pytest.mark.slow),
+    ],
+)
 def test_episodes_do_not_depend_on_the_number_of_lanes(make_nature: MakeDueLanes, changes: dict[str, Any]) -> None:
     seeds = [8, 3, 1]
     alone, pair, crowd = (

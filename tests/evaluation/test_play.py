@@ -72,7 +72,7 @@ def outcome(rows: list[EvaluationRow]) -> list[tuple[int, int, float, int]]:
     return [(row.episode, row.episode_seed, row.score, row.num_steps) for row in rows]
 
 
-@pytest.mark.parametrize("changes", [{}, RANDOM_SKIP])
+@pytest.mark.parametrize("changes", [{}, pytest.param(RANDOM_SKIP, marks=pytest.mark.slow)])
 def test_scores_do_not_depend_on_the_number_of_lanes(changes: dict[str, Any]) -> None:
     config = short_games(num_episodes=3, epsilon=0.3, max_frames=900, sticky_probability=0.25, **changes)
     one, two, eight = (outcome(play(config, num_lanes=num_lanes)) for num_lanes in (1, 2, 8))

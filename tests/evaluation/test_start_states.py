@@ -77,6 +77,7 @@ def test_a_file_says_what_it_is_not_and_is_read_back(starts: StartStates, tmp_pa
     assert load_for(protocol(3), "Breakout") is None
 
 
+@pytest.mark.slow
 def test_a_game_goes_on_from_its_point_exactly(recorded: list[Episode], starts: StartStates) -> None:
     """The recorded game and one that was taken over show the same pictures up to the point."""
     games = play(protocol(3), starts=starts)

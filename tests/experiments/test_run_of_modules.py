@@ -27,6 +27,7 @@ def carry_out(results_dir: Path, experiment: str, *words: str) -> RunResult:
     return train(smoke_config(results_dir, *words, experiment=experiment), Console(file=io.StringIO()))
 
 
+@pytest.mark.slow
 def test_a_module_learns_values_and_its_run_can_be_gone_on_with_scored_and_shown(tmp_path: Path) -> None:
     more = ("algorithm.double=true", "algorithm.n_step=3", "training_evaluation.every_frames=null")
     first = carry_out(tmp_path, "smoke_gorila", *VALUES, *more, f"budget.frames={FRAMES}")

@@ -59,6 +59,7 @@ def test_all_mistakes_of_a_command_line_are_told_at_once_and_nothing_is_started(
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_placed_is_a_message_and_no_traceback(start: Start, results_dir: Path) -> None:
     command = start(*train_words(results_dir, "cluster.memory_bytes=1000"))
     assert command.ends() == 1

@@ -61,6 +61,7 @@ def test_the_same_answer_to_all_states_too_often_in_a_row_is_an_error_that_says_
         guard.see(same, version=7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_real_network_whose_first_convolution_is_off_is_found_out_and_a_fresh_one_is_not(dtype: torch.dtype) -> None:
     config = compose(["experiment=dqn", "game=Pong"])

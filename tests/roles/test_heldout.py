@@ -10,6 +10,7 @@ from pipeline.roles.heldout import NUM_HELDOUT_STATES, heldout_states
 from tests.protocols import nature_protocol
 
 
+@pytest.mark.slow
 def test_states_are_the_same_for_a_seed_and_others_for_another_and_are_made_once_in_a_process() -> None:
     protocol = nature_protocol()
     states = heldout_states("Breakout", protocol, 0)

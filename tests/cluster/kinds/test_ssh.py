@@ -61,6 +61,7 @@ def session(server: Server) -> Iterator[Session]:
         yield session
 
 
+@pytest.mark.slow
 def test_one_host_comes_per_name_after_the_first_each_a_process_of_its_own(session: Session) -> None:
     assert [offer.num_threads for offer in session.offers()] == [2, 2]
     pids = set(session.client.run(os.getpid).values())

@@ -204,6 +204,7 @@ def _kinds(server: ServerAddresses) -> list[str]:
     return [type(handle).__name__ for handle in (*servers.shards, servers.leader)]
 
 
+@pytest.mark.slow
 def test_whoever_waits_for_a_shard_whose_host_is_killed_is_told_so(mortal_session: Session) -> None:
     server = host_server(mortal_session)
     waiting = remote_shards(server)[1].wait_version(1, LIMIT_SECONDS)

@@ -45,6 +45,7 @@ def history(client: MlflowClient, run: Run, name: str) -> list[tuple[int, float,
     return [(metric.step, metric.value, metric.timestamp) for metric in metrics]
 
 
+@pytest.mark.slow
 def test_points_settings_and_folder_of_a_run_are_read_back(results_dir: Path) -> None:
     run = logged_run(results_dir, seed=0)
     log(

@@ -25,6 +25,7 @@ def test_cases_of_the_hidden_layer_differ_in_its_width_or_its_activation_alone()
         assert len(alike) > 2 and all(one == alike[0] for one in alike)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", learning_cases.CASES)
 def test_every_case_is_a_run_that_can_be_made(case: str) -> None:
     config = compose(["experiment=dba3c_quick", "game=Breakout", *learning_cases.CASES[case].settings])

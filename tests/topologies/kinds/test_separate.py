@@ -93,6 +93,7 @@ def test_actors_and_learners_keep_the_ratio_of_a_bundle(kind: str) -> None:
     assert updates[-1].total_frames > 0 and updates[-1].replay_transitions > 0
 
 
+@pytest.mark.slow
 def test_episodes_come_from_the_actors_and_count_the_frames_of_all() -> None:
     with learning("threads", 5, role(), topology()) as run:
         wait_until(lambda: any(isinstance(row, EpisodeRow) for row in run.rows), "a game is over")
