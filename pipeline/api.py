@@ -16,6 +16,7 @@ The same functions stand behind the command line; what can be foreseen raises a 
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.experiments.curves.loggers import log_run
+from pipeline.experiments.policy import Policy, load_policy
 from pipeline.experiments.run import RunResult, train
 from pipeline.experiments.scoring.afterwards import evaluate_runs
 from pipeline.experiments.scoring.request import EvaluationRequest, find_runs
@@ -26,6 +27,7 @@ from pipeline.results.table import game_table
 __all__ = [
     "EvaluationRequest",
     "LoadedRuns",
+    "Policy",
     "RunConfig",
     "RunResult",
     "compose",
@@ -33,6 +35,7 @@ __all__ = [
     "find_runs",
     "game_table",
     "learning_curves",
+    "load_policy",
     "load_run",
     "load_runs",
     "log_run",

@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 
 from pipeline.networks.linear import Linear, Noise
+from pipeline.networks.ordinary import Dueling, MakeLinear
 from pipeline.networks.parameters import HEAD, PlainNames, Tensors
 
 
@@ -38,6 +39,10 @@ class Head(ABC):
     def __call__(self, parameters: Tensors, features: torch.Tensor, noise: Noise) -> torch.Tensor:
         """(B, F) in any dtype -> float32 (B, A), or (B, A, N) with N > 1 atoms."""
 
+    @abstractmethod
+    def ordinary(self, linear: MakeLinear) -> torch.nn.Module:
+        """The same as torch's own layers, without noise."""
+
 
 class PlainHead(Head):
     """One stream (Mnih et al. 2015, Methods, "Model architecture")."""
@@ -56,6 +61,11 @@ class PlainHead(Head):
         """See `Head`."""
         outputs = _stream(self._hidden, self._output, parameters, features, noise)
         return outputs if self._num_atoms == 1 else outputs.unflatten(1, (-1, self._num_atoms))
+
+    def ordinary(self, linear: MakeLinear) -> torch.nn.Module:
+        """See `Head`."""
+        stream = _ordinary_stream(self._hidden, self._output, linear)
+        return stream if self._num_atoms == 1 else stream.append(torch.nn.Unflatten(1, (-1, self._num_atoms)))
 
 
 class DuelingHead(Head):
@@ -83,7 +93,16 @@ class DuelingHead(Head):
         outputs: torch.Tensor = value[:, None] + advantage - advantage.mean(dim=1, keepdim=True)
         return outputs.squeeze(2) if self._num_atoms == 1 else outputs
 
+    def ordinary(self, linear: MakeLinear) -> torch.nn.Module:
+        """See `Head`."""
+        value = _ordinary_stream(self._hidden_value, self._value, linear)
+        return Dueling(value, _ordinary_stream(self._hidden_advantage, self._advantage, linear), self._num_atoms)
+
 
 def _stream(hidden: Linear, output: Linear, parameters: Tensors, features: torch.Tensor, noise: Noise) -> torch.Tensor:
     x = F.relu(hidden(parameters, features, noise), inplace=True)
     return output(parameters, x.float(), noise)
+
+
+def _ordinary_stream(hidden: Linear, output: Linear, linear: MakeLinear) -> torch.nn.Sequential:
+    return torch.nn.Sequential(linear(hidden.name, True), torch.nn.ReLU(), linear(output.name, False))

@@ -7,9 +7,11 @@ Not here: torsos (`pipeline.networks.torso`), heads (`pipeline.networks.heads`, 
 
 import torch
 
+from pipeline.errors import ConfigError
 from pipeline.networks.heads import Head
 from pipeline.networks.linear import Noise
 from pipeline.networks.network import ActorCriticNetwork, QNetwork
+from pipeline.networks.ordinary import Expected, MakeLinear, linear_maker, num_last_channels
 from pipeline.networks.parameters import PlainNames, Tensors
 from pipeline.networks.policy_head import ActorCriticHead, PolicyAndValue
 from pipeline.networks.torso import DifferentiatedTorso, Torso
@@ -34,6 +36,12 @@ class LayeredQNetwork(QNetwork):
         """See `QNetwork`."""
         return self._head(parameters, self._torso(parameters, observations), noise)
 
+    def ordinary(self, parameters: Tensors) -> torch.nn.Module:
+        """See `Network`."""
+        torso, linear = _ordinary(self._torso, parameters)
+        layers = torch.nn.Sequential(torso, self._head.ordinary(linear))
+        return layers if self.support is None else layers.append(Expected(self.support))
+
 
 class LayeredActorCriticNetwork(ActorCriticNetwork):
     """A torso and a hidden layer that policy and value share."""
@@ -48,8 +56,21 @@ class LayeredActorCriticNetwork(ActorCriticNetwork):
         """See `ActorCriticNetwork`."""
         return self._head(parameters, self._torso(parameters, observations))
 
+    def ordinary(self, parameters: Tensors) -> torch.nn.Module:
+        """See `Network`."""
+        torso, linear = _ordinary(self._torso, parameters)
+        return torch.nn.Sequential(torso, self._head.ordinary(parameters, linear))
+
 
 def _plain_layers(torso: Torso, head: PlainNames | None) -> PlainLayers | None:
     if head is None or not isinstance(torso, DifferentiatedTorso):
         return None
     return PlainLayers(torso, head.hidden, head.outputs)
+
+
+def _ordinary(torso: Torso, parameters: Tensors) -> tuple[torch.nn.Sequential, MakeLinear]:
+    layers = torso.ordinary(parameters)
+    if layers is None:
+        kind = type(torso).__qualname__
+        raise ConfigError([f"{kind} does not say which of torch's layers it is made of: define `{kind}.ordinary`"])
+    return layers, linear_maker(parameters, num_last_channels(layers))

@@ -22,6 +22,7 @@ import torch
 
 from pipeline.networks.linear import Noise
 from pipeline.networks.network import ActorCriticNetwork, Network, QNetwork
+from pipeline.networks.ordinary import OfFrames
 from pipeline.networks.parameters import Tensors
 from pipeline.networks.policy_head import PolicyAndValue
 from pipeline.networks.trial import cannot_compute_in
@@ -43,6 +44,10 @@ class _OfModule(Network):
     def usable_dtype(self, dtype: torch.dtype) -> torch.dtype:
         """`dtype` if the module computes in it."""
         return dtype if dtype == torch.float32 or self._has_bfloat16 else torch.float32
+
+    def ordinary(self, parameters: Tensors) -> torch.nn.Module:
+        """The user's own module."""
+        return OfFrames(self._module.loaded(parameters))
 
     @cached_property
     def _has_bfloat16(self) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from pipeline.errors import ConfigError
 from pipeline.networks.linear import NO_NOISE, Noise
 from pipeline.networks.parameters import ParameterShape, Tensors, initial_parameters, num_parameters
 from pipeline.networks.policy_head import PolicyAndValue
@@ -40,6 +41,13 @@ class Network(ABC):  # noqa: B024  # its kinds answer differently
     def num_filters(self) -> int:
         """Outputs of the first layer, whose weights come first in the vector."""
         return next(iter(self.shapes[0].shape), 1)
+
+    def ordinary(self, parameters: Tensors) -> torch.nn.Module:
+        """An ordinary torch module with these float32 parameters (`pipeline.networks.ordinary`).
+
+        Raises ConfigError if the network has a torso that does not say which layers it is made of.
+        """
+        raise ConfigError([f"{type(self).__name__} is not made of torch's own layers: define `ordinary`"])
 
     def usable_dtype(self, dtype: torch.dtype) -> torch.dtype:
         """`dtype` if this network can compute in it, else float32."""

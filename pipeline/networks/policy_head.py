@@ -23,6 +23,7 @@ import torch
 import torch.nn.functional as F
 
 from pipeline.networks.activations import LINEAR, PRELU, RELU
+from pipeline.networks.ordinary import MakeLinear, PolicyAndValueLayers
 from pipeline.networks.parameters import HEAD, Constant, ParameterShape, PlainNames, Tensors, Uniform
 
 _UNIT_SCALING = 1.43
@@ -68,6 +69,17 @@ class ActorCriticHead:
             x = F.prelu(x, parameters[f"{_HIDDEN}.slope"])
         x = x.float()
         return PolicyAndValue(_linear(_POLICY, parameters, x), _linear(_VALUE, parameters, x).squeeze(1))
+
+    def ordinary(self, parameters: Tensors, linear: MakeLinear) -> torch.nn.Module:
+        """The same as torch's own layers."""
+        hidden = torch.nn.Sequential(linear(_HIDDEN, True))
+        if self._activation == RELU:
+            hidden.append(torch.nn.ReLU())
+        elif self._activation == PRELU:
+            slope = torch.nn.PReLU()
+            slope.weight.data.copy_(parameters[f"{_HIDDEN}.slope"])
+            hidden.append(slope)
+        return PolicyAndValueLayers(hidden, linear(_POLICY, False), linear(_VALUE, False))
 
 
 def _scaled_layer(name: str, num_inputs: int, num_outputs: int, factor: float) -> list[ParameterShape]:

@@ -26,6 +26,7 @@ class Replica:
 
     def __init__(self, network: Network, dtype: torch.dtype, device: torch.device) -> None:
         dtype = network.usable_dtype(dtype)
+        self._of = network
         self.device = device
         self._num_parameters = network.num_parameters
         self._num_torso = num_parameters([shape for shape in network.shapes if not shape.in_head])
@@ -64,6 +65,11 @@ class Replica:
         """A copy of all P parameters, as `load` takes them."""
         flat: Float32Array = torch.cat([self._torso.detach().float(), self._head.detach()]).cpu().numpy()
         return flat
+
+    def ordinary(self) -> torch.nn.Module:
+        """An ordinary torch module with these parameters, float32 on the CPU (`pipeline.networks.ordinary`)."""
+        with torch.random.fork_rng(devices=[]):  # layers draw first values, which nobody keeps
+            return self._of.ordinary({name: p.detach().float().cpu() for name, p in self.parameters.items()}).eval()
 
     def gradient(self, loss: torch.Tensor) -> torch.Tensor:
         """d loss / d parameters as float32 (P,) on the device; the tensor is overwritten by the next call."""

@@ -37,6 +37,10 @@ class Torso(ABC):
     def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
         """uint8 (B, K, H, W[, 3]) -> (B, F) in the dtype of the parameters."""
 
+    def ordinary(self, parameters: Tensors) -> torch.nn.Sequential | None:
+        """The same as torch's own layers, from pixels to features in the order (C, H, W); None: it cannot tell."""
+        return None
+
 
 class DifferentiatedTorso(Torso):
     """A torso whose gradient is written out (`pipeline.networks.written_out`)."""

@@ -60,6 +60,13 @@ class WrappedModule:
         flat = [_lying(parameter.detach()).reshape(-1).float().numpy() for parameter in fresh.parameters()]
         return np.concatenate(flat)
 
+    def loaded(self, parameters: Tensors) -> torch.nn.Module:
+        """A new module with these parameters, by `ParameterShape.name`."""
+        fresh = self._make()
+        given = {name.removeprefix(_PREFIX): parameter for name, parameter in parameters.items()}
+        fresh.load_state_dict(given | dict(self._module.named_buffers()), strict=False)
+        return fresh
+
     def copied_parameters(self, dtype: torch.dtype) -> dict[str, torch.Tensor]:
         """Leaves with the values that the module was made with, on the CPU, by `ParameterShape.name`."""
         return {

@@ -31,10 +31,10 @@ from pipeline.config.words import listed
 from pipeline.errors import CheckpointError, ConfigError, PipelineError, RecordingError, RunFolderError
 from pipeline.evaluation import recordings
 from pipeline.experiments.files import checkpoint, evaluation_rows, run_lock
-from pipeline.experiments.files.checkpoint import Checkpoint, Fit
 from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS, check_version, saved_settings
 from pipeline.experiments.interrupts import ending_at_once, interruptible
-from pipeline.experiments.scoring.request import NEWEST, EvaluationRequest
+from pipeline.experiments.scoring.chosen_parameters import chosen_checkpoint
+from pipeline.experiments.scoring.request import EvaluationRequest
 from pipeline.experiments.scoring.tasks import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all
 from pipeline.experiments.specs import checkpoint_fit
 from pipeline.results.load import join_runs, load_run
@@ -118,35 +118,12 @@ def _config(folder: Path, protocol: str | None, request: EvaluationRequest) -> R
 
 
 def _planned(folder: Path, config: RunConfig, which: str, seed: int | None) -> _Planned:
-    path, loaded = _checkpoint(folder, which, checkpoint_fit(config))
+    path, loaded = chosen_checkpoint(folder / CHECKPOINTS, which, checkpoint_fit(config))
     spec = evaluator_spec(config, loaded, BEST if which == BEST else CHECKPOINT)
     if seed is not None:
         spec = replace(spec, seed=seed)
     evaluation_rows.keys_in(folder)  # raises where rows could not be added
     return _Planned(folder, config, Evaluation(spec, lambda: checkpoint.load(path).server.params))
-
-
-def _checkpoint(folder: Path, which: str, fit: Fit) -> tuple[Path, Checkpoint]:
-    checkpoints = folder / CHECKPOINTS
-    if which == NEWEST:
-        return _newest(checkpoints, fit)
-    if which == BEST:
-        if not checkpoint.any_in(checkpoints / BEST):
-            raise CheckpointError(
-                "checkpoint=best: there is none, since only a training with training_evaluation.every_frames keeps one"
-            )
-        return _newest(checkpoints / BEST, fit)
-    there = {int(path.stem): path for path in sorted(checkpoints.rglob("[0-9]*.npz"))}
-    if not which.isdecimal() or int(which) not in there:
-        versions = f"; there is {listed(map(str, sorted(there)))}" if there else "; there is none"
-        raise CheckpointError(f"checkpoint={which} must be {NEWEST}, {BEST} or a version that is there{versions}")
-    path = there[int(which)]
-    return path, checkpoint.load(path, fit)
-
-
-def _newest(checkpoints: Path, fit: Fit) -> tuple[Path, Checkpoint]:
-    loaded = checkpoint.load_newest(checkpoints, fit)
-    return checkpoint.path_of(checkpoints, loaded.server.version), loaded
 
 
 def _note(mistakes: dict[str, list[Path]], folder: Path, error: PipelineError) -> None:

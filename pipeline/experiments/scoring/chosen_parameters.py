@@ -1,0 +1,39 @@
+"""Which parameters of a run are meant: the newest, the best, or those of a version.
+
+Not here: what is done with them (`pipeline.experiments.scoring.afterwards`, `pipeline.experiments.policy`).
+"""
+
+from pathlib import Path
+
+from pipeline.config.words import listed
+from pipeline.errors import CheckpointError
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.checkpoint import Checkpoint, Fit
+from pipeline.experiments.scoring.request import NEWEST
+from pipeline.experiments.scoring.tasks import BEST
+
+
+def chosen_checkpoint(checkpoints: Path, which: str, fit: Fit) -> tuple[Path, Checkpoint]:
+    """Path and content of the one in `checkpoints` that is called `which`: "newest", "best" or a version.
+
+    Raises CheckpointError, naming what is there, if it is none, or cannot be used.
+    """
+    if which == NEWEST:
+        return _newest(checkpoints, fit)
+    if which == BEST:
+        if not checkpoint.any_in(checkpoints / BEST):
+            raise CheckpointError(
+                "checkpoint=best: there is none, since only a training with training_evaluation.every_frames keeps one"
+            )
+        return _newest(checkpoints / BEST, fit)
+    there = {int(path.stem): path for path in sorted(checkpoints.rglob("[0-9]*.npz"))}
+    if not which.isdecimal() or int(which) not in there:
+        versions = f"; there is {listed(map(str, sorted(there)))}" if there else "; there is none"
+        raise CheckpointError(f"checkpoint={which} must be {NEWEST}, {BEST} or a version that is there{versions}")
+    path = there[int(which)]
+    return path, checkpoint.load(path, fit)
+
+
+def _newest(checkpoints: Path, fit: Fit) -> tuple[Path, Checkpoint]:
+    loaded = checkpoint.load_newest(checkpoints, fit)
+    return checkpoint.path_of(checkpoints, loaded.server.version), loaded

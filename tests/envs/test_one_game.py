@@ -1,0 +1,46 @@
+"""One game as a gymnasium environment: the same games as the lanes play."""
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from pipeline.envs.due_lanes import make_due_lanes
+from pipeline.envs.one_game import OneGame
+from tests.protocols import nature_protocol
+
+SHORT = nature_protocol(max_frames=80, sticky_probability=0.25)
+
+
+def test_gymnasium_finds_nothing_wrong_with_it() -> None:
+    env = OneGame("Breakout", SHORT)
+    check_env(env, skip_render_check=True)
+    env.close()
+
+
+@pytest.mark.parametrize("changes", [{}, {"min_frame_skip": 2, "max_pool": False}, {"grey": False}])
+def test_a_seed_and_actions_give_the_game_that_lanes_play(changes: dict[str, object]) -> None:
+    config = nature_protocol(max_frames=80, sticky_probability=0.25, **changes)
+    env, lanes = OneGame("Breakout", config), make_due_lanes("Breakout", config, num_lanes=1, num_threads=1)
+    observation, _ = env.reset(seed=5)
+    emulator_seed = np.random.default_rng(5).integers(0, 2**31 - 1, 1, endpoint=True)
+    due = lanes.reset(emulator_seed)
+    truncated, num_steps = False, 0
+    while not truncated:
+        np.testing.assert_array_equal(observation, due.observation[0])
+        action = num_steps % 4
+        observation, reward, terminated, truncated, _ = env.step(action)
+        due = lanes.step(np.array([action]))
+        assert (reward, terminated, truncated) == (due.reward[0], due.terminated[0], due.truncated[0])
+        num_steps += 1
+    with pytest.raises(ValueError, match=r"call reset\(\) first"):
+        env.step(0)
+    env.close()
+    lanes.close()
+
+
+def test_an_action_that_the_game_does_not_have_is_refused() -> None:
+    env = OneGame("Breakout", SHORT)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="has actions 0 to 3"):
+        env.step(4)
+    env.close()
