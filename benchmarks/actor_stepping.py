@@ -17,6 +17,7 @@ import torch
 from ale_py.vector_env import AtariVectorEnv
 from gymnasium.vector import AutoresetMode
 
+from benchmarks.replays import replay_of
 from measuring.provenance import report
 from measuring.rounds import alternate, median_ratio
 from pipeline import seeding
@@ -75,22 +76,13 @@ def actor_step(config: RunConfig, num_threads: int) -> Callable[[], int]:
     """A random actor's `step`, which returns the agent steps that it made."""
     environment, num_lanes = config.environment, config.topology.num_lanes
     network = network_of(config)
-    assert isinstance(network, QNetwork) and config.replay is not None
+    assert isinstance(network, QNetwork)
     params = np.zeros(network.num_parameters, np.float32)
     shard = ParameterShard(ShardSnapshot(0, params, 0, params, {}), config.optimizer, config.param_server, generation=1)
     client = ParamClient([DirectShard(shard)], ParamLayout(params.size, 1), "benchmark", 1, config.param_server)
     device = compute.resolve_device("cpu")
     replica = QReplica(network, compute.resolve_precision("auto", device), device)
-    replay = ReplayMemory(
-        config.replay,
-        num_writers=1,
-        num_lanes=num_lanes,
-        frame_shape=environment.frame_shape,
-        stack=environment.stack,
-        discount=0.99,
-        n_step=1,
-        rng=np.random.default_rng(0),
-    )
+    replay = replay_of(config)
     _fill(replay, config)
     return Actor(
         RolePlace("bundle-0", 0, 1, 0, 0.0),

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.replays import replay_of
 from measuring.provenance import report
 from pipeline.config.overrides import compose
 from pipeline.envs.atari import AtariLanes
@@ -37,17 +38,7 @@ def main(capacity: int = 1_000_000, num_played: int = 500) -> None:
     words += ["replay=prioritised", f"replay.capacity={capacity}", "replay.min_transitions=100"]
     config = compose(words)
     environment = config.environment
-    assert config.replay is not None
-    replay = ReplayMemory(
-        config.replay,
-        num_writers=1,
-        num_lanes=NUM_LANES,
-        frame_shape=environment.frame_shape,
-        stack=environment.stack,
-        discount=config.algorithm.discount,
-        n_step=1,
-        rng=np.random.default_rng(0),
-    )
+    replay = replay_of(config)
     steps = itertools.cycle(_played(environment, num_played))
     with tempfile.TemporaryDirectory() as folder:
         files = FrameFiles(Path(folder))

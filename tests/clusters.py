@@ -1,10 +1,12 @@
 """Small real Dask clusters for tests, and waiting for a condition with a limit."""
 
+import contextlib
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from distributed import LocalCluster
 
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.kinds import CLUSTER_KINDS
-from pipeline.cluster.session import Session
+from pipeline.cluster.session import Session, open_session
 
 LIMIT_SECONDS = 60.0
 """How long a test waits for what must come; only a failing test waits so long."""
@@ -70,6 +72,19 @@ def child_processes() -> list[psutil.Process]:
     """Living children of this process, Python's own resource tracker aside."""
     children = psutil.Process().children(recursive=True)
     return [child for child in children if not _is_resource_tracker(child)]
+
+
+@contextlib.contextmanager
+def no_process_left() -> Iterator[None]:
+    """AssertionError when a child process outlives what is done within."""
+    before = set(child_processes())
+    yield
+    wait_until(lambda: set(child_processes()) <= before, "no child process is left")
+
+
+def two_hosts(kind: str, threads_per_host: int = 1) -> AbstractContextManager[Session]:
+    """A session of two hosts, "threads" of this process or "processes" of their own."""
+    return open_session(cluster_config(kind), num_hosts=2, threads_per_host=threads_per_host)
 
 
 def _is_resource_tracker(process: psutil.Process) -> bool:

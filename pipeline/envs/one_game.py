@@ -25,19 +25,22 @@ class OneGame(gymnasium.Env[UInt8Array, np.int64]):
     """A game for a loop of anybody's. Raises ConfigError for an unknown game or an impossible protocol."""
 
     def __init__(self, game: str, config: EnvironmentConfig) -> None:
-        self.lanes = make_due_lanes(game, config, num_lanes=1, num_threads=1)
-        """The one lane that plays it; `lanes.reset` takes the seed of a game in `evaluations.csv`."""
+        self._lanes = make_due_lanes(game, config, num_lanes=1, num_threads=1)
         self._can_step = False
         shape = (config.stack, *config.frame_shape)
         self.observation_space = Box(0, 255, shape, np.uint8)
-        self.action_space = Discrete(self.lanes.num_actions)
+        self.action_space = Discrete(self._lanes.num_actions)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[UInt8Array, dict[str, Any]]:
-        """Begin a game. The same seed begins the same one; without, it follows from the seed before."""
+        """Begin a game. The same seed begins the same one; without, it follows from the seed before.
+
+        `options={"emulator_seed": N}` begins exactly the game of that `episode_seed` in `evaluations.csv`.
+        """
         super().reset(seed=seed)
-        due = self.lanes.reset(self.np_random.integers(0, MAX_EMULATOR_SEED, 1, endpoint=True))
+        drawn = int(self.np_random.integers(0, MAX_EMULATOR_SEED, endpoint=True))
+        due = self._lanes.reset(np.array([(options or {}).get("emulator_seed", drawn)]))
         self._can_step = True
         return due.observation[0], {}
 
@@ -45,11 +48,11 @@ class OneGame(gymnasium.Env[UInt8Array, np.int64]):
         """Play one action. Raises ValueError for one that the game does not have, and after the end of a game."""
         if not self._can_step:
             raise ValueError("no game is under way: call reset() first")
-        due = self.lanes.step(np.array([action]))
+        due = self._lanes.step(np.array([action]))
         terminated, truncated = bool(due.terminated[0]), bool(due.truncated[0])
         self._can_step = not (terminated or truncated)
         return due.observation[0], float(due.reward[0]), terminated, truncated, {}
 
     def close(self) -> None:
         """Stop the emulator."""
-        self.lanes.close()
+        self._lanes.close()

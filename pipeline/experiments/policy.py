@@ -15,11 +15,13 @@ from typing import cast
 import numpy as np
 import torch
 
+from pipeline.algorithms.actor_critic import sample_actions
 from pipeline.config.run_config import RunConfig
 from pipeline.envs.one_game import OneGame
 from pipeline.envs.rom import action_names
 from pipeline.experiments.files.checkpoint import Checkpoint
-from pipeline.experiments.files.run_folder import CHECKPOINTS, read_config
+from pipeline.experiments.files.config_anywhere import config_anywhere
+from pipeline.experiments.files.run_folder import CHECKPOINTS
 from pipeline.experiments.scoring.chosen_parameters import chosen_checkpoint
 from pipeline.experiments.scoring.request import NEWEST
 from pipeline.experiments.specs import checkpoint_fit
@@ -62,8 +64,9 @@ class Policy:
         """The action for one observation, or actions (B,) for B of them.
 
         `epsilon`: share of actions that are drawn from all alike. `sampled`: the others are drawn from the policy,
-        which only an actor-critic has, or the best is taken. None: as in the run's final evaluation. Raises ValueError
-        for an observation of another shape or dtype, an epsilon outside of 0 to 1, or sampling without a policy.
+        which only an actor-critic has, or the best is taken. None: as in the run's final evaluation, whose
+        `max_equal_actions`, which looks back at a game, is left to the loop. Raises ValueError for an observation of
+        another shape or dtype, an epsilon outside of 0 to 1, or sampling without a policy.
         """
         epsilon = self.epsilon if epsilon is None else epsilon
         sampled = self.is_sampled if sampled is None else sampled
@@ -71,11 +74,8 @@ class Policy:
             raise ValueError(f"epsilon={epsilon} must lie in [0, 1]")
         if sampled and isinstance(self._replica, QReplica):
             raise ValueError("sampled=True needs a policy; this network values actions: use epsilon")
-        preferences = np.atleast_2d(self.preferences(observation)).astype(np.float64)
-        if sampled:
-            # The largest of logit + Gumbel noise comes with the policy's probability (Gumbel 1954).
-            preferences += self._rng.gumbel(size=preferences.shape)
-        actions: Int64Array = preferences.argmax(axis=1)
+        preferences = np.atleast_2d(self.preferences(observation))
+        actions = sample_actions(preferences, self._rng) if sampled else preferences.argmax(axis=1)
         explores = self._rng.random(len(actions)) < epsilon
         actions = np.where(explores, self._rng.integers(self.num_actions, size=len(actions)), actions)
         return int(actions[0]) if self._is_single(observation) else actions
@@ -85,12 +85,7 @@ class Policy:
 
         Q-values, or the logits of an actor-critic's policy. Raises ValueError as `act`.
         """
-        batch = self._batch(observation)
-        if isinstance(self._replica, QReplica):
-            found = self._replica.values(batch)
-        else:
-            found = self._replica.policy_and_value(batch).logits
-        return self._answer(found, observation)
+        return self._answer(self._replica.preferences(self._batch(observation)), observation)
 
     def values(self, observation: UInt8Array) -> Float32Array:
         """Q-values as `preferences`; of an actor-critic V(s), () for one observation and (B,) for B of them."""
@@ -149,6 +144,6 @@ def load_policy(
     CheckpointError if the folder or its checkpoint cannot be used.
     """
     folder = Path(run)
-    config = read_config(folder)
+    config = config_anywhere(folder)
     _, learned = chosen_checkpoint(folder / CHECKPOINTS, str(checkpoint), checkpoint_fit(config))
     return Policy(config, learned, device, precision, seed)

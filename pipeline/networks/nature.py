@@ -14,7 +14,7 @@ from typing import ClassVar
 import torch
 import torch.nn.functional as F
 
-from pipeline.networks.ordinary import Pixels, convolution
+from pipeline.networks.ordinary import OrdinaryTorso, Pixels, convolution
 from pipeline.networks.parameters import LayerShapes, ParameterShape, Tensors, weight_and_bias
 from pipeline.networks.torso import DifferentiatedTorso, as_features, as_image, convolved_size, num_channels
 from pipeline.networks.written_out import rectified_backward
@@ -53,12 +53,12 @@ class NatureTorso(DifferentiatedTorso):
             answers.append(F.relu(x, inplace=True))
         return [*answers, as_features(answers[-1])]
 
-    def ordinary(self, parameters: Tensors) -> torch.nn.Sequential:
+    def ordinary(self, parameters: Tensors) -> OrdinaryTorso:
         """See `Torso`."""
         layers: list[torch.nn.Module] = [Pixels(self._centred)]
         for i, (_, _, stride) in enumerate(self.CONVOLUTIONS, start=1):
             layers += [convolution(parameters, f"conv{i}", stride), torch.nn.ReLU()]
-        return torch.nn.Sequential(*layers, torch.nn.Flatten())
+        return OrdinaryTorso(torch.nn.Sequential(*layers, torch.nn.Flatten()), num_channels=self.CONVOLUTIONS[-1][0])
 
     def backward(
         self, parameters: Tensors, activations: Sequence[torch.Tensor], d_features: torch.Tensor, into: Tensors

@@ -10,7 +10,7 @@ Not here: which layers a network has (`Torso.ordinary`, `Head.ordinary`), our ow
 """
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 import torch
 from torch import nn
@@ -21,6 +21,15 @@ LayerT = TypeVar("LayerT", nn.Conv2d, nn.Linear)
 
 MakeLinear = Callable[[str, bool], nn.Linear]
 """Name of a layer, and whether features are its inputs -> the layer with its weights."""
+
+
+class OrdinaryTorso(NamedTuple):
+    """Convolutions as torch's own layers."""
+
+    layers: nn.Sequential
+    """Pixels (B, C, H, W) to features (B, F)."""
+    num_channels: int
+    """By which `layers` order features, (channels, places), where the torso has (places, channels); 1: alike."""
 
 
 class Pixels(nn.Module):
@@ -104,7 +113,7 @@ def convolution(parameters: Tensors, name: str, stride: int) -> nn.Conv2d:
 
 
 def linear_maker(parameters: Tensors, num_channels: int) -> MakeLinear:
-    """Makes layers with these weights; `num_channels`: C of the features' (H, W, C)."""
+    """Makes layers with these weights; `num_channels` as in `OrdinaryTorso`."""
 
     def make(name: str, of_features: bool) -> nn.Linear:
         weight, bias = parameters[f"{name}.weight"], parameters.get(f"{name}.bias")
@@ -113,11 +122,6 @@ def linear_maker(parameters: Tensors, num_channels: int) -> MakeLinear:
         return _loaded(nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None), weight, bias)
 
     return make
-
-
-def num_last_channels(torso: nn.Module) -> int:
-    """Channels of the last convolution."""
-    return [layer for layer in torso.modules() if isinstance(layer, nn.Conv2d)][-1].out_channels
 
 
 def _loaded(layer: LayerT, weight: torch.Tensor, bias: torch.Tensor | None) -> LayerT:

@@ -15,7 +15,7 @@ Not here: the fully connected layers behind them (`pipeline.networks.heads`, `.p
 import torch
 import torch.nn.functional as F
 
-from pipeline.networks.ordinary import Pixels, convolution
+from pipeline.networks.ordinary import OrdinaryTorso, Pixels, convolution
 from pipeline.networks.parameters import LayerShapes, ParameterShape, Tensors, TruncatedNormal, weight_and_bias
 from pipeline.networks.torso import Torso, as_features, as_image, convolved_size, num_channels
 
@@ -58,10 +58,10 @@ class PooledTorso(Torso):
             x = F.relu(F.max_pool2d(x, pool) if pool > 1 else x, inplace=True)
         return as_features(x)
 
-    def ordinary(self, parameters: Tensors) -> torch.nn.Sequential:
+    def ordinary(self, parameters: Tensors) -> OrdinaryTorso:
         """See `Torso`."""
         layers: list[torch.nn.Module] = [Pixels(self._centred)]
         for i, (_, _, pool) in enumerate(CONVOLUTIONS, start=1):
             layers.append(convolution(parameters, f"conv{i}", stride=1))
             layers += [torch.nn.MaxPool2d(pool), torch.nn.ReLU()] if pool > 1 else [torch.nn.ReLU()]
-        return torch.nn.Sequential(*layers, torch.nn.Flatten())
+        return OrdinaryTorso(torch.nn.Sequential(*layers, torch.nn.Flatten()), num_channels=CONVOLUTIONS[-1][0])

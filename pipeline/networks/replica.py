@@ -5,6 +5,7 @@ Not here: where parameters come from (`pipeline.param_server.client`), what a gr
 `pipeline.roles.worker`).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import torch
@@ -18,7 +19,7 @@ from pipeline.networks.written_out import Activations, Gradient
 from pipeline.types import Float32Array, UInt8Array
 
 
-class Replica:
+class Replica(ABC):
     """Parameters on a device, torso in `dtype` if the network can compute in it, head in float32.
 
     `parameters` are leaves that require gradients, by name, in vector order.
@@ -26,7 +27,7 @@ class Replica:
 
     def __init__(self, network: Network, dtype: torch.dtype, device: torch.device) -> None:
         dtype = network.usable_dtype(dtype)
-        self._of = network
+        self._network: Network = network
         self.device = device
         self._num_parameters = network.num_parameters
         self._num_torso = num_parameters([shape for shape in network.shapes if not shape.in_head])
@@ -66,10 +67,16 @@ class Replica:
         flat: Float32Array = torch.cat([self._torso.detach().float(), self._head.detach()]).cpu().numpy()
         return flat
 
+    @abstractmethod
+    def preferences(self, observations: UInt8Array) -> torch.Tensor:
+        """A number for each action, the larger the better, without a graph: Q-values, or logits, float32 (B, A)."""
+
     def ordinary(self) -> torch.nn.Module:
         """An ordinary torch module with these parameters, float32 on the CPU (`pipeline.networks.ordinary`)."""
         with torch.random.fork_rng(devices=[]):  # layers draw first values, which nobody keeps
-            return self._of.ordinary({name: p.detach().float().cpu() for name, p in self.parameters.items()}).eval()
+            return self._network.ordinary(
+                {name: p.detach().float().cpu() for name, p in self.parameters.items()}
+            ).eval()
 
     def gradient(self, loss: torch.Tensor) -> torch.Tensor:
         """d loss / d parameters as float32 (P,) on the device; the tensor is overwritten by the next call."""
@@ -104,10 +111,11 @@ class QReplica(Replica):
     Departure: None, for evaluation, takes the layers' mean weights alone; the paper does not say what to do there.
     """
 
+    _network: QNetwork
+
     def __init__(self, network: QNetwork, dtype: torch.dtype, device: torch.device) -> None:
         super().__init__(network, dtype, device)
         self.support = None if network.support is None else network.support.to(device)
-        self._network = network
 
     def outputs(self, observations: UInt8Array, noise: torch.Generator | None = None) -> torch.Tensor:
         """What the head says, with a graph: float32 (B, A), or logits (B, A, N), of uint8 (B, K, H, W[, 3])."""
@@ -125,13 +133,18 @@ class QReplica(Replica):
         with torch.no_grad():
             return self.q_values(self.outputs(observations, noise))
 
+    def preferences(self, observations: UInt8Array) -> torch.Tensor:
+        """See `Replica`."""
+        return self.values(observations)
+
 
 class PolicyReplica(Replica):
     """A replica that prefers actions and values states."""
 
+    _network: ActorCriticNetwork
+
     def __init__(self, network: ActorCriticNetwork, dtype: torch.dtype, device: torch.device) -> None:
         super().__init__(network, dtype, device)
-        self._network = network
 
     def outputs(self, observations: UInt8Array) -> PolicyAndValue:
         """Logits (B, A) and values (B,), float32, of uint8 (B, K, H, W[, 3]), with a graph: for learning."""
@@ -147,6 +160,10 @@ class PolicyReplica(Replica):
         """The same without a graph: for acting."""
         with torch.no_grad():
             return self.outputs(observations)
+
+    def preferences(self, observations: UInt8Array) -> torch.Tensor:
+        """See `Replica`."""
+        return self.policy_and_value(observations).logits
 
 
 def _policy_and_value(logits: torch.Tensor, value: torch.Tensor) -> PolicyAndValue:

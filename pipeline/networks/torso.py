@@ -11,6 +11,7 @@ from typing import ClassVar
 import torch
 
 from pipeline.kinds import Kinds
+from pipeline.networks.ordinary import OrdinaryTorso
 from pipeline.networks.parameters import LayerShapes, ParameterShape, Tensors
 
 
@@ -37,8 +38,8 @@ class Torso(ABC):
     def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
         """uint8 (B, K, H, W[, 3]) -> (B, F) in the dtype of the parameters."""
 
-    def ordinary(self, parameters: Tensors) -> torch.nn.Sequential | None:
-        """The same as torch's own layers, from pixels to features in the order (C, H, W); None: it cannot tell."""
+    def ordinary(self, parameters: Tensors) -> OrdinaryTorso | None:
+        """The same as torch's own layers; None: it does not tell."""
         return None
 
 

@@ -233,20 +233,20 @@ def _facts(loaded: LoadedRuns, scores: pd.DataFrame) -> tuple[tuple[str, str], .
         ("runs", str(len(runs))),
         ("experiments", _listed(runs["experiment"])),
         ("games", str(runs["game"].nunique())),
-        ("seeds", _listed(runs["seed"])),
+        ("seeds", _listed(f"seed {seed}" for seed in runs["seed"])),
         ("protocols", _listed(scores["protocol"])),
         ("evaluation games", f"{len(loaded.evaluations):,}"),
         ("commits", _listed(filter(None, map(short_commit, runs["commit"])))),
         *(
-            (f"scores of {name}", f"{played['game'].nunique()} games, {_seeds(played)}")
+            (f"scores of {name}", f"{_counted(played['game'], 'game')}, {_counted(played['seed'], 'seed')}")
             for name, played in entries(scores).items()
         ),
     )
 
 
-def _seeds(scores: pd.DataFrame) -> str:
-    number = scores["seed"].nunique()
-    return "1 seed" if number == 1 else f"{number} seeds"
+def _counted(values: pd.Series, what: str) -> str:
+    number = values.nunique()
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _listed(values: Iterable[object]) -> str:

@@ -113,6 +113,4 @@ def load_replica(
 def _preferences(spec: EvaluatorSpec, params: Float32Array) -> ActionPreferences:
     """What the network that `params` are of says of each action: its Q-value, or its logit."""
     replica = load_replica(spec.network, spec.game, spec.evaluation.environment, params, spec.device, spec.precision)
-    if isinstance(replica, QReplica):
-        return lambda observations: replica.values(observations).cpu().numpy()
-    return lambda observations: replica.policy_and_value(observations).logits.cpu().numpy()
+    return lambda observations: replica.preferences(observations).cpu().numpy()

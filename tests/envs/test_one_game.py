@@ -21,9 +21,8 @@ def test_gymnasium_finds_nothing_wrong_with_it() -> None:
 def test_a_seed_and_actions_give_the_game_that_lanes_play(changes: dict[str, object]) -> None:
     config = nature_protocol(max_frames=80, sticky_probability=0.25, **changes)
     env, lanes = OneGame("Breakout", config), make_due_lanes("Breakout", config, num_lanes=1, num_threads=1)
-    observation, _ = env.reset(seed=5)
-    emulator_seed = np.random.default_rng(5).integers(0, 2**31 - 1, 1, endpoint=True)
-    due = lanes.reset(emulator_seed)
+    observation, _ = env.reset(options={"emulator_seed": 5})
+    due = lanes.reset(np.array([5]))
     truncated, num_steps = False, 0
     while not truncated:
         np.testing.assert_array_equal(observation, due.observation[0])
@@ -43,4 +42,16 @@ def test_an_action_that_the_game_does_not_have_is_refused() -> None:
     env.reset(seed=0)
     with pytest.raises(ValueError, match="has actions 0 to 3"):
         env.step(4)
+    env.close()
+
+
+def test_a_seed_begins_the_same_games_again_and_another_seed_other_ones() -> None:
+    env = OneGame("Breakout", nature_protocol(max_frames=80))
+
+    def played(seed: int) -> list[bytes]:
+        first, _ = env.reset(seed=seed)
+        second, _ = env.reset()
+        return [first.tobytes(), second.tobytes(), *(env.step(step % 4)[0].tobytes() for step in range(10))]
+
+    assert played(5) == played(5) != played(6)
     env.close()

@@ -1,13 +1,16 @@
 """A trained agent outside of its run: what it says, and games that it plays in a loop of one's own."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+import yaml
 
 from pipeline import api
 from pipeline.errors import CheckpointError, RunFolderError
+from pipeline.experiments.files.run_folder import read_config
 from pipeline.experiments.policy import Policy, load_policy
 from tests.experiments.smoke_runs import SMALL_WORKERS, smoke_config
 
@@ -45,14 +48,34 @@ def test_an_agent_plays_the_games_of_its_run_s_evaluation_again(dqn: Path) -> No
     evaluations = api.load_run(dqn).evaluations
     for row in evaluations[evaluations["agent"] == "checkpoint"].to_dict("records"):
         env = policy.make_env()
-        observation = env.lanes.reset(np.array([row["episode_seed"]])).observation[0]
+        observation, _ = env.reset(options={"emulator_seed": row["episode_seed"]})
         score, over = 0.0, False
         while not over:
-            due = env.lanes.step(np.array([policy.act(observation)]))
-            observation, score = due.observation[0], score + float(due.reward[0])
-            over = bool(due.terminated[0] or due.truncated[0])
+            action = policy.act(observation)
+            assert isinstance(action, int)
+            observation, reward, terminated, truncated, _ = env.step(action)
+            score, over = score + reward, terminated or truncated
         env.close()
         assert score == row["score"]
+
+
+def test_an_agent_leaves_a_machine_whose_certificates_stay_behind(dqn: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "taken away"
+    shutil.copytree(dqn, folder)
+    saved = yaml.safe_load((folder / "config.yaml").read_text())
+    names = {f"tls_{name}_file": f"/gone/{name}.pem" for name in ("ca", "cert", "key")}
+    address = {"kind": "address", "address": "tls://10.0.0.1:8786", "num_hosts": None} | names
+    common = {
+        name: saved["cluster"][name]
+        for name in saved["cluster"]
+        if name not in ("kind", "dashboard_address", "num_hosts")
+    }
+    (folder / "config.yaml").write_text(yaml.safe_dump(saved | {"cluster": address | common}))
+    with pytest.raises(RunFolderError, match="names what is not here"):
+        read_config(folder)
+    there, here = load_policy(folder), load_policy(dqn)
+    observations = observations_of(here, 2)
+    np.testing.assert_array_equal(there.values(observations), here.values(observations))
 
 
 def test_what_it_needs_is_stated(dqn: Path) -> None:

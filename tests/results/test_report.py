@@ -14,7 +14,7 @@ def test_a_report_of_one_run_has_what_can_be_said_and_says_what_is_missing(tmp_p
     made = report(tmp_path)
     assert [section.anchor for section in made.sections] == ["summary", "games49", "human-starts"]
     assert dict(made.facts)["commits"] == "0123456"
-    assert dict(made.facts)["scores of gorila"] == "1 games, 1 seed"
+    assert dict(made.facts)["scores of gorila"] == "1 game, 1 seed"
     assert made.warnings == ()
     assert len(made.missing) == 1 and "48 of 49 games" in made.missing[0]
     assert made.scores["score"].tolist() == [2.0]

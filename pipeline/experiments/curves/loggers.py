@@ -21,7 +21,7 @@ from pipeline.config.words import no_such
 from pipeline.errors import ConfigError, PipelineError, RunFolderError
 from pipeline.experiments.curves.logger import LoggedRun, Logger
 from pipeline.experiments.curves.scalars import scalars
-from pipeline.experiments.files.run_folder import read_config
+from pipeline.experiments.files.config_anywhere import config_anywhere
 from pipeline.extras import how_to_install
 from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
 
@@ -103,7 +103,7 @@ def log_run(folder: Path, tools: Sequence[str]) -> None:
 
     loaded = load_run(folder)
     started_at = _started_at(loaded)
-    run = LoggedRun(read_config(folder), folder, started_at, goes_on=False)
+    run = LoggedRun(config_anywhere(folder), folder, started_at, goes_on=False)
     points = scalars(_rows_of(loaded))
     for tool in tools:
         try:

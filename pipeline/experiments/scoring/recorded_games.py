@@ -13,7 +13,8 @@ from pipeline.evaluation.person import PERSON
 from pipeline.evaluation.play import PlayedGame
 from pipeline.evaluation.protocol import GREEDY, SAMPLED
 from pipeline.experiments.files import checkpoint
-from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS, read_config
+from pipeline.experiments.files.config_anywhere import config_anywhere
+from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS
 from pipeline.experiments.specs import checkpoint_fit
 from pipeline.roles.opinions import OpinionOf, opinions
 
@@ -80,7 +81,7 @@ def opinions_of_player(run: Path, played: PlayedGame) -> OpinionOf:
         raise CheckpointError(
             f"{run / CHECKPOINTS} has no checkpoint of update {row.version:,}, which played this game"
         )
-    config = read_config(run)
+    config = config_anywhere(run)
     params = checkpoint.load(files[0], checkpoint_fit(config)).server.params
     return opinions(config.network, episode.game, episode.config, params, "cpu", config.precision)
 
