@@ -39,9 +39,10 @@ def compose(overrides: Sequence[str] = (), config_dir: Path | None = None) -> Ru
     `config_dir`: a folder with groups of one's own, e.g. `experiment/mine.yaml`. Raises ConfigError with all mistakes
     of all overrides.
     """
-    if found := check_overrides(overrides, config_dir=config_dir):
+    found, run = _check(overrides, multirun=False, config_dir=config_dir)
+    if found or run is None:
         raise ConfigError(found)
-    return config_tree.build(resolved(Files(config_dir).compose_tree(overrides)))
+    return run
 
 
 def compose_onto(
@@ -93,19 +94,26 @@ def check_overrides(overrides: Sequence[str], *, multirun: bool = False, config_
     With `multirun` a value may be a sweep: each of its choices is checked, together with the first choice of the other
     sweeps. Other combinations are checked by `from_hydra` in the job that runs them. `config_dir` as for `compose`.
     """
+    return _check(overrides, multirun=multirun, config_dir=config_dir)[0]
+
+
+def _check(overrides: Sequence[str], *, multirun: bool, config_dir: Path | None) -> tuple[list[str], RunConfig | None]:
+    """All mistakes, and the run that the first choices make; what is wrong by itself is left out of it."""
     if config_dir is not None and not config_dir.is_dir():
-        return [f"--config-dir {config_dir}: there is no such folder"]
+        return [f"--config-dir {config_dir}: there is no such folder"], None
     files = Files(config_dir)
     parsed, found = _parse(overrides, files, multirun=multirun)
     found += wrong_launcher_words(overrides, launchers())
     of_file, unusable = _of_sweep_file(parsed, files)
     if unusable:
-        return [*found, *unusable]
+        return [*found, *unusable], None
     parsed += of_file
     compose_once = functools.cache(files.compose_tree)
     folders: dict[Path, RunConfig] = {}
+    first_run: RunConfig | None = None
     for swept, case in _cases(parsed):
         mistakes, run = _check_case(case, files, compose_once)
+        first_run = first_run or run
         found += mistakes
         # A word that is wrong was left out of its run, whose folder is not the one that was meant.
         is_wrong = any(line.lstrip("+").startswith(f"{swept}=") for line in found)
@@ -118,7 +126,7 @@ def check_overrides(overrides: Sequence[str], *, multirun: bool = False, config_
     if any(text.lstrip("+").startswith(f"{SWEEP}=") and text not in right for text in overrides):
         # One that is misspelt would have named the games.
         found = [line for line in found if not line.startswith("game is missing")]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(found)), first_run
 
 
 def _changed(saved: Tree, overrides: Sequence[str], groups: Sequence[str], files: Files) -> tuple[Tree, list[str]]:

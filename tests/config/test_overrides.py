@@ -12,7 +12,7 @@ import pytest
 from hydra.core.global_hydra import GlobalHydra
 
 from pipeline.config import tree as config_tree
-from pipeline.config.composition import CONFIG_NAME, HYDRA_VERSION_BASE, Files, config_directory
+from pipeline.config.composition import CONFIG_NAME, HYDRA_VERSION_BASE, Files, config_directory, resolved
 from pipeline.config.overrides import (
     check_command_line,
     check_overrides,
@@ -350,6 +350,18 @@ def test_a_cluster_by_itself_may_be_smaller_than_a_run_would_need() -> None:
         "cluster.num_hosts=0 must be at least 1, or null",
         "cluster.address is missing: kind=address needs cluster.address=tcp://host:port",
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["experiment=gorila", "game=Pong"],
+        ["experiment=dba3c", "game=Pong", "optimizer=rmsprop", "optimizer.learning_rate=1e-3"],
+        ["experiment=dqn", "game=Pong", "budget={frames: 4_000, minutes: 3}", "results_dir='a b/${seed}'", "seed=7"],
+    ],
+)
+def test_a_run_is_what_hydra_composes_of_the_same_words(words: list[str]) -> None:
+    assert compose(words) == config_tree.build(resolved(Files().compose_tree(words)))
 
 
 def test_a_whole_number_may_be_written_as_a_power_of_ten() -> None:

@@ -205,7 +205,8 @@ def test_a_batch_system_that_signals_all_processes_of_a_sweep_ends_its_jobs_in_o
     }
 
 
-@pytest.mark.parametrize("own_cluster", [pytest.param(True, marks=pytest.mark.slow), False])
+@pytest.mark.slow
+@pytest.mark.parametrize("own_cluster", [True, False])
 def test_a_launcher_that_is_killed_leaves_nothing_behind_but_its_ledger(
     program: Program, scheduler_address: str, own_cluster: bool
 ) -> None:
@@ -232,6 +233,7 @@ def test_a_launcher_that_is_killed_leaves_nothing_behind_but_its_ledger(
     assert again.status == 0 and "when an earlier command was killed: they start in 1 s" in again.output
 
 
+@pytest.mark.slow
 def test_a_large_job_is_stopped_while_its_process_still_imports(program: Program) -> None:
     (program.folder / "slow.py").write_text("import time\n\nopen('imports', 'w').close()\ntime.sleep(300)\n")
     words = ("+kind=plain", *ONE_HOST, "hydra.launcher.preload=[slow]", "hydra.launcher.stop_seconds=300")

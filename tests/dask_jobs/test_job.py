@@ -43,8 +43,8 @@ def returned(config: DictConfig) -> Any:
 
 
 @pytest.fixture
-def launched(tmp_path: Path, scheduler_address: str) -> Launched:
-    return Launched(tmp_path, scheduler_address)
+def launched(tmp_path: Path, scheduler_here: str) -> Launched:
+    return Launched(tmp_path, scheduler_here)
 
 
 def test_a_job_that_an_earlier_command_has_done_returns_what_it_returned_then(

@@ -46,7 +46,8 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del sys.modules[name]
 
 
-@pytest.mark.parametrize("cluster", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster", ["threads", "processes"])
 def test_a_package_of_one_s_own_is_trained_with_from_its_folder(
     cluster: str, folder: Path, ends_well: Callable[..., str]
 ) -> None:

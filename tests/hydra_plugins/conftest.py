@@ -1,5 +1,5 @@
-"""The real cluster of the job runner's tests, for Hydra's own."""
+"""The real clusters of the job runner's tests, for Hydra's own."""
 
-from tests.dask_jobs.conftest import end_commands, scheduler_address
+from tests.dask_jobs.conftest import end_commands, scheduler_address, scheduler_here
 
-__all__ = ["end_commands", "scheduler_address"]
+__all__ = ["end_commands", "scheduler_address", "scheduler_here"]

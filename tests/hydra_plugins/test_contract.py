@@ -44,8 +44,8 @@ def launcher_name() -> str:
 
 
 @pytest.fixture
-def overrides(scheduler_address: str) -> list[str]:
-    return [f"hydra.launcher.address={scheduler_address}"]
+def overrides(scheduler_here: str) -> list[str]:
+    return [f"hydra.launcher.address={scheduler_here}"]
 
 
 @pytest.fixture
@@ -60,13 +60,14 @@ class TestLauncher(LauncherTestSuite):
     """One launch, in this process."""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("end_commands", "as_hydra_1_1")
 class TestBatches(BatchedSweeperTestSuite):
     """Three launches, one after the other."""
 
     @pytest.fixture
-    def overrides(self, scheduler_address: str) -> list[str]:
-        return [f"hydra.launcher.address={scheduler_address}", "hydra.sweeper.max_batch_size=2"]
+    def overrides(self, scheduler_here: str) -> list[str]:
+        return [f"hydra.launcher.address={scheduler_here}", "hydra.sweeper.max_batch_size=2"]
 
 
 @pytest.mark.slow

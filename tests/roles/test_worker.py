@@ -82,8 +82,12 @@ def loop_by_hand(spec: WorkerSpec, num_updates: int, optimizer_config: Optimizer
 
 @pytest.mark.parametrize(
     ("activation", "max_average_norm", "max_gradient_norm"),
-    [("relu", 1e-4, 1e-3), ("linear", 1e-4, None), ("linear", None, None), ("linear", 1e-4, 1e-3)],
-    ids=["recalled", "averages clipped", "unclipped", "all clipped"],
+    [
+        pytest.param("relu", 1e-4, 1e-3, id="recalled"),
+        pytest.param("linear", 1e-4, None, id="averages clipped", marks=pytest.mark.slow),
+        pytest.param("linear", None, None, id="unclipped", marks=pytest.mark.slow),
+        pytest.param("linear", 1e-4, 1e-3, id="all clipped"),
+    ],
 )
 def test_one_worker_equals_a_loop_written_by_hand_bit_for_bit(
     activation: str, max_average_norm: float | None, max_gradient_norm: float | None

@@ -28,6 +28,8 @@ OPTIMIZERS: list[OptimizerConfig] = [
     RMSPropConfig(kind="rmsprop", learning_rate=2.5e-4, learning_rate_changes=(), decay=0.95, epsilon=1e-5),
     AdamConfig(kind="adam", learning_rate=1e-4, learning_rate_changes=(), beta1=0.9, beta2=0.999, epsilon=1e-8),
 ]
+QUICK = (("threads", "beside", OPTIMIZERS[0]), ("processes", "beside", OPTIMIZERS[-1]))
+"""Kind of cluster, place of shards and optimizer that are compared bit for bit in the quick tests."""
 NUM_STEPS = 200
 _BATCH_OF_8 = replace(bundle_spec().replay, batch_size=8)
 
@@ -50,13 +52,18 @@ def bundles(num_bundles: int = 1, shards: str = "beside") -> BundledConfig:
     return BundledConfig("bundled", num_lanes=4, shards=shards, compute_threads=1, num_bundles=num_bundles)
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=lambda o: o.kind)
 @pytest.mark.parametrize(
-    ("kind", "shards"),
+    ("kind", "shards", "optimizer"),
     [
-        pytest.param("threads", "beside", id="threads"),
-        pytest.param("processes", "beside", id="processes"),
-        pytest.param("processes", "apart", id="processes apart", marks=pytest.mark.slow),
+        pytest.param(
+            kind,
+            shards,
+            optimizer,
+            id=f"{kind} {shards} {optimizer.kind}",
+            marks=[] if (kind, shards, optimizer) in QUICK else pytest.mark.slow,
+        )
+        for kind, shards in (("threads", "beside"), ("processes", "beside"), ("processes", "apart"))
+        for optimizer in OPTIMIZERS
     ],
 )
 def test_one_bundle_and_one_shard_equal_the_same_roles_wired_by_hand_bit_for_bit(

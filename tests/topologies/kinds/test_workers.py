@@ -68,9 +68,9 @@ def wired_by_hand() -> tuple[ServerSnapshot, RoleProgress]:
     [
         pytest.param("threads", workers(1), id="threads"),
         pytest.param("threads", workers(1, sync=False), id="threads, asynchronous"),
-        pytest.param("threads", SINGLE, id="threads, single"),
+        pytest.param("threads", SINGLE, id="threads, single", marks=pytest.mark.slow),
         pytest.param("processes", workers(1), id="processes"),
-        pytest.param("processes", workers(1, sync=False), id="processes, asynchronous"),
+        pytest.param("processes", workers(1, sync=False), id="processes, asynchronous", marks=pytest.mark.slow),
     ],
 )
 def test_one_worker_equals_the_same_role_wired_by_hand_bit_for_bit(
