@@ -207,10 +207,6 @@ class MeteredRemote(RemoteShard, _Metered):
         """Timed."""
         return self.meter.carry_out(_TARGET, lambda: super(MeteredRemote, self).pull_target(known_version))
 
-    def overlapped(self) -> "MeteredRemote":
-        """Itself: what overlaps cannot be timed."""
-        return self
-
 
 def _turn(spec: QRoleSpec, parts: Sequence[Parts]) -> float:
     """Seconds of a play and of the gradients that are due for it."""
