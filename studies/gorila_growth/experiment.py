@@ -94,7 +94,9 @@ def simulate(
         for index, part in enumerate(slices)
     ]
     totals = Totals()
-    turn_seconds = np.mean(costs.play_seconds) + np.mean(costs.gradient_seconds) * pace.num_lanes / pace.steps_per_update
+    turn_seconds = (
+        np.mean(costs.play_seconds) + np.mean(costs.gradient_seconds) * pace.num_lanes / pace.steps_per_update
+    )
     for index in range(num_bundles):
         host = hosts[bundle_name(index)]
         bundle = SimulatedBundle(

@@ -85,7 +85,9 @@ def published_figure(rows: pd.DataFrame) -> Figure:
     figure, (axes,) = _panels(1)
     alike = rows[rows["num_shards"] == _COMPARED_SHARDS].sort_values("num_bundles")
     share = alike[_RATE] / alike["num_bundles"] / (alike[_RATE] / alike["num_bundles"]).iloc[0]
-    axes.plot(alike["num_bundles"], share, "s--", color=COLOURS[0], label=f"Gorila, {_COMPARED_SHARDS} shards, simulated")
+    axes.plot(
+        alike["num_bundles"], share, "s--", color=COLOURS[0], label=f"Gorila, {_COMPARED_SHARDS} shards, simulated"
+    )
     published = load_published("scaling")
     curve = published.loc[[SYNCHRONOUS]]
     axes.plot(curve["num"], curve["efficiency"], "o-", color=COLOURS[1], label=f"{SYNCHRONOUS}: GPUs, all-reduce")

@@ -283,5 +283,3 @@ def _without_calls(meter: CallMeter, work: Callable[[], object]) -> float:
 class _NoRows(RowSink):
     def emit(self, row: Row) -> None:
         pass
-
-

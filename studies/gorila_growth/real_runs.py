@@ -56,7 +56,9 @@ def real_run(words: Sequence[str]) -> RealRun:
         rows = load_run(run.parent)
         plan = make_plan(config)
         planned = plan.process_bytes + sum(demand.memory_bytes for demand in plan.demands)
-        figures = _of_workers(config, rows.actor_critic_updates) if _is_dba3c(config) else of_bundles(config, rows.updates)
+        figures = (
+            _of_workers(config, rows.actor_critic_updates) if _is_dba3c(config) else of_bundles(config, rows.updates)
+        )
         return RealRun(network_of(config).num_parameters, *figures, planned_bytes=planned, peak_bytes=peak)
 
 

@@ -162,7 +162,9 @@ def _measure(num_roles: int, round_: int, beside: str, seconds: float, row_secon
             time.sleep(seconds)
             lasted, num_rows = time.monotonic() - start, len(book.delays) - num_before
             counts = _num_looks(coordinator, names) - looks
-            shares = [(_cpu_seconds(who) - before) / lasted for who, before in zip(([own], children), busy, strict=True)]
+            shares = [
+                (_cpu_seconds(who) - before) / lasted for who, before in zip(([own], children), busy, strict=True)
+            ]
             delays, size = book.delays[num_before:], own.memory_info().rss
             stopped_at = time.monotonic()
             coordinator.stop_roles()

@@ -22,8 +22,7 @@ GORILA = (
 """Learning begins soon, and epsilon stays where training spends most of its time: all do equal work."""
 DBA3C = (
     "experiment=dba3c",
-    "evaluation=smoke_ba3c",
-    "evaluation.environment=nature",
+    "evaluation=smoke",
     "evaluation.num_episodes=1",
     "training_evaluation.every_frames=null",
 )

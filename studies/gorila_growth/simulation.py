@@ -70,7 +70,8 @@ class SimulationRow:
 def main(
     beside: str = NOTHING,
     game: str = "Pong",
-    num_rounds: int = 3,
+    part_rounds: int = 3,
+    run_rounds: int = 3,
     bundle_steps: int = 3_000,
     part_seconds: float = 10.0,
     num_cores: int = os.cpu_count() or 1,
@@ -84,18 +85,20 @@ def main(
     """Measure what has no row yet, simulate all, and draw."""
     path, real = output / "costs.json", growth_rows(output)
     # Round after round, so that a check stands beside the parts that it is checked with.
-    for round_ in range(num_rounds):
+    for round_ in range(max(part_rounds, run_rounds)):
         for wire in wires:
-            if len(cost_file.load(path, wire)) <= round_:
+            if len(cost_file.load(path, wire)) <= round_ < part_rounds:
                 cost_file.append(path, wire, beside, _measure(game, wire, num_cores, part_seconds, overrides))
-        for case in checked:
+        for case in checked if round_ < run_rounds else ():
             run_case(real, case, place_of(case), round_, game, beside, bundle_steps, overrides)
     measured = {wire: merged(cost_file.load(path, wire)) for wire in wires}
     (output / "simulation.csv").unlink(missing_ok=True)
     rows = simulation_rows(output)
     for case in (*checked, *grid):
         outcome = simulated(case, measured[case.wire], game, overrides)
-        rows.append(SimulationRow(**asdict(case), num_parameters=measured[case.wire].costs.num_params, **outcome._asdict()))
+        rows.append(
+            SimulationRow(**asdict(case), num_parameters=measured[case.wire].costs.num_params, **outcome._asdict())
+        )
     drawn = figures_of(rows.frame(), real.frame())
     for name in FIGURE_NAMES:
         if name in drawn:

@@ -44,7 +44,8 @@ def test_roles_stand_where_the_plan_of_the_run_puts_them() -> None:
 @pytest.mark.slow
 def test_parts_are_measured_and_what_they_predict_stands_beside_real_runs(tmp_path: Path) -> None:
     simulation.main(
-        num_rounds=1,
+        part_rounds=1,
+        run_rounds=1,
         bundle_steps=1_200,
         part_seconds=0.5,
         num_cores=1,

@@ -32,7 +32,9 @@ def test_the_error_is_that_of_the_simulation_over_the_median_of_the_rounds() -> 
 
 
 def test_a_prediction_without_a_run_stands_alone() -> None:
-    _, _, line = tables.prediction_table(pd.DataFrame([simulated(CHECK, 90.0)]), pd.DataFrame([real(1.0)])[:0]).splitlines()
+    _, _, line = tables.prediction_table(
+        pd.DataFrame([simulated(CHECK, 90.0)]), pd.DataFrame([real(1.0)])[:0]
+    ).splitlines()
     assert line == "| threads | 2 | 0 | not yet | 90 |  | not yet | 1.25 |  |"
 
 
@@ -57,7 +59,9 @@ def test_networks_are_columns_and_limits_are_lines() -> None:
 
 def test_each_published_system_stands_against_its_own_smallest() -> None:
     rows = pd.DataFrame([simulated(BUNDLES, rate, num_bundles=n, num_shards=16) for n, rate in ((1, 10.0), (2, 18.0))])
-    dba3c = [{"study": "workers", "network": "ba3c_32", "num_workers": n, "data_points_per_second": 5.0} for n in (1, 2)]
+    dba3c = [
+        {"study": "workers", "network": "ba3c_32", "num_workers": n, "data_points_per_second": 5.0} for n in (1, 2)
+    ]
     lines = tables.published_table(rows, pd.DataFrame(dba3c)).splitlines()
     assert lines[3] == "| 2 | 0.90 | 0.50 | 0.93 |  |"
     assert lines[-1] == "| 64 |  |  |  | 0.70 |"
