@@ -59,13 +59,13 @@ class Measured(NamedTuple):
 
 def merged(rounds: Sequence[Measured]) -> Measured:
     """All samples of several rounds, and the means of all other numbers."""
-    samples = {
-        name: tuple(seconds for one in rounds for seconds in getattr(one.costs, name))
-        for name in ("play_seconds", "gradient_seconds")
-    }
     plain = [one._replace(costs=one.costs._replace(play_seconds=(), gradient_seconds=())) for one in rounds]
     mean: Measured = _mean(plain)
-    costs = mean.costs._replace(num_params=rounds[0].costs.num_params, **samples)
+    costs = mean.costs._replace(
+        play_seconds=tuple(seconds for one in rounds for seconds in one.costs.play_seconds),
+        gradient_seconds=tuple(seconds for one in rounds for seconds in one.costs.gradient_seconds),
+        num_params=rounds[0].costs.num_params,
+    )
     return mean._replace(costs=costs, num_cores=rounds[0].num_cores)
 
 
@@ -102,16 +102,21 @@ def _measured(content: dict[str, Any]) -> Measured:
             costs["num_params"],
             DirectCosts(Linear(**direct["push"]), Linear(**direct["pull"]), direct["message"]),
             WireCosts(
-                *(
-                    CallCost(Linear(**wire[name]["caller"]), Linear(**wire[name]["server"]))
-                    for name in ("push", "pull", "message")
-                ),
-                *(wire[name] for name in ("latency_seconds", "push_bytes_per_param", "pull_bytes_per_param")),
+                push=_call_cost(wire["push"]),
+                pull=_call_cost(wire["pull"]),
+                message=_call_cost(wire["message"]),
+                latency_seconds=wire["latency_seconds"],
+                push_bytes_per_param=wire["push_bytes_per_param"],
+                pull_bytes_per_param=wire["pull_bytes_per_param"],
             ),
         ),
         content["full_speed"],
         content["num_cores"],
     )
+
+
+def _call_cost(content: dict[str, dict[str, float]]) -> CallCost:
+    return CallCost(Linear(**content["caller"]), Linear(**content["server"]))
 
 
 def _mean(values: Sequence[Any]) -> Any:

@@ -94,9 +94,8 @@ def simulate(
         for index, part in enumerate(slices)
     ]
     totals = Totals()
-    turn_seconds = (
-        np.mean(costs.play_seconds) + np.mean(costs.gradient_seconds) * pace.num_lanes / pace.steps_per_update
-    )
+    due = pace.num_lanes / pace.steps_per_update
+    turn_seconds = float(np.mean(costs.play_seconds) + due * np.mean(costs.gradient_seconds))
     for index in range(num_bundles):
         host = hosts[bundle_name(index)]
         bundle = SimulatedBundle(

@@ -4,9 +4,9 @@
     shards       two bundles around 1 to 64 shards, in threads
     processes    the same around 1 to 64 shards of the bundles' own host processes
 
-Bundles over 1, 2 and 4 are measured where the simulation is checked with them (`studies.gorila_growth.simulation`); their
-rows go into the same file. Each run is a command of its own, whose peak of memory stands beside the run's plan. A row a
-run goes into results/gorila_growth/growth.csv, and runs that are there are not made again: delete rows to measure anew.
+Bundles over 1, 2 and 4 are measured where the simulation is checked with them (`.simulation`); their rows go into the
+same file. Each run is a command of its own, whose peak of memory stands beside the run's plan. A row a run goes into
+results/gorila_growth/growth.csv, and runs that are there are not made again: delete rows to measure anew.
 51 runs of half a minute: 30 minutes. `--beside other` says that the machine has something else to do.
 Not here: what the simulation says (`studies.gorila_growth.simulation`), rows and heartbeats (`.senders`).
 """

@@ -263,7 +263,8 @@ def _work(spec: QRoleSpec, shards: Sequence[_Metered], meter: CallMeter, seconds
             actor.step()
         for _ in range(2 * due):
             learner.step()
-        plays, gradients = [], []
+        plays: list[float] = []
+        gradients: list[float] = []
         meter.begin()
         end = time.monotonic() + seconds
         while not plays or time.monotonic() < end:

@@ -1,8 +1,8 @@
 """Rows and heartbeats of a thousand roles: `python -m studies gorila_growth.senders`.
 
 Each role is a real task with the real outbox (`pipeline.cluster.coordination.tasks.run_role`), which writes a row every
-five seconds as a learner does, tells its progress, looks for the control message, and otherwise sleeps. The coordinator,
-its lease and its inbox are the real ones, and rows are written into CSV files as those of a run are. Host processes of
+five seconds as a learner does, tells its progress, looks for the control message, and otherwise sleeps. Coordinator,
+lease and inbox are the real ones, and rows are written into CSV files as those of a run are. Host processes of
 250 threads each carry the roles; the scheduler lives in the coordinator's process, as with `cluster=processes`.
 
 Beside how many rows came and how late, a row says how long a role's loop took from one look at the control message to

@@ -78,7 +78,7 @@ def parts_table(path: Path) -> str:
 def prediction_table(simulated: pd.DataFrame, real: pd.DataFrame) -> str:
     """Measured and simulated steps per second and staleness of the same bundles on this machine."""
     lines = []
-    for case in simulated[simulated["study"] == CHECK].itertuples():
+    for _, case in simulated[simulated["study"] == CHECK].iterrows():
         runs = real[
             (real["study"] == BUNDLES) & (real["cluster"] == case.cluster) & (real["num_roles"] == case.num_bundles)
         ]
@@ -144,7 +144,7 @@ def limit_table(rows: pd.DataFrame) -> str:
             "mean staleness": cell(row.mean_staleness, 1),
             "largest": str(row.max_staleness),
         }
-        for row in rows.itertuples()
+        for _, row in rows.iterrows()
     ]
     return markdown(lines) if lines else NOT_YET
 
@@ -259,4 +259,5 @@ def _across(rows: pd.DataFrame, by: list[str], columns: str, noun: str) -> str:
 
 
 def _shares(rates: pd.Series) -> pd.Series:
-    return rates / rates.index / (rates.loc[1])
+    shares: pd.Series = rates / rates.index / rates.loc[1]
+    return shares
