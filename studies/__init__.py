@@ -5,6 +5,7 @@ made of these rows, without measuring, by `python -m studies tables`.
 
     dba3c             speed, learning, stragglers and a simulation of distributed BA3C (a folder)
     dba3c_atari49     49 games with half a million steps each
+    gorila_growth     a simulation of many bundles, real runs that grow, memory and rows (a folder)
     guards            what Gorila's two guards are worth
     main_job          what `make train` comes to on an ordinary processor
     optimizer_sweep   optimizers and step sizes of `gorila_quick`

@@ -12,11 +12,13 @@ from pathlib import Path
 
 from studies import dba3c_atari49, guards, main_job, optimizer_sweep, quick_agents, random_play, reference_runs
 from studies.dba3c import tables as dba3c
+from studies.gorila_growth import tables as gorila_growth
 from studies.markdown import with_tables
 
 STUDIES: Mapping[str, Callable[[Path], Mapping[str, str]]] = {
     "dba3c": dba3c.tables,
     "dba3c_atari49": dba3c_atari49.tables,
+    "gorila_growth": gorila_growth.tables,
     "guards": guards.tables,
     "main_job": main_job.tables,
     "optimizer_sweep": optimizer_sweep.tables,

@@ -113,7 +113,7 @@ class Link:
         self._bytes_per_second = bytes_per_second
         self._free_at = 0.0
 
-    def pass_on(self, num_bytes: int) -> float:
+    def pass_on(self, num_bytes: float) -> float:
         """Seconds from now until the last of these bytes has passed, behind all that was sent before."""
         self._free_at = max(self._free_at, self._clock.now) + num_bytes / self._bytes_per_second
         return self._free_at - self._clock.now

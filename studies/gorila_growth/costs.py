@@ -1,0 +1,136 @@
+"""What the parts of a bundle and its calls to shards cost, in seconds of a core; as a JSON file they can be repeated.
+
+Not here: how they are measured (`studies.gorila_growth.part_costs`).
+"""
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from measuring.provenance import provenance
+from studies.simulation.costs import CallCost, Linear
+
+
+class DirectCosts(NamedTuple):
+    """Calls within one process: all on the caller's core, while the shard is locked."""
+
+    push: Linear
+    """With the update."""
+    pull: Linear
+    message: float
+    """A pull of a version that is known, or a push that is dropped."""
+
+
+class WireCosts(NamedTuple):
+    """Calls to a shard in another process."""
+
+    push: CallCost
+    """With the update, on the server's side."""
+    pull: CallCost
+    message: CallCost
+    latency_seconds: float
+    """One way."""
+    push_bytes_per_param: float
+    pull_bytes_per_param: float
+
+
+class GorilaCosts(NamedTuple):
+    """All that the simulation knows of processor and network."""
+
+    play_seconds: tuple[float, ...]
+    """A step of all lanes and the choice of its actions, as samples that are drawn from."""
+    gradient_seconds: tuple[float, ...]
+    """A minibatch, its loss, gradient and norm, as samples."""
+    num_params: int
+    direct: DirectCosts
+    wire: WireCosts
+
+
+class Measured(NamedTuple):
+    """One round of measuring, with one wire."""
+
+    costs: GorilaCosts
+    full_speed: float
+    """Of a core when all are busy, beside one that works alone."""
+    num_cores: int
+
+
+def merged(rounds: Sequence[Measured]) -> Measured:
+    """All samples of several rounds, and the means of all other numbers."""
+    plain = [one._replace(costs=one.costs._replace(play_seconds=(), gradient_seconds=())) for one in rounds]
+    mean: Measured = _mean(plain)
+    costs = mean.costs._replace(
+        play_seconds=tuple(seconds for one in rounds for seconds in one.costs.play_seconds),
+        gradient_seconds=tuple(seconds for one in rounds for seconds in one.costs.gradient_seconds),
+        num_params=rounds[0].costs.num_params,
+    )
+    return mean._replace(costs=costs, num_cores=rounds[0].num_cores)
+
+
+def append(path: Path, wire: str, beside: str, measured: Measured) -> None:
+    """Add one round of a wire. `beside` says what else the machine had to do."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rounds = _read(path)
+    facts = {"beside": beside, **provenance()}
+    rounds.setdefault(wire, []).append(_named(measured) | {"measured_on": facts})
+    path.write_text(json.dumps(rounds, indent=1) + "\n")
+
+
+def load(path: Path, wire: str) -> list[Measured]:
+    """The rounds of a wire; none where there is no file."""
+    return [_measured(content) for content in _read(path).get(wire, [])]
+
+
+def measured_on(path: Path, wire: str) -> list[dict[str, Any]]:
+    """Commit, processor, and what else the machine had to do, of each round."""
+    return [content["measured_on"] for content in _read(path).get(wire, [])]
+
+
+def _read(path: Path) -> dict[str, list[dict[str, Any]]]:
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def _measured(content: dict[str, Any]) -> Measured:
+    costs = content["costs"]
+    direct, wire = costs["direct"], costs["wire"]
+    return Measured(
+        GorilaCosts(
+            tuple(costs["play_seconds"]),
+            tuple(costs["gradient_seconds"]),
+            costs["num_params"],
+            DirectCosts(Linear(**direct["push"]), Linear(**direct["pull"]), direct["message"]),
+            WireCosts(
+                push=_call_cost(wire["push"]),
+                pull=_call_cost(wire["pull"]),
+                message=_call_cost(wire["message"]),
+                latency_seconds=wire["latency_seconds"],
+                push_bytes_per_param=wire["push_bytes_per_param"],
+                pull_bytes_per_param=wire["pull_bytes_per_param"],
+            ),
+        ),
+        content["full_speed"],
+        content["num_cores"],
+    )
+
+
+def _call_cost(content: dict[str, dict[str, float]]) -> CallCost:
+    return CallCost(Linear(**content["caller"]), Linear(**content["server"]))
+
+
+def _mean(values: Sequence[Any]) -> Any:
+    if isinstance(values[0], tuple):
+        return type(values[0])(*map(_mean, zip(*values, strict=True))) if values[0] else ()
+    return statistics.fmean(values)
+
+
+def _named(value: Any) -> Any:
+    """NamedTuples as objects, which JSON would make lists; seconds to the nearest 10 ns."""
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {name: _named(part) for name, part in value.items()}
+    if isinstance(value, tuple):
+        return [round(part, 6) for part in value]
+    return value

@@ -1,0 +1,117 @@
+"""Real runs that grow on this machine: `python -m studies gorila_growth.growth`.
+
+    workers      1, 2 and 4 synchronous workers of `experiment=dba3c`, in threads
+    shards       two bundles around 1 to 64 shards, in threads
+    processes    the same around 1 to 64 shards of the bundles' own host processes
+
+Bundles over 1, 2 and 4 are measured where the simulation is checked with them (`.simulation`); their rows go into the
+same file. Each run is a command of its own, whose peak of memory stands beside the run's plan. A row a run goes into
+results/gorila_growth/growth.csv, and runs that are there are not made again: delete rows to measure anew.
+51 runs of half a minute: 30 minutes. `--beside other` says that the machine has something else to do.
+Not here: what the simulation says (`studies.gorila_growth.simulation`), rows and heartbeats (`.senders`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+
+from measuring.worker_speed import budget
+from studies.gorila_growth.grid import PROCESSES, THREADS, Case
+from studies.gorila_growth.real_runs import real_run
+from studies.gorila_growth.settings import DBA3C, GORILA, NOTHING, OUTPUT, beside_of, of_bundles
+from studies.row_file import RowFile
+
+BUNDLES, WORKERS, SHARDS = "bundles", "workers", "shards"
+_FRAME_SKIP = 4
+
+
+@dataclass(frozen=True)
+class GrowthRow:
+    """One real run."""
+
+    study: str
+    """"bundles", "workers" or "shards": what grows."""
+    cluster: str
+    shards: str
+    """"beside" or "apart"."""
+    num_roles: int
+    """Bundles or workers."""
+    num_shards: int
+    round: int
+    game: str
+    beside: str
+    """What else the machine had to do: "nothing" or "other"."""
+    num_parameters: int
+    steps_per_second: float
+    updates_per_second: float
+    stale_share: float
+    mean_staleness: float
+    waited_share: float
+    planned_bytes: int
+    peak_bytes: int
+
+
+def main(
+    beside: str = NOTHING,
+    game: str = "Pong",
+    num_rounds: int = 3,
+    role_steps: int = 3_000,
+    worker_steps: int = 12_000,
+    worker_counts: Sequence[int] = (1, 2, 4),
+    shard_counts: Sequence[int] = (1, 2, 4, 8, 16, 32, 64),
+    clusters: Sequence[str] = (THREADS, PROCESSES),
+    overrides: Sequence[str] = (),
+    worker_overrides: Sequence[str] = (),
+    output: Path = OUTPUT,
+) -> None:
+    """Measure what has no row yet; sizes take turns within a round."""
+    rows = growth_rows(output)
+    for round_ in range(num_rounds):
+        for count in worker_counts:
+            if not rows.has(WORKERS, THREADS, "beside", count, 2, round_):
+                own = [f"topology.num_workers={count}", budget(count, worker_steps, _FRAME_SKIP), f"game={game}"]
+                measured = real_run([*DBA3C, "cluster=threads", *own, *worker_overrides])
+                rows.append(GrowthRow(WORKERS, THREADS, "beside", count, 2, round_, game, beside, **asdict(measured)))
+        for cluster, num_shards in product(clusters, shard_counts):
+            case = Case(SHARDS, cluster, 2, num_shards)
+            run_case(rows, case, "beside", round_, game, beside, role_steps, overrides)
+
+
+def growth_rows(folder: Path) -> RowFile[GrowthRow]:
+    """The runs that are in `folder`."""
+    settings = ("study", "cluster", "shards", "num_roles", "num_shards", "round")
+    return RowFile(folder / "growth.csv", GrowthRow, settings=settings)
+
+
+def run_case(
+    rows: RowFile[GrowthRow],
+    case: Case,
+    shards: str,
+    round_: int,
+    game: str,
+    beside: str,
+    bundle_steps: int,
+    overrides: Sequence[str],
+) -> None:
+    """A real run of so many bundles, unless its row is there. `shards`: "beside" or "apart"."""
+    study = SHARDS if case.study == SHARDS else BUNDLES
+    if rows.has(study, case.cluster, shards, case.num_bundles, case.num_shards, round_):
+        return
+    measured = real_run([*case_words(case, shards, game), *overrides, _frames(case, bundle_steps)])
+    place = (study, case.cluster, shards, case.num_bundles, case.num_shards)
+    rows.append(GrowthRow(*place, round_, game, beside, **asdict(measured)))
+
+
+def case_words(case: Case, shards: str, game: str) -> list[str]:
+    """Settings of a case on this machine."""
+    place = [f"cluster={case.cluster}", f"topology.shards={shards}", f"game={game}"]
+    return [*GORILA, *place, *of_bundles(case.num_bundles, case.num_shards), f"param_server.wire_dtype={case.wire}"]
+
+
+def _frames(case: Case, bundle_steps: int) -> str:
+    return f"budget.frames={_FRAME_SKIP * case.num_bundles * bundle_steps}"
+
+
+if __name__ == "__main__":
+    main(beside_of(__doc__))

@@ -1,0 +1,168 @@
+"""Gorila with more bundles than this machine carries: `python -m studies gorila_growth.simulation`.
+
+    parts     what a play, a gradient, a push and a pull cost here: results/gorila_growth/costs.json
+    check     1, 2 and 4 real bundles around two shards, in threads and in processes, beside what the simulation says of
+              the same plan, in turn with the measuring of the parts; the real runs' rows go into growth.csv
+    grid      simulated bundles and shards, each on a machine with one core: 1 to 1,000 bundles, 1 to 64 shards, float32
+              and bfloat16, networks of 1 to 100 Gbit/s, limits of staleness
+
+Where roles stand is what the project's own placement says of the same settings (`pipeline.experiments.plan`), and what
+a shard does with a push is what its own rule says (`pipeline.param_server.shard`). Simulated rows go into
+results/gorila_growth/simulation.csv: all of them are made anew, as they follow from costs.json. Real runs that have a
+row are not made again: delete growth.csv together with costs.json. Figures are drawn into docs/figures/. With nothing
+to measure ten minutes on one core; three rounds of parts and runs take twenty on top. `--beside other` says that the
+machine has something else to do.
+Not here: the simulation itself (`studies.gorila_growth.experiment`).
+"""
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from pipeline.cluster.placement import Offer
+from pipeline.cluster.session import open_session
+from pipeline.config.overrides import compose
+from pipeline.config.run_config import RunConfig
+from pipeline.experiments.plan import make_plan
+from pipeline.results.style import save_figure
+from studies.gorila_growth import costs as cost_file
+from studies.gorila_growth.bundles import Pace
+from studies.gorila_growth.costs import GorilaCosts, Measured, merged
+from studies.gorila_growth.experiment import Cluster, Outcome, simulate
+from studies.gorila_growth.figures import FIGURE_NAMES, figures_of
+from studies.gorila_growth.grid import BFLOAT16, CHECK, CHECKED, FLOAT32, GRID, MACHINES, PROCESSES, THREADS, Case
+from studies.gorila_growth.growth import case_words, growth_rows, run_case
+from studies.gorila_growth.part_costs import measure
+from studies.gorila_growth.settings import FIGURES, NOTHING, OUTPUT, beside_of
+from studies.row_file import RowFile
+
+_MEGABYTE = 1e6
+_WARMUP_SHARE = 3
+
+
+@dataclass(frozen=True)
+class SimulationRow:
+    """One simulated cluster: its case, and what came of it."""
+
+    study: str
+    cluster: str
+    num_bundles: int
+    num_shards: int
+    wire: str
+    push_megabytes: float
+    gigabits_per_second: float
+    staleness_per_bundle: int
+    num_gradients: int
+    num_parameters: int
+    steps_per_second: float
+    gradients_per_second: float
+    updates_per_second: float
+    stale_share: float
+    mean_staleness: float
+    max_staleness: int
+    waited_share: float
+    shard_share: float
+    busiest_shard_share: float
+
+
+def main(
+    beside: str = NOTHING,
+    game: str = "Pong",
+    part_rounds: int = 3,
+    run_rounds: int = 3,
+    bundle_steps: int = 3_000,
+    part_seconds: float = 10.0,
+    num_cores: int = os.cpu_count() or 1,
+    wires: Sequence[str] = (FLOAT32, BFLOAT16),
+    checked: Sequence[Case] = CHECKED,
+    grid: Sequence[Case] = GRID,
+    overrides: Sequence[str] = (),
+    output: Path = OUTPUT,
+    figures: Path = FIGURES,
+) -> None:
+    """Measure what has no row yet, simulate all, and draw."""
+    path, real = output / "costs.json", growth_rows(output)
+    # Round after round, so that a check stands beside the parts that it is checked with.
+    for round_ in range(max(part_rounds, run_rounds)):
+        for wire in wires:
+            if len(cost_file.load(path, wire)) <= round_ < part_rounds:
+                cost_file.append(path, wire, beside, _measure(game, wire, num_cores, part_seconds, overrides))
+        for case in checked if round_ < run_rounds else ():
+            run_case(real, case, place_of(case), round_, game, beside, bundle_steps, overrides)
+    measured = {wire: merged(cost_file.load(path, wire)) for wire in wires}
+    (output / "simulation.csv").unlink(missing_ok=True)
+    rows = simulation_rows(output)
+    for case in (*checked, *grid):
+        outcome = simulated(case, measured[case.wire], game, overrides)
+        rows.append(
+            SimulationRow(**asdict(case), num_parameters=measured[case.wire].costs.num_params, **outcome._asdict())
+        )
+    drawn = figures_of(rows.frame(), real.frame())
+    for name in FIGURE_NAMES:
+        if name in drawn:
+            save_figure(drawn[name], figures / f"gorila_growth_{name}.png")
+
+
+def simulation_rows(folder: Path) -> RowFile[SimulationRow]:
+    """What is in `folder`."""
+    return RowFile(folder / "simulation.csv", SimulationRow, settings=("study",))
+
+
+def place_of(case: Case) -> str:
+    """Where its shards stand: within one process it makes no difference."""
+    return "beside" if case.cluster == THREADS else "apart"
+
+
+def simulated(case: Case, measured: Measured, game: str, overrides: Sequence[str] = ()) -> Outcome:
+    """What would come of a case, with the placement that the run itself would have."""
+    on_this_machine = case.cluster in (THREADS, PROCESSES)
+    config = _config(case, game, tuple(overrides))
+    plan = make_plan(config, None if on_this_machine else _machines(case.num_bundles + case.num_shards))
+    # On loopback the way of a byte costs nothing beyond the copying, which is charged to the cores.
+    bytes_per_second = math.inf if on_this_machine else case.gigabits_per_second * 1e9 / 8
+    cluster = Cluster(plan.placement, case.cluster == THREADS, measured.full_speed, bytes_per_second)
+    return simulate(
+        cluster,
+        _with_pushes(measured.costs, case.push_megabytes),
+        config.param_server,
+        Pace(config.topology.num_lanes, config.algorithm.steps_per_update),  # type: ignore[attr-defined]
+        num_bundles=case.num_bundles,
+        num_gradients=case.num_gradients,
+        num_warmup_gradients=case.num_gradients // _WARMUP_SHARE,
+    )
+
+
+def _with_pushes(costs: GorilaCosts, push_megabytes: float) -> GorilaCosts:
+    """The same with pushes of another size. What cores do with each number stays as measured."""
+    if push_megabytes == 0.0:
+        return costs
+    wire = costs.wire._replace(push_bytes_per_param=push_megabytes * _MEGABYTE / costs.num_params)
+    return costs._replace(wire=wire)
+
+
+@cache
+def _config(case: Case, game: str, overrides: tuple[str, ...]) -> RunConfig:
+    here = replace(case, cluster=PROCESSES if case.cluster == MACHINES else case.cluster)
+    no_limit = ["param_server.max_staleness=null"] if case.staleness_per_bundle == 0 else []
+    limit = case.staleness_per_bundle * case.num_bundles
+    own = no_limit or [f"param_server.max_staleness={limit}"]
+    return compose([*case_words(here, place_of(case), game), *own, *overrides])
+
+
+def _machines(count: int) -> list[Offer]:
+    """So many machines with one core each, and memory enough."""
+    return [Offer(f"host-{i}", f"machine-{i}", 1, 2**60, num_cores=1) for i in range(count)]
+
+
+def _measure(game: str, wire: str, num_cores: int, seconds: float, overrides: Sequence[str]) -> Measured:
+    """On host processes that have nothing else to do."""
+    config = compose([*case_words(Case(CHECK, PROCESSES, 1, 1, wire), "beside", game), *overrides])
+    with open_session(config.cluster, num_hosts=max(2, num_cores), threads_per_host=1) as session:
+        return measure(session, config, num_cores, seconds)
+
+
+if __name__ == "__main__":
+    main(beside_of(__doc__))

@@ -1,0 +1,34 @@
+"""Costs as a file, and the rounds of several measurements as one."""
+
+from pathlib import Path
+
+import pytest
+
+from studies.gorila_growth.costs import DirectCosts, GorilaCosts, Measured, WireCosts, append, load, measured_on, merged
+from studies.simulation.costs import CallCost, Linear
+
+
+def measured(seconds: float) -> Measured:
+    """A round in which everything takes so long."""
+    linear = Linear(seconds, seconds)
+    call = CallCost(linear, linear)
+    wire = WireCosts(call, call, call, seconds, 4.0, 2.0)
+    return Measured(GorilaCosts((seconds,), (seconds, 1.0), 100, DirectCosts(linear, linear, seconds), wire), 0.5, 2)
+
+
+def test_rounds_come_back_as_they_were_with_what_they_were_measured_on(tmp_path: Path) -> None:
+    path = tmp_path / "costs.json"
+    assert load(path, "float32") == []
+    append(path, "float32", "other", measured(0.25))
+    append(path, "bfloat16", "nothing", measured(1.0))
+    append(path, "float32", "other", measured(0.5))
+    assert load(path, "float32") == [measured(0.25), measured(0.5)]
+    assert [fact["beside"] for fact in measured_on(path, "float32")] == ["other", "other"]
+
+
+def test_samples_of_rounds_are_put_together_and_other_numbers_averaged() -> None:
+    both = merged([measured(0.25), measured(0.5)])
+    assert both.costs.play_seconds == (0.25, 0.5) and both.costs.gradient_seconds == (0.25, 1.0, 0.5, 1.0)
+    assert both.costs.wire.push.server == Linear(0.375, 0.375)
+    assert both.costs.direct.message == pytest.approx(0.375)
+    assert (both.costs.num_params, both.num_cores, both.full_speed) == (100, 2, 0.5)

@@ -1,0 +1,97 @@
+"""A small round of everything: parts, real runs beside the simulation of the same, a small grid, and rows of roles."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from studies.gorila_growth import costs, growth, senders, simulation
+from studies.gorila_growth.costs import Measured
+from studies.gorila_growth.grid import BUNDLES, CHECK, MACHINES, PROCESSES, THREADS, Case
+from tests.studies.gorila_growth.test_experiment import PARTS
+
+TINY = (
+    "network=dqn_2013",
+    "network.hidden_units=16",
+    "topology.num_lanes=4",
+    "replay.batch_size=4",
+    "replay.min_transitions=64",
+    "algorithm.steps_per_update=2",
+    "precision=float32",
+)
+TINY_WORKERS = (
+    "network.torso=dqn_2013",
+    "network.hidden_units=16",
+    "topology.num_lanes=2",
+    "algorithm.batch_size=10",
+    "precision=float32",
+)
+MEASURED = Measured(PARTS, full_speed=0.75, num_cores=2)
+
+
+def test_roles_stand_where_the_plan_of_the_run_puts_them() -> None:
+    case = Case(BUNDLES, MACHINES, 3, 2)
+    far = simulation.simulated(case, MEASURED, "Pong")
+    # Sixteen lanes: a play of 2 s, four gradients of 1 s; the network alone takes time.
+    assert far.steps_per_second == pytest.approx(3 * 16 / 6.0, rel=0.01)
+    assert far.waited_share < 0.01
+    slow = simulation.simulated(Case(BUNDLES, MACHINES, 3, 2, gigabits_per_second=1e-7), MEASURED, "Pong")
+    assert slow.waited_share > 0.5
+    small = Case(BUNDLES, MACHINES, 3, 2, push_megabytes=1e-9, gigabits_per_second=1e-7)
+    assert simulation.simulated(small, MEASURED, "Pong").steps_per_second > slow.steps_per_second
+
+
+@pytest.mark.slow
+def test_parts_are_measured_and_what_they_predict_stands_beside_real_runs(tmp_path: Path) -> None:
+    simulation.main(
+        part_rounds=1,
+        run_rounds=1,
+        bundle_steps=1_200,
+        part_seconds=0.5,
+        num_cores=1,
+        wires=("float32",),
+        checked=(Case(CHECK, PROCESSES, 2, 2),),
+        grid=(Case(BUNDLES, MACHINES, 1, 2), Case(BUNDLES, MACHINES, 5, 2), Case(BUNDLES, MACHINES, 9, 2)),
+        overrides=TINY,
+        output=tmp_path,
+        figures=tmp_path,
+    )
+    (measured,) = costs.load(tmp_path / "costs.json", "float32")
+    assert min(measured.costs.play_seconds) > 0 and min(measured.costs.gradient_seconds) > 0
+    assert measured.costs.direct.push.fixed > 0 and measured.costs.wire.message.server.fixed > 0
+    rows, real = pd.read_csv(tmp_path / "simulation.csv"), pd.read_csv(tmp_path / "growth.csv")
+    assert rows["study"].tolist() == [CHECK, BUNDLES, BUNDLES, BUNDLES]
+    assert real["num_roles"].tolist() == [2]
+    assert (real["steps_per_second"] > 0).all() and (real["peak_bytes"] > 50e6).all()
+    assert {path.name for path in tmp_path.glob("*.png")} == {
+        f"gorila_growth_{name}.png" for name in ("prediction", "bundles", "published")
+    }
+
+
+@pytest.mark.slow
+def test_workers_and_shards_grow_in_real_runs(tmp_path: Path) -> None:
+    def main() -> str:
+        growth.main(
+            num_rounds=1,
+            role_steps=1_200,
+            worker_steps=1_200,
+            worker_counts=(2,),
+            shard_counts=(3,),
+            clusters=(THREADS,),
+            overrides=TINY,
+            worker_overrides=TINY_WORKERS,
+            output=tmp_path,
+        )
+        return (tmp_path / "growth.csv").read_text()
+
+    first = main()
+    assert [line.split(",")[0] for line in first.splitlines()] == ["study", "workers", "shards"]
+    assert main() == first, "what is there is not measured again"
+
+
+@pytest.mark.slow
+def test_rows_of_many_roles_are_all_written(tmp_path: Path) -> None:
+    senders.main(num_rounds=1, role_counts=(6,), seconds=2.0, row_seconds=0.5, output=tmp_path)
+    (row,) = pd.read_csv(tmp_path / "senders.csv").to_dict("records")
+    assert row["num_missing_rows"] == row["num_lapsed"] == 0
+    assert row["rows_per_second"] > 0 and row["look_seconds"] > 0
