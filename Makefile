@@ -74,6 +74,10 @@ format: setup ## repair what of style can be repaired by itself
 bench: setup ## run the benchmarks
 	@$(PY) -m benchmarks $(ARGS)
 
+.PHONY: bench-peers
+bench-peers: setup ## measure other libraries beside ours; CLEANRL=/its/checkout ARGS="--rounds 1"
+	@$(PY) -m benchmarks.peers $(ARGS)
+
 .PHONY: report
 report: setup ## make tables and figures from results/runs
 	@$(PY) -m pipeline.report $(ARGS)

@@ -1,6 +1,8 @@
 """What benchmarks and studies share: where a figure was measured, rounds in turn, the speed of a worker.
 
     provenance     commit, machine and versions, and the JSON line that has them
+    processor      which kind it is of, and an ordinary one made of a newer
+    markdown       tables, and their places in a document
     rounds         times and ratios of variants that take turns
     worker_speed   a whole run of DBA3C, and how fast it went when steady
     modules        `python -m <package> NAME ...`: each module in a process of its own

@@ -18,12 +18,17 @@ _NOT_LOOKED_AT = (":(top,exclude)results", ":(top,exclude)docs/figures")
 
 def report(name: str, **figures: Figure) -> None:
     """Print one JSON line: what was measured, its figures (unit in the key), commit, machine and versions."""
+    print(as_line(name, **figures), flush=True)
+
+
+def as_line(name: str, **figures: Figure) -> str:
+    """That line, without its end."""
     line = {
         "benchmark": name,
         **{key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in figures.items()},
         **provenance(),
     }
-    print(json.dumps(line), flush=True)
+    return json.dumps(line)
 
 
 def provenance() -> dict[str, Figure]:

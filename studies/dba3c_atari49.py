@@ -10,13 +10,13 @@ from typing import Any
 
 import pandas as pd
 
+from measuring.markdown import markdown
 from pipeline.results.cautions import FEW_FILTERS, living_filters
 from pipeline.results.formats import interval_cell
 from pipeline.results.load import LoadedRuns, load_runs
 from pipeline.results.protocols import NOOP_STARTS
 from pipeline.results.random_player import YES, is_above, of_starts, random_scores
 from pipeline.results.run_scores import entries, run_scores
-from studies.markdown import markdown
 
 GREEDY, SAMPLED = "dba3c_quick", "dba3c_quick, sampled"
 """Entries of `run_scores`."""

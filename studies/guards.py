@@ -23,6 +23,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from measuring.markdown import markdown
 from pipeline import seeding
 from pipeline.algorithms.config import QLearningConfig
 from pipeline.algorithms.outliers import LossOutlierRule
@@ -35,7 +36,6 @@ from pipeline.param_server.snapshot import first_snapshot, split_snapshot
 from pipeline.results.formats import cell, interval_cell
 from pipeline.results.scores import mean_interval
 from pipeline.types import Float32Array
-from studies.markdown import markdown
 
 OUTPUT = Path("results/guards")
 SEEDS = range(5)

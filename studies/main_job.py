@@ -23,13 +23,12 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import torch
 
+from measuring.markdown import commits_cell, markdown
+from measuring.processor import ORDINARY, processor
 from pipeline import api
-from pipeline.networks.compute import resolve_precision
 from pipeline.results.formats import cell, interval_cell
 from pipeline.results.run_scores import LAST, RANDOM, run_scores
-from studies.markdown import commits_cell, markdown
 from studies.row_file import RowFile
 
 MAKE_TRAIN = "make_train"
@@ -52,8 +51,6 @@ CASES: dict[str, tuple[str, ...]] = {MAKE_TRAIN: ()} | {
         "dqn_2013, 3-step": ("algorithm.n_step=3",),
     }.items()
 }
-ORDINARY = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2"}
-"""What keeps torch and its convolutions from instructions that ordinary processors do not have."""
 _MARGIN = 3.0
 """Points between the intervals of agent and random player that `make train` is to have."""
 NOTHING, LOOP, OTHER = BESIDE = ("nothing", "loop", "other")
@@ -101,12 +98,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, default=Path("results/main_job"), help="where the rows go")
     parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
     chosen = parser.parse_args(arguments)
-    processor = _processor(ordinary=chosen.ordinary)
+    found = processor(ordinary=chosen.ordinary)
     file = _row_file(chosen.output)
     for seed in chosen.seeds:
         for case in chosen.cases:
-            if not file.has(case, seed, processor, chosen.beside):
-                file.append(_run(chosen, case, seed, processor))
+            if not file.has(case, seed, found, chosen.beside):
+                file.append(_run(chosen, case, seed, found))
 
 
 def tables(folder: Path) -> dict[str, str]:
@@ -164,15 +161,8 @@ def _row_file(folder: Path) -> RowFile[MainJobRow]:
     return RowFile(folder / "runs.csv", MainJobRow, settings=("case", "seed", "processor", "beside"))
 
 
-def _processor(*, ordinary: bool) -> str:
-    if ordinary:
-        return "avx2 (restricted), float32"
-    dtype = str(resolve_precision("auto", torch.device("cpu"))).removeprefix("torch.")
-    return f"{torch.backends.cpu.get_cpu_capability().lower()}, {dtype}"
-
-
-def _run(chosen: argparse.Namespace, case: str, seed: int, processor: str) -> MainJobRow:
-    folder = "_".join(re.findall(r"[\w.-]+", f"{case} {processor} {chosen.beside}"))
+def _run(chosen: argparse.Namespace, case: str, seed: int, used: str) -> MainJobRow:
+    folder = "_".join(re.findall(r"[\w.-]+", f"{case} {used} {chosen.beside}"))
     words = [
         "experiment=gorila_quick",
         "game=Breakout",
@@ -195,7 +185,7 @@ def _run(chosen: argparse.Namespace, case: str, seed: int, processor: str) -> Ma
     return MainJobRow(
         case=case,
         seed=seed,
-        processor=processor,
+        processor=used,
         beside=chosen.beside,
         frames=int(loaded.runs["total_frames"].iloc[0]),
         updates=int(loaded.updates["version"].max()),

@@ -15,11 +15,11 @@ from pathlib import Path
 import pandas as pd
 from rich.console import Console
 
+from measuring.markdown import commits_cell, markdown
 from pipeline import api
 from pipeline.errors import DivergedError
 from pipeline.results.formats import cell, interval_cell
 from pipeline.results.scores import MeanInterval, mean_interval
-from studies.markdown import commits_cell, markdown
 from studies.row_file import RowFile
 from studies.trained_runs import FIRST_GORILA_QUICK
 

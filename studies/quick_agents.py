@@ -26,13 +26,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from measuring.markdown import commits_cell, markdown
 from measuring.provenance import report
 from pipeline import api
 from pipeline.results.comparison import probability_of_improvement
 from pipeline.results.formats import cell, interval_cell
 from pipeline.results.scores import FloatArray, seed_interval
 from pipeline.results.style import COLOURS, STYLE, save_figure
-from studies.markdown import commits_cell, markdown
 from studies.row_file import RowFile
 from studies.trained_runs import (
     FIRST_GORILA_QUICK,

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from measuring.markdown import commits_cell, markdown
 from measuring.provenance import provenance, report
 from pipeline.config.overrides import compose
 from pipeline.evaluation.play import evaluate_random_agent
@@ -34,7 +35,6 @@ from pipeline.results.random_play import random_play_table
 from pipeline.results.random_player import random_scores
 from pipeline.results.scores import mean_interval
 from pipeline.rows import TRUE_BEFORE, EvaluationRow
-from studies.markdown import commits_cell, markdown
 from studies.row_file import RowFile
 
 FRAME_SKIPS = (6, 4)

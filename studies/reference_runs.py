@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from measuring.markdown import commits_cell, markdown
 from pipeline.results.cautions import living_filters
 from pipeline.results.formats import cell, interval_cell
 from pipeline.results.load import RUN_KEYS, LoadedRuns, load_runs
 from pipeline.results.run_scores import BEST, LAST, RANDOM, TRAINING, run_scores
-from studies.markdown import commits_cell, markdown
 
 
 def tables(folder: Path) -> Mapping[str, str]:

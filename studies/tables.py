@@ -10,10 +10,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from measuring.markdown import with_tables
 from studies import dba3c_atari49, guards, main_job, optimizer_sweep, quick_agents, random_play, reference_runs
 from studies.dba3c import tables as dba3c
 from studies.gorila_growth import tables as gorila_growth
-from studies.markdown import with_tables
 
 STUDIES: Mapping[str, Callable[[Path], Mapping[str, str]]] = {
     "dba3c": dba3c.tables,

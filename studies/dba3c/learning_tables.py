@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from measuring.markdown import commits_cell, markdown
 from pipeline.results.formats import cell, interval_cell
 from studies.dba3c.figures import times_to_goal
 from studies.dba3c.learning_cases import ADAM_CASES, CASES, HIDDEN_LAYER_CASES, SYNC_CASES
 from studies.dba3c.simulation_grid import WORKERS
-from studies.markdown import commits_cell, markdown
 
 NOT_MADE, DIVERGED, NEVER = "not made", "diverged", "never"
 _STEPS_PER_FRAME = 1 / 4

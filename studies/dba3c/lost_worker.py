@@ -26,6 +26,7 @@ from pathlib import Path
 import pandas as pd
 import psutil
 
+from measuring.markdown import commits_cell, markdown
 from measuring.provenance import report
 from measuring.worker_speed import run
 from pipeline.config.overrides import compose
@@ -33,7 +34,6 @@ from pipeline.config.run_config import RunConfig
 from pipeline.results.formats import cell
 from pipeline.topologies.kinds.workers import worker_name
 from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK
-from studies.markdown import commits_cell, markdown
 from studies.row_file import RowFile
 
 _NUM_WORKERS = 2

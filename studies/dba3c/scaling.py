@@ -25,6 +25,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from measuring.markdown import commits_cell, markdown
 from measuring.provenance import report
 from measuring.rounds import alternate, median_ratio, ratio_quartiles
 from measuring.worker_speed import budget, loop_speed, num_parameters, run, speed
@@ -45,7 +46,6 @@ from pipeline.rows import Row
 from pipeline.topologies.kinds.workers import worker_name
 from pipeline.types import Float32Array
 from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK
-from studies.markdown import commits_cell, markdown
 from studies.row_file import RowFile
 
 _NUM_LOOPS = 2

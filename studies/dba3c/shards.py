@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from measuring.markdown import commits_cell, counted, markdown, median_cell
 from measuring.worker_speed import budget, num_parameters, run, speed
 from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
@@ -27,7 +28,6 @@ from pipeline.results.style import save_figure
 from pipeline.topologies.config import PLACES
 from studies.dba3c.figures import shards_figure
 from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK
-from studies.markdown import commits_cell, counted, markdown, median_cell
 from studies.row_file import RowFile
 
 

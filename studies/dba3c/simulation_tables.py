@@ -5,9 +5,9 @@ Not here: figures (`studies.dba3c.simulation_figures`).
 
 import pandas as pd
 
+from measuring.markdown import commits_cell, counted, markdown, median_cell
 from pipeline.results.formats import cell
 from studies.dba3c.simulation_grid import CHECK, SERVERS, STRAGGLERS, WORKERS
-from studies.markdown import commits_cell, counted, markdown, median_cell
 
 _RATE = "data_points_per_second"
 _COMPARED_WORKERS = (8, 64, 128)

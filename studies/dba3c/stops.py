@@ -25,6 +25,7 @@ import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
+from measuring.markdown import commits_cell, markdown
 from pipeline import api
 from pipeline.results.formats import cell
 from pipeline.results.load import LoadedRuns
@@ -32,7 +33,6 @@ from pipeline.results.published import load_published
 from pipeline.results.run_scores import LAST, TRAINING
 from pipeline.results.style import COLOURS, FAINT, LINES, STYLE, save_figure
 from studies.dba3c.settings import FIGURES, OUTPUT
-from studies.markdown import commits_cell, markdown
 
 CLAIMED_GAME, CLAIMED_GOAL, CLAIMED_CORE_HOURS = "Breakout", 300.0, 768 * 20 / 60
 MORE_GOALS = {"Pong": (18.0,)}

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from measuring.markdown import markdown, median_cell
 from measuring.worker_speed import run, speed
 from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
@@ -30,7 +31,6 @@ from pipeline.results.style import save_figure
 from pipeline.roles.straggler import DISTRIBUTIONS
 from studies.dba3c.figures import stragglers_figure
 from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK
-from studies.markdown import markdown, median_cell
 from studies.row_file import RowFile
 
 NONE = "none"

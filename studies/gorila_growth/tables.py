@@ -16,7 +16,7 @@ from studies.gorila_growth.grid import BFLOAT16, BUNDLES, CHECK, FLOAT32, LIMIT,
 from studies.gorila_growth.growth import growth_rows
 from studies.gorila_growth.senders import senders_rows
 from studies.gorila_growth.simulation import simulation_rows
-from studies.markdown import commits_cell, counted, markdown, median_cell
+from measuring.markdown import commits_cell, counted, markdown, median_cell
 
 NOT_YET = "Not measured yet."
 _RATE = "steps_per_second"

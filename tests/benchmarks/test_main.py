@@ -16,6 +16,8 @@ def test_long_benchmarks_run_only_when_they_are_named(capfd: pytest.CaptureFixtu
 
 
 def test_every_module_with_a_command_of_its_own_can_be_named() -> None:
-    files = Path(benchmarks.__file__).parent.glob("*.py")
-    commands = {file.stem for file in files if '__name__ == "__main__"' in file.read_text()} - {"__main__"}
+    folder = Path(benchmarks.__file__).parent
+    files = {file.stem: file for file in folder.glob("*.py") if file.stem != "__main__"}
+    files |= {file.parent.name: file for file in folder.glob("*/__main__.py")}
+    commands = {name for name, file in files.items() if '__name__ == "__main__"' in file.read_text()}
     assert commands == set(__main__.QUICK + __main__.LONG)

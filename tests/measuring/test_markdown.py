@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from studies.markdown import commits_cell, markdown, median_cell, with_tables
+from measuring.markdown import commits_cell, markdown, median_cell, with_tables
 
 TEXT = "# A\n\n<!-- table: one -->\nold\n<!-- end -->\n\nWords.\n\n<!-- table: two -->\n<!-- end -->\nLast.\n"
 

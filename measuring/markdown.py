@@ -1,10 +1,11 @@
-"""Tables of a README: rows of Markdown, and the place between two marks where they go.
+"""Tables of a document: rows of Markdown, and the place between two marks where they go.
 
     <!-- table: NAME -->
     | ... |
     <!-- end -->
 
-Not here: which tables a README has (`studies.tables`), tables of a report (`pipeline.results.formats`).
+Not here: which tables there are (`studies.tables`, `benchmarks.peers.table`), those of a report
+(`pipeline.results.formats`).
 """
 
 import re

@@ -1,0 +1,129 @@
+"""`python -m benchmarks.peers`: agent steps per second of ours and of other libraries, training in turn on two cores.
+
+    make bench-peers ARGS="--rounds 5 --out benchmarks/results/peers.jsonl"
+    CLEANRL=/path/to/checkout make bench-peers ARGS="--only gorila cleanrl_dqn"
+
+A JSON line for each contender and round, at the end their table. A library that does not install, crashes or hangs is a
+line with its reason, and the rest goes on. A round of ten contenders takes 17 minutes with windows of a minute.
+`--ordinary` gives all of them no more of the processor than AVX2.
+Not here: who they are (`benchmarks.peers.contenders`), the document's table (`benchmarks.peers.table`).
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.peers import environments, table
+from benchmarks.peers.contenders import Contender, Shared, contenders
+from benchmarks.peers.watch import Outcome, Start, Window, watch
+from measuring.processor import ORDINARY, processor
+from measuring.provenance import Figure, as_line
+
+CHECKOUT = table.CHECKOUT
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, and print what was found as it comes."""
+    chosen = _parsed(arguments)
+    # So that whoever is being measured is ended too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    shared = Shared(chosen.game, chosen.cores, chosen.precision, chosen.cleanrl)
+    everybody = contenders(shared)
+    if unknown := [name for name in chosen.only if name not in everybody]:
+        raise SystemExit(f"there is no {', '.join(unknown)}; there are {', '.join(everybody)}")
+    taking_part = {name: everybody[name] for name in everybody if name in (chosen.only or everybody)}
+    session = datetime.now(UTC).isoformat(timespec="seconds")
+    rows = []
+    for round_ in range(chosen.rounds):
+        for name, contender in taking_part.items():
+            outcome = _outcome(name, contender, shared, chosen)
+            line = as_line("peers", session=session, round=round_, **_row(name, contender, shared, chosen, outcome))
+            rows.append(json.loads(line))
+            print(line, flush=True)
+            if chosen.out is not None:
+                with chosen.out.open("a") as file:
+                    file.write(line + "\n")
+    print(table.table(rows), file=sys.stderr)
+
+
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=60.0, help="of the window that is measured")
+    parser.add_argument("--warmup", type=float, default=10.0, help="seconds between the first update and the window")
+    parser.add_argument("--start", type=float, default=300.0, help="seconds that one may take until its first update")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="some of them")
+    parser.add_argument("--game", default="Pong")
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--precision", default="float32", choices=("float32", "auto"), help="ours; theirs is float32")
+    parser.add_argument("--ordinary", action="store_true", help="AVX2, whatever the processor can do")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="add the lines to this file")
+    parser.add_argument("--environments", type=Path, default=CHECKOUT / ".venv-peers", help="where they are kept")
+    checkout = os.environ.get("CLEANRL")
+    parser.add_argument(
+        "--cleanrl", type=Path, default=checkout and Path(checkout), help="a checkout of CleanRL, else $CLEANRL"
+    )
+    return parser.parse_args(arguments)
+
+
+def _outcome(name: str, contender: Contender, shared: Shared, chosen: argparse.Namespace) -> Outcome:
+    print(f"{datetime.now():%H:%M:%S} {name}", file=sys.stderr, flush=True)
+    try:
+        python = _python(contender, shared, chosen.environments)
+    except environments.NotInstalled as error:
+        return Outcome(None, f"not installed: {error}", 0, {})
+    start = Start(
+        command=[str(python), "-m", f"benchmarks.peers.drivers.{contender.driver}", *contender.words],
+        variables=_variables(ordinary=chosen.ordinary),
+        num_cores=contender.num_cores or shared.num_cores,
+    )
+    return watch(start, contender.num_roles, Window(chosen.warmup, chosen.seconds, chosen.start))
+
+
+def _python(contender: Contender, shared: Shared, folder: Path) -> Path:
+    if contender.is_ours:
+        return Path(sys.executable)
+    if contender.environment == "cleanrl":
+        if shared.cleanrl is None:
+            raise environments.NotInstalled("CLEANRL does not name a checkout of CleanRL")
+        if not (shared.cleanrl / "cleanrl" / "dqn_atari.py").exists():
+            raise environments.NotInstalled("the checkout that CLEANRL names has no cleanrl/dqn_atari.py")
+    return environments.python_of(contender.environment, folder)
+
+
+def _variables(*, ordinary: bool) -> Mapping[str, str]:
+    # What our own run has set for its threads is not for others.
+    inherited = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    own = {"PYTHONPATH": str(CHECKOUT), "PYTHONUNBUFFERED": "1", "CUDA_VISIBLE_DEVICES": ""}
+    return inherited | own | (ORDINARY if ordinary else {})
+
+
+def _row(
+    name: str, contender: Contender, shared: Shared, chosen: argparse.Namespace, outcome: Outcome
+) -> Mapping[str, Figure]:
+    rates = outcome.rates
+    settings = " ".join(word for word in contender.words if str(shared.cleanrl) not in word)
+    return {
+        "contender": name,
+        "kind": contender.kind,
+        "ours": contender.is_ours,
+        "processor": processor(ordinary=chosen.ordinary, precision=shared.precision),
+        "num_cores_used": contender.num_cores or shared.num_cores,
+        "settings": settings,
+        "warmup_seconds": chosen.warmup,
+        **({} if rates is None else rates._asdict()),
+        **({} if rates is None else {"peak_rss_gb": outcome.peak_rss_bytes / 1e9}),
+        "reason": outcome.reason,
+        **outcome.facts,
+    }
+
+
+if __name__ == "__main__":
+    main()
