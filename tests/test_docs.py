@@ -19,6 +19,7 @@ from pipeline.config.arguments import parse_words
 from pipeline.config.overrides import check_command_line
 from pipeline.errors import ConfigError
 from pipeline.evaluate import EvaluateArguments
+from pipeline.export import ExportArguments
 from pipeline.play import PlayArguments
 from pipeline.start_states import StartStateArguments
 from pipeline.status import StatusArguments
@@ -44,6 +45,7 @@ PLACEHOLDER = "…"
 SHELL_VARIABLE = re.compile(r"\$\w+")
 ARGUMENTS: dict[str, type] = {
     "pipeline.evaluate": EvaluateArguments,
+    "pipeline.export": ExportArguments,
     "pipeline.play": PlayArguments,
     "pipeline.start_states": StartStateArguments,
     "pipeline.status": StatusArguments,
