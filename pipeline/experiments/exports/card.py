@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from pipeline.config.run_config import RunConfig
 from pipeline.config.tree import to_yaml
-from pipeline.results.load import short_commit
 from pipeline.settings import as_settings
 
 FORMAT = 1
@@ -86,7 +85,7 @@ def card(exported: Exported) -> str:
         "## What it sees and does\n\n" + _interface(exported),
         "## Loading\n\n" + "\n\n".join(_LOADING[form] for form in exported.files),
         "## Files\n\n" + _files(exported),
-        "## Licence\n\nNobody has given these parameters a licence yet: add yours to this page and to its front matter. "
+        "## Licence\n\nNobody has given these parameters a licence yet: add yours to this page and its front matter. "
         "The code that trained them is MIT. The games are played with ale-py, which is GPL-2.0-only; the files here "
         "hold nothing of it, nor of a game's ROM.",
         "## Configuration\n\n```yaml\n" + to_yaml(config).rstrip() + "\n```",
