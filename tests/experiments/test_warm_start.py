@@ -40,7 +40,7 @@ def test_parameters_are_taken_and_the_optimizer_on_request(experiment: str, tmp_
 def test_a_checkpoint_alone_that_does_not_fit_is_one_sentence(tmp_path: Path) -> None:
     path, _ = saved(tmp_path, "smoke_dqn", "network.hidden_units=8")
     config = smoke_config(tmp_path, f"init_from={path}", experiment="smoke_dqn")
-    with pytest.raises(CheckpointError, match="parameters, this network has .*: give this run the same network"):
+    with pytest.raises(CheckpointError, match=r"parameters, this network has .*: give this run the same network"):
         begin_warm(config, np.zeros(checkpoint_fit(config).num_parameters, np.float32))
 
 

@@ -274,8 +274,7 @@ def _deleted(path: Path) -> str:
 
 
 def _check_same_run(path: Path, config: RunConfig) -> None:
-    changed = differences(read_config(path), config)
-    if changed:
+    if changed := differences(read_config(path), config):
         raise RunFolderError(
             f"{path} cannot be resumed with other settings:\n  "
             + "\n  ".join(changed)
