@@ -54,6 +54,8 @@ def test_settings_of_today_are_left_as_they_are() -> None:
     tree = {
         "logging": "tensorboard",
         "deterministic": True,
+        "init_from": "results/runs/dqn/Pong/0",
+        "init_from_optimizer": True,
         "network": {"centred_pixels": True},
         "evaluation": {"policy": "sampled"},
     }

@@ -30,7 +30,7 @@ def test_the_same_network_and_actions_fit(source: Path) -> None:
 
 
 def test_what_does_not_fit_is_told_with_the_other_mistakes(source: Path) -> None:
-    found = mistakes(source, "network.hidden_units=32", "environment.stack=3", "buget.frames=1", game="Pong")
+    found = mistakes(source, "network.hidden_units=32", "buget.frames=1", game="Pong")
     assert any("did you mean budget.frames?" in line for line in found)
     assert any("has another network (network.hidden_units=16, here 32)" in line for line in found)
     assert any("plays Breakout with 4 actions, Pong has 6" in line for line in found)
