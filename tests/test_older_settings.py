@@ -60,7 +60,13 @@ def test_settings_of_today_are_left_as_they_are() -> None:
         "evaluation": {"policy": "sampled"},
     }
     assert in_settings_of_today(tree) == tree
-    assert in_settings_of_today({"a": 1}) == {"a": 1, "logging": None, "deterministic": False}
+    assert in_settings_of_today({"a": 1}) == {
+        "a": 1,
+        "logging": None,
+        "deterministic": False,
+        "init_from": None,
+        "init_from_optimizer": False,
+    }
 
 
 def test_all_committed_run_folders_can_be_read_but_the_oldest() -> None:
