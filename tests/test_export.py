@@ -6,7 +6,6 @@ import pytest
 
 from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError
-from pipeline.experiments.exports import formats
 from pipeline.export import ExportArguments, main
 
 
@@ -17,8 +16,8 @@ def test_several_formats_are_named_with_commas_with_or_without_brackets(tmp_path
 
 
 def test_all_mistakes_are_told_at_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats.importlib.util, "find_spec", lambda name: None)
-    assert main(["run=nowhere", "format=onx,onnx", "chekpoint=1"]) == 2
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(["run=nowhere", "format=onx,onnx", "ovrwrite=true"]) == 2
     said = capsys.readouterr().err
     assert "error: 4 mistakes in the configuration" in said
     assert "run=nowhere: no run folder is there, which would hold a config.yaml" in said
