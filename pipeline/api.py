@@ -16,6 +16,7 @@ The same functions stand behind the command line; what can be foreseen raises a 
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.experiments.curves.loggers import log_run
+from pipeline.experiments.exports.folder import Export, export_policy
 from pipeline.experiments.policy import Policy, load_policy
 from pipeline.experiments.run import RunResult, train
 from pipeline.experiments.scoring.afterwards import evaluate_runs
@@ -26,12 +27,14 @@ from pipeline.results.table import game_table
 
 __all__ = [
     "EvaluationRequest",
+    "Export",
     "LoadedRuns",
     "Policy",
     "RunConfig",
     "RunResult",
     "compose",
     "evaluate_runs",
+    "export_policy",
     "find_runs",
     "game_table",
     "learning_curves",

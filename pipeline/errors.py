@@ -8,6 +8,7 @@
     ├── SweepError           the folder of a sweep has no ledger, or none that can be read
     ├── CheckpointError      a checkpoint cannot be read or does not fit the network
     ├── RecordingError       a recorded game cannot be read, or is another game when it is played again
+    ├── ExportError          an exported file cannot be written, or does not answer as the agent does
     ├── CallTimeoutError     a remote did not answer before its deadline
     ├── RemoteLostError      the host of a remote is gone, and its state with it
     │   ├── UnreachableError     a connection to it broke, or none could be made; it may be there for others
@@ -65,6 +66,10 @@ class CheckpointError(PipelineError):
 
 class RecordingError(PipelineError):
     """A recording is missing or damaged, or its game ends otherwise when it is played again."""
+
+
+class ExportError(PipelineError):
+    """A trained agent cannot be written for other programs, or what was written answers otherwise than the agent."""
 
 
 class CallTimeoutError(PipelineError):

@@ -13,6 +13,8 @@ TRUE_BEFORE: Mapping[str, Any] = {
     "evaluation.policy": "greedy",
     "algorithm.exploration.decay_share": None,
     "deterministic": False,
+    "init_from": None,
+    "init_from_optimizer": False,
 }
 """Dotted names of settings that were added later -> what every run of before was, whatever else it was."""
 

@@ -32,6 +32,7 @@ _FITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "started_at": (_is_time, "a time with its zone"),
     "resumed_at": (lambda value: isinstance(value, list), "a list"),
     "hosts": (lambda value: isinstance(value, list) and all(isinstance(one, dict) for one in value), "a list"),
+    "init_from": (lambda value: value is None or isinstance(value, dict), "an object or null"),
     "end_reason": (lambda value: value is None or isinstance(value, str), "a text or null"),
     "total_frames": (_is_count, "a whole number from 0 on"),
     "wall_seconds": (
@@ -40,6 +41,17 @@ _FITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     ),
 }
 """Facts that commands go by -> whether a value fits, and what does."""
+
+
+def origin_of(facts: Mapping[str, Any]) -> str:
+    """Whose parameters a run began with: "gorila/Pong/1 at update 12,000", or a path; "" for a fresh start."""
+    origin = facts.get("init_from")
+    if not isinstance(origin, Mapping):
+        return ""
+    run = [origin.get(name) for name in ("experiment", "game", "seed")]
+    name = str(origin.get("path")) if None in run else "/".join(map(str, run))
+    version = origin.get("version")
+    return f"{name} at update {version:,}" if isinstance(version, int) else name
 
 
 def facts_in(folder: Path) -> dict[str, Any]:

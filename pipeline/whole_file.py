@@ -3,12 +3,14 @@
     whole_file(path)       the block writes bytes
     whole_text(path, text) the same for a text, UTF-8
     whole_path(path)       somebody else writes, a program for example, to the path that the block is given
+    whole_folder(path)     the block fills the folder that it is given
 
 Not here: what is in them.
 """
 
 import contextlib
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -36,6 +38,27 @@ def whole_path(path: Path) -> Iterator[Path]:
     """Where to write a file that is at `path` when the block ends, with the same suffix; as `whole_file` else."""
     with _in_place_of(path, f".{path.name}.{os.getpid()}{path.suffix}") as temporary:
         yield temporary
+
+
+@contextlib.contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill, which is at `path` when the block ends, in place of an older one; not after an error.
+
+    Raises OSError if the disk refuses it; what was at `path` stays.
+    """
+    temporary, older = path.with_name(f".{path.name}.{os.getpid()}"), path.with_name(f".{path.name}.{os.getpid()}.old")
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        if path.exists():
+            path.rename(older)
+        temporary.rename(path)
+    except BaseException:
+        if older.exists():
+            older.rename(path)
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    shutil.rmtree(older, ignore_errors=True)
 
 
 @contextlib.contextmanager

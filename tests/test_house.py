@@ -24,6 +24,7 @@ ACROSS = {
     "house",
     "launcher_distribution",
     "light_commands",
+    "notebook",
     "packaging",
     "rounding",
     "site",

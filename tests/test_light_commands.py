@@ -30,7 +30,7 @@ def command(module: str, *words: str) -> tuple[int, str, set[str]]:
     return run(f"import runpy; runpy.run_module({module!r}, run_name='__main__', alter_sys=True)", *words)
 
 
-@pytest.mark.parametrize("module", ["train", "evaluate", "play", "report", "start_states", "status"])
+@pytest.mark.parametrize("module", ["train", "evaluate", "export", "play", "report", "start_states", "status"])
 def test_the_help_of_every_command_loads_nothing_heavy(module: str) -> None:
     status, said, loaded = command(f"pipeline.{module}", "--help")
     assert status == 0, said
@@ -45,6 +45,7 @@ def test_the_help_of_every_command_loads_nothing_heavy(module: str) -> None:
         ("train", ["-m", "game=Pong,Brekout", "seed=0,1"], "did you mean Breakout?"),
         ("train", ["game=Pong", "replay=none"], "replay is missing"),
         ("evaluate", ["run=nowhere", "sed=1"], "did you mean seed?"),
+        ("export", ["run=nowhere", "format=onx"], "did you mean onnx?"),
         ("play", ["run=nowhere", "fps=-1"], "fps=-1 must be positive"),
         ("report", ["results=x"], "did you mean results_dir?"),
         ("start_states", ["num_points=0"], "num_points=0 must be at least 1"),

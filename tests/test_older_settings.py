@@ -18,7 +18,7 @@ OF_BEFORE_ACTOR_CRITICS = {f"reference_runs/gorila_quick/Breakout/{seed}" for se
 def test_a_setting_that_was_added_later_is_what_was_true_before_and_no_other_may_be_missing() -> None:
     run = compose(["experiment=gorila", "game=Pong"])
     lines = to_yaml(run).splitlines(keepends=True)
-    added_later = ("logging: null", "centred_pixels: false", "policy: greedy", "decay_share: null")
+    added_later = ("logging: null", "centred_pixels: false", "policy: greedy", "decay_share: null", "init_from: null")
     of_before = [line for line in lines if line.strip() not in added_later]
     assert len(of_before) == len(lines) - len(added_later)
     assert from_yaml("".join(of_before)) == run
@@ -54,11 +54,19 @@ def test_settings_of_today_are_left_as_they_are() -> None:
     tree = {
         "logging": "tensorboard",
         "deterministic": True,
+        "init_from": "results/runs/dqn/Pong/0",
+        "init_from_optimizer": True,
         "network": {"centred_pixels": True},
         "evaluation": {"policy": "sampled"},
     }
     assert in_settings_of_today(tree) == tree
-    assert in_settings_of_today({"a": 1}) == {"a": 1, "logging": None, "deterministic": False}
+    assert in_settings_of_today({"a": 1}) == {
+        "a": 1,
+        "logging": None,
+        "deterministic": False,
+        "init_from": None,
+        "init_from_optimizer": False,
+    }
 
 
 def test_all_committed_run_folders_can_be_read_but_the_oldest() -> None:

@@ -26,6 +26,7 @@ from pipeline.config.composition import Files, as_tree, launchers, one_line, res
 from pipeline.config.run_config import RunConfig
 from pipeline.config.sweep_words import SWEEP, shared_folder, wrong_launcher_words, wrong_sweep
 from pipeline.config.tree import Tree
+from pipeline.config.warm_start import warm_start_mistakes
 from pipeline.config.words import listed, no_such, with_words_typed
 from pipeline.errors import ConfigError
 from pipeline.extras import how_to_install
@@ -203,8 +204,7 @@ def _of_sweep_file(parsed: Sequence[Sequence[Override]], files: Files) -> tuple[
                 missing = "hydra/sweeper/optuna" in error.mistakes[0]
                 why = f"it needs {how_to_install('optuna')}" if missing else error.mistakes[0]
                 return [], [f"{_text(word)}: {why}"]
-            words = [f"{name}={values}" for name, values in params.items() if name not in given]
-            return _parse(words, files, multirun=True)[0], []
+            return _parse([f"{k}={v}" for k, v in params.items() if k not in given], files, multirun=True)[0], []
     return [], []
 
 
@@ -239,7 +239,7 @@ def _check_case(
         chosen = compose_once(tuple(_text(override) for override in groups if found[_text(override)] is None))
         found |= {_text(override): _wrong_setting(override, chosen, files) for override in settings}
         run = config_tree.build(resolved(_with(chosen, [word for word in settings if found[_text(word)] is None])))
-        others: tuple[str, ...] = ()
+        others = tuple(warm_start_mistakes(run))
     except ConfigError as error:
         others = with_words_typed(error.mistakes, {word.key_or_group: _text(word) for word in groups})
     in_order = [found.get(_text(override)) for override in case]

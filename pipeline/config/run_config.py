@@ -63,6 +63,10 @@ class RunConfig:
     """Run folders are `<results_dir>/<experiment>/<game>/<seed>`."""
     resume: bool
     """Go on in a run folder that is there."""
+    init_from: str | None
+    """A run's folder, a checkpoint or an exported agent whose parameters a new run begins with; None: fresh ones."""
+    init_from_optimizer: bool
+    """Take the optimizer's state with them."""
     overwrite: bool
     """Delete a run folder that is there and start anew."""
     plan: bool
@@ -142,6 +146,8 @@ class RunConfig:
         ]
         if not self.results_dir:
             found.append("results_dir is empty: name a folder, e.g. results/runs")
+        if self.init_from_optimizer and self.init_from is None:
+            found.append("init_from_optimizer=true needs init_from: whose optimizer's state is it?")
         if self.resume and self.overwrite:
             found.append("resume=true and overwrite=true exclude each other: go on in the run folder, or replace it")
         return found

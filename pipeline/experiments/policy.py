@@ -42,6 +42,8 @@ class Policy:
         self.game = config.game
         self.version = learned.server.version
         """Updates of the server."""
+        self.total_frames = config.num_frames(learned.num_steps)
+        """Emulator frames of training behind it."""
         self.environment = config.evaluation.environment
         """The protocol of its final evaluation: frame skip, sticky actions, size and number of frames, grey or RGB."""
         self.observation_shape = (self.environment.stack, *self.environment.frame_shape)

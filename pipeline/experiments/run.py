@@ -11,7 +11,7 @@ import contextlib
 import threading
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 from rich.console import Console
@@ -27,7 +27,8 @@ from pipeline.cluster.hosts import open_hosts
 from pipeline.cluster.session import Session, open_session
 from pipeline.cluster.start import check_outside_tasks, submission
 from pipeline.config.run_config import RunConfig
-from pipeline.errors import CheckpointError, RunFolderError
+from pipeline.config.warm_start import warm_start_mistakes
+from pipeline.errors import CheckpointError, ConfigError, RunFolderError
 from pipeline.evaluation import start_states
 from pipeline.experiments.curves.loggers import check_installed, seconds_since_1970
 from pipeline.experiments.exact import ExactRun, state_of
@@ -46,6 +47,7 @@ from pipeline.experiments.scoring import at_the_end
 from pipeline.experiments.scoring.tasks import CHECKPOINT, evaluator_spec
 from pipeline.experiments.specs import checkpoint_fit
 from pipeline.experiments.training import Training
+from pipeline.experiments.warm_start import begin_warm, sentence_of
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.rows import Row
 
@@ -120,8 +122,10 @@ def _remarks_on_folder(config: RunConfig) -> list[str]:
 
 
 def _check_start(config: RunConfig) -> None:
-    """Raise RunFolderError or CheckpointError where the run's folder, or what is in it to go on from, is unfit."""
+    """Raise a PipelineError where the run's folder, or what is in it, or another run, to go on from, is unfit."""
     check_folder(config)
+    if mistakes := warm_start_mistakes(config):
+        raise ConfigError(mistakes)
     checkpoints = config.folder / CHECKPOINTS
     if config.resume and checkpoint.any_in(checkpoints):
         try:
@@ -150,6 +154,7 @@ class _Run:
         self._console = console
         self._interrupt = threading.Event()
         self._exact: ExactRun | None = None
+        self._origin: dict[str, Any] | None = None
         if config.deterministic:
             self._exact = ExactRun(folder.checkpoints, config.checkpoint.keep, state_of(config.algorithm))
         # After a loss, the roles of a deterministic run have no state that the shards' one fits to.
@@ -172,7 +177,7 @@ class _Run:
             self._console.print(f"this run has reached its {reason}: raise {_LIMITS[reason]} to go on")
             self._print_table()
             return RunResult(self._folder.path, reason)
-        run = provenance.begin(run, self._config, self._session.hosts, self._plan.placement)
+        run = provenance.begin(run, self._config, self._session.hosts, self._plan.placement, self._origin)
         self._folder.write_run(run)
         try:
             end, reason = self._train_and_evaluate(start, seconds_since_1970(run["started_at"]))
@@ -203,6 +208,9 @@ class _Run:
             self._console.print(f"nothing to resume in {self._folder.path}: it begins anew", highlight=False)
         params = network_of(self._config).initial_parameters(seeding.stream(self._config.seed, "parameters"))
         start = Checkpoint(first_snapshot(params), {}, generation=0)
+        if self._config.init_from is not None:
+            start, self._origin = begin_warm(self._config, params)
+            self._record.say(sentence_of(self._origin))
         checkpoint.save(self._folder.checkpoints, start, self._config.checkpoint.keep)
         return start
 

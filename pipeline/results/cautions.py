@@ -70,6 +70,14 @@ def unlike_runs(scores: pd.DataFrame) -> list[str]:
     return found
 
 
+def warm_starts(loaded: LoadedRuns) -> list[str]:
+    """Runs that began with the parameters of another one; a line each."""
+    return [
+        f"{_name(run)}: began with the parameters of {run['init_from']}; its frames do not count those behind them"
+        for run in loaded.runs[loaded.runs["init_from"].fillna("") != ""].to_dict("records")
+    ]
+
+
 def living_filters(loaded: LoadedRuns) -> "pd.Series[float]":
     """Share of the first convolution's filters that still learned at the end of each run of an actor-critic.
 

@@ -15,7 +15,7 @@ import pandas as pd
 from pipeline.errors import RunFolderError
 from pipeline.results.row_files import no_rows, read_rows
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
-from pipeline.run_facts import facts_in
+from pipeline.run_facts import facts_in, origin_of
 
 RUN_KEYS = ("experiment", "game", "seed")
 """Columns that tell which run a row belongs to."""
@@ -28,7 +28,7 @@ class LoadedRuns(NamedTuple):
     """The rows of one or more runs."""
 
     runs: pd.DataFrame
-    """One row per run: RUN_KEYS, RUN_FACTS and `folder`."""
+    """One row per run: RUN_KEYS, RUN_FACTS, `init_from` (whose parameters it began with, "" for its own), `folder`."""
     episodes: pd.DataFrame
     """RUN_KEYS and the fields of EpisodeRow."""
     updates: pd.DataFrame
@@ -58,7 +58,8 @@ def load_run(folder: Path) -> LoadedRuns:
         read = read_rows(folder / name, row_types)
         frames[read.row_type] = read.frame
         problems += read.problems
-    runs = pd.DataFrame([{name: facts.get(name) for name in (*RUN_KEYS, *RUN_FACTS)} | {"folder": str(folder)}])
+    beside = {"init_from": origin_of(facts), "folder": str(folder)}
+    runs = pd.DataFrame([{name: facts.get(name) for name in (*RUN_KEYS, *RUN_FACTS)} | beside])
     return _loaded(runs, frames, keys, problems)
 
 
@@ -132,7 +133,7 @@ def _read_facts(folder: Path) -> dict[str, Any]:
 
 def _no_runs() -> LoadedRuns:
     keys = {"experiment": "", "game": "", "seed": 0}
-    runs = pd.DataFrame(columns=[*RUN_KEYS, *RUN_FACTS, "folder"])
+    runs = pd.DataFrame(columns=[*RUN_KEYS, *RUN_FACTS, "init_from", "folder"])
     return _loaded(runs, {row_type: no_rows(row_type) for row_type in ROW_FILES}, keys, ())
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from pipeline.games import ATARI49
 from pipeline.results.atari49 import atari49_table, entry_by_game, normalised
-from pipeline.results.cautions import blind_runs, missing_scores, protocol_warnings, unlike_runs
+from pipeline.results.cautions import blind_runs, missing_scores, protocol_warnings, unlike_runs, warm_starts
 from pipeline.results.curves import Curve, learning_panels
 from pipeline.results.formats import ReportTable
 from pipeline.results.import_section import imported_cautions, imported_curves, imported_table
@@ -88,6 +88,7 @@ def make_report(loaded: LoadedRuns, imported: Imported = NOTHING) -> Report:
             *protocol_warnings(scores),
             *unlike_runs(scores),
             *unlike_settings(loaded.runs),
+            *warm_starts(loaded),
             *blind_runs(loaded),
             *imported_cautions(imported),
         ),

@@ -49,6 +49,7 @@ COLUMNS = (
     "wall_seconds",
     "differs",
     "commit",
+    "init_from",
 )
 
 
@@ -63,6 +64,7 @@ def run_scores(loaded: LoadedRuns) -> pd.DataFrame:
     evaluations = loaded.evaluations[loaded.evaluations["agent"].isin([RANDOM, LAST, BEST])]
     evaluations = evaluations.drop_duplicates([*RUN_KEYS, *GAME_FIELDS], keep="last")
     commits = {tuple(run[key] for key in RUN_KEYS): run["commit"] for run in loaded.runs.to_dict("records")}
+    origins = {tuple(run[key] for key in RUN_KEYS): run.get("init_from", "") for run in loaded.runs.to_dict("records")}
     rows: list[dict[str, Any]] = []
     by = [*RUN_KEYS, "protocol", "agent", *PROTOCOL_FIELDS]
     for group, games in evaluations.groupby(by, sort=True):
@@ -82,6 +84,7 @@ def run_scores(loaded: LoadedRuns) -> pd.DataFrame:
                 "wall_seconds": newest["wall_seconds"].max(),
                 "differs": differences(keys, NOOP_STARTS, is_random_player=keys["agent"] == RANDOM),
                 "commit": commits.get(tuple(keys[key] for key in RUN_KEYS)),
+                "init_from": origins.get(tuple(keys[key] for key in RUN_KEYS), ""),
             }
         )
     return pd.DataFrame(rows, columns=list(COLUMNS))

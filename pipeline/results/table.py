@@ -21,7 +21,19 @@ from pipeline.results.random_player import OUR_RANDOM_PLAYER
 from pipeline.results.run_scores import BEST, RANDOM, SAMPLED, SAMPLED_NOTE, run_scores
 from pipeline.results.scores import normalised_score
 
-COLUMNS = ("agent", "score", "low", "high", "episodes", "normalised", "frames", "protocol", "differs", "source")
+COLUMNS = (
+    "agent",
+    "score",
+    "low",
+    "high",
+    "episodes",
+    "normalised",
+    "frames",
+    "protocol",
+    "differs",
+    "source",
+    "init_from",
+)
 """Score and interval in points; normalised in percent of the human; frames of training, in emulator frames."""
 
 _HEADINGS = ("agent", "score", "95 % interval", "episodes", "% of human", "training frames", "protocol", "source")
@@ -49,6 +61,7 @@ def table_of_scores(scores: pd.DataFrame, game: str) -> pd.DataFrame:
             "score": score,
             "protocol": NOOP_STARTS.key,
             "differs": "",
+            "init_from": "",
             "source": NOOP_STARTS.papers[agent],
         }
         for agent, score in published.items()
@@ -102,6 +115,8 @@ def notes(table: pd.DataFrame) -> list[str]:
         found.append("The published random player chose an action every 6th frame, ours at every step.")
     if table["differs"].str.contains("start_states ").any():
         found.append(OUR_START_STATES)
+    for row in table[table["init_from"] != ""].to_dict("records"):
+        found.append(f"{row['agent']}, {row['source']}: began with the parameters of {row['init_from']}.")
     for row in table[table["differs"] != ""].to_dict("records"):
         found.append(f"{row['agent']}, {row['source']}: not the published protocol: {row['differs']}.")
     return found
@@ -119,6 +134,7 @@ def _our_row(score: Mapping[Hashable, Any]) -> dict[str, Any]:
         "frames": score["total_frames"],
         "protocol": score["protocol"],
         "differs": score["differs"],
+        "init_from": "" if score["agent"] == RANDOM else score["init_from"],
         "source": f"run {run}" + (f" at {commit}" if commit else ""),
     }
 

@@ -97,7 +97,7 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
         ("evaluation.environment.stak=4",
          "evaluation.environment.stak=4: no such setting; did you mean evaluation.environment.stack?"),
         ("+foo=1", "+foo=1: no such setting; a run has experiment, game, seed, device, deterministic, precision, "
-                   "results_dir, resume, overwrite, plan, progress, logging and 12 more"),
+                   "results_dir, resume, init_from, init_from_optimizer, overwrite, plan and 14 more"),
         ("+optimizer.momentum=1",
          "+optimizer.momentum=1: no such setting; optimizer has kind, learning_rate, learning_rate_changes, "
          "epsilon, initial_accumulator"),

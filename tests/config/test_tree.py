@@ -187,7 +187,7 @@ def test_the_settings_of_a_run_are_those_of_its_own_optimizer(tree: Tree) -> Non
         ("evaluation.enviroment.stack", "did you mean evaluation.environment.stack?"),
         ("topology.foo", "topology has kind, num_lanes, shards, compute_threads, num_bundles"),
         ("foo.bar", "a run has experiment, game, seed, device, deterministic, precision, results_dir, resume, "
-                    "overwrite, plan, progress, logging and 12 more"),
+                    "init_from, init_from_optimizer, overwrite, plan and 14 more"),
     ],
 )  # fmt: skip
 def test_an_unknown_setting_is_answered_with_the_nearest_or_with_what_there_is(

@@ -17,9 +17,16 @@ _GIT_SECONDS = 10.0
 
 
 def begin(
-    before: dict[str, Any], config: RunConfig, hosts: Mapping[str, HostReport], placement: Placement
+    before: dict[str, Any],
+    config: RunConfig,
+    hosts: Mapping[str, HostReport],
+    placement: Placement,
+    origin: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The record of a run that starts now; `before` is the record of an earlier start that is resumed, or empty."""
+    """The record of a run that starts now; `before` is the record of an earlier start that is resumed, or empty.
+
+    `origin`: what the parameters were taken from that a new run begins with.
+    """
     roles_of: dict[str, list[str]] = {}
     for role, offer in placement.items():
         roles_of.setdefault(offer.address, []).append(role)
@@ -30,6 +37,7 @@ def begin(
         "commit": commit(),
         "started_at": before.get("started_at", _now()),
         "resumed_at": [*before.get("resumed_at", []), _now()] if before else [],
+        "init_from": origin or before.get("init_from") or (config.init_from and {"path": config.init_from}),
         "rom_md5": rom_md5(config.game),
         "versions": next(iter(hosts.values())).versions,
         "device": config.device,

@@ -41,7 +41,7 @@ RECORDINGS = "recordings"
 """Name of the folder of recorded evaluation games inside a run folder."""
 
 DISCARDED = "discarded"
-"""Name of the folder of rows that were lost or replaced, inside a run folder."""
+"""Name of the folder, inside a run's, of rows that were lost or replaced."""
 
 CONFIG = "config.yaml"
 """Name of the file of a run's settings inside its folder."""
@@ -274,12 +274,12 @@ def _deleted(path: Path) -> str:
 
 
 def _check_same_run(path: Path, config: RunConfig) -> None:
-    changed = differences(read_config(path), config)
-    if changed:
+    if changed := differences(read_config(path), config):
         raise RunFolderError(
             f"{path} cannot be resumed with other settings:\n  "
             + "\n  ".join(changed)
-            + "\nGive the same settings again, or start another run (another seed or results_dir)"
+            + "\nGive the same settings again, or start another run (another seed or results_dir); with "
+            f"init_from={path} it begins with these parameters"
         )
     for row_type in _row_types(config):
         name = ROW_FILES[row_type]

@@ -1,0 +1,1 @@
+"""A trained agent as a folder that other programs read."""

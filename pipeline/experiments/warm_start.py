@@ -1,0 +1,110 @@
+"""The first state of a run that begins with the parameters of another one: `init_from=results/runs/gorila/Pong/1`.
+
+Parameters, and on request the optimizer's state, are all that it takes: the target network equals the parameters,
+updates, frames and schedules count from 0, the replay is empty. Adam corrects its moments by the number of updates of
+the new run: taken over, its first thousand steps are smaller than they would have been.
+Not here: what may be begun from (`pipeline.config.warm_start`), going on (`pipeline.experiments.files.checkpoint`).
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pipeline.config.run_config import RunConfig
+from pipeline.config.warm_start import CHECKPOINT, EXPORT, find_source
+from pipeline.errors import CheckpointError, ExportError
+from pipeline.experiments.exports.formats import FORMATS, load_tensors
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.checkpoint import Checkpoint, Fit
+from pipeline.experiments.files.run_folder import CHECKPOINTS
+from pipeline.experiments.specs import checkpoint_fit
+from pipeline.param_server.snapshot import first_snapshot
+from pipeline.roles.evaluator import load_replica
+from pipeline.run_facts import facts_in, origin_of
+from pipeline.types import Float32Array
+
+
+class WarmStart(NamedTuple):
+    """What a run begins with."""
+
+    start: Checkpoint
+    origin: dict[str, Any]
+    """For `run.json`: path, experiment, game, seed, commit and version of what it was taken from, as far as known."""
+
+
+def begin_warm(config: RunConfig, fresh: Float32Array) -> WarmStart:
+    """The state before the first update; `fresh` (P,): the parameters of a cold start, which fill what is not told.
+
+    Raises CheckpointError, RunFolderError or ExportError where what `init_from` names cannot be read or does not fit.
+    """
+    assert config.init_from is not None
+    try:
+        source = find_source(config.init_from)
+    except ValueError as error:
+        raise CheckpointError(f"init_from={config.init_from} {error}") from error
+    told = {name: source.settings.get(name) for name in ("experiment", "game", "seed")}
+    origin = {"path": config.init_from, **told}
+    slots: dict[str, Float32Array] = {}
+    if source.kind == EXPORT:
+        params = _from_tensors(config, load_tensors(source.path / FORMATS["safetensors"].file), fresh)
+        origin |= {"commit": source.settings.get("commit"), "version": source.settings.get("version")}
+    else:
+        taken = _checkpoint(source.kind, source.path, checkpoint_fit(config), with_slots=config.init_from_optimizer)
+        params = taken.server.params
+        slots = taken.server.slots if config.init_from_optimizer else {}
+        origin |= {"commit": None if source.kind == CHECKPOINT else facts_in(source.path).get("commit")}
+        origin |= {"version": taken.server.version}
+    origin["optimizer"] = bool(slots)
+    return WarmStart(Checkpoint(first_snapshot(params)._replace(slots=slots), {}, generation=0), origin)
+
+
+def sentence_of(origin: dict[str, Any]) -> str:
+    """What is said of it when the run begins."""
+    state = ", with its optimizer's state" if origin["optimizer"] else ""
+    return f"begins with the parameters of {origin_of({'init_from': origin})}{state}"
+
+
+def _checkpoint(kind: str, path: Path, fit: Fit, *, with_slots: bool) -> Checkpoint:
+    taken = checkpoint.load(path) if kind == CHECKPOINT else checkpoint.load_newest(path / CHECKPOINTS)
+    if taken.server.params.size != fit.num_parameters:
+        raise CheckpointError(
+            f"init_from={path} holds {taken.server.params.size:,} parameters, this network has {fit.num_parameters:,}: "
+            "give this run the same network, and a game with as many actions"
+        )
+    if with_slots and set(taken.server.slots) != set(fit.slots):
+        raise CheckpointError(
+            f"init_from={path} holds the optimizer state {', '.join(sorted(taken.server.slots)) or 'of none'}, this "
+            f"optimizer wants {', '.join(sorted(fit.slots)) or 'none'}: leave init_from_optimizer=false"
+        )
+    return taken
+
+
+def _from_tensors(config: RunConfig, tensors: dict[str, Float32Array], fresh: Float32Array) -> Float32Array:
+    """The flat vector whose ordinary module has these tensors; what that does not have (noise) stays as in `fresh`."""
+    params = fresh.copy()
+    for name, places in _places(config, fresh.size).items():
+        if name not in tensors or tensors[name].shape != places.shape:
+            found = tensors[name].shape if name in tensors else "missing"
+            raise ExportError(f"init_from={config.init_from}: {name} is {found}, this network has {places.shape}")
+        params[places] = tensors[name]
+    return params
+
+
+def _places(config: RunConfig, size: int) -> dict[str, Any]:
+    """Where each number of the ordinary module's parameters lies in the flat vector: made of a vector of its places.
+
+    In two digits, since float32 counts to 2^24 only.
+    """
+    digits = []
+    for digit in np.divmod(np.arange(size), _BASE):
+        replica = load_replica(
+            config.network, config.game, config.environment, digit.astype(np.float32), "cpu", "float32"
+        )
+        named = replica.ordinary().named_parameters()
+        digits.append({name: tensor.detach().numpy().astype(np.int64) for name, tensor in named})
+    high, low = digits
+    return {name: _BASE * high[name] + low[name] for name in high}
+
+
+_BASE = 4096

@@ -1,0 +1,47 @@
+"""Reasons why a run cannot begin with the parameters of another one, among the other mistakes of a command line."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.config.overrides import check_overrides, compose
+from pipeline.config.tree import to_yaml
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """What stands of a run of smoke_dqn on Breakout before its checkpoints are read."""
+    folder = tmp_path / "smoke_dqn" / "Breakout" / "0"
+    (folder / "checkpoints").mkdir(parents=True)
+    (folder / "checkpoints" / "000000000000.npz").touch()
+    (folder / "config.yaml").write_text(to_yaml(compose(["experiment=smoke_dqn", "game=Breakout"])))
+    return folder
+
+
+def mistakes(source: Path, *words: str, game: str = "Breakout") -> list[str]:
+    given = ["experiment=smoke_dqn", f"game={game}", "seed=1", f"results_dir={source.parents[2]}"]
+    return check_overrides([*given, f"init_from={source}", *words])
+
+
+def test_the_same_network_and_actions_fit(source: Path) -> None:
+    assert mistakes(source) == []
+    assert mistakes(source, game="Freeway") != []
+    assert mistakes(source / "checkpoints" / "000000000000.npz") == []
+
+
+def test_what_does_not_fit_is_told_with_the_other_mistakes(source: Path) -> None:
+    found = mistakes(source, "network.hidden_units=32", "buget.frames=1", game="Pong")
+    assert any("did you mean budget.frames?" in line for line in found)
+    assert any("has another network (network.hidden_units=16, here 32)" in line for line in found)
+    assert any("plays Breakout with 4 actions, Pong has 6" in line for line in found)
+    found = mistakes(source, "optimizer=adagrad", "init_from_optimizer=true")
+    assert len(found) == 1 and "this run has adagrad" in found[0]
+
+
+def test_a_source_has_to_be_there_and_to_stay(source: Path, tmp_path: Path) -> None:
+    (line,) = mistakes(tmp_path)
+    assert "is no run folder, no checkpoint (.npz) and no exported agent" in line
+    found = mistakes(source, "seed=0", "overwrite=true")
+    assert any("in this run's own folder, which overwrite=true empties" in line for line in found)
+    (line,) = check_overrides(["game=Pong", "init_from_optimizer=true"])
+    assert line.startswith("init_from_optimizer=true needs init_from")

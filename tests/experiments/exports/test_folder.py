@@ -1,0 +1,54 @@
+"""An exported agent's folder: what is in it, and that it is there whole or not at all."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+import yaml
+
+from pipeline import api
+from pipeline.errors import ConfigError, ExportError
+from pipeline.experiments.exports import formats
+from tests.experiments.smoke_runs import smoke_config
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A smoke run of DQN that has ended."""
+    place = tmp_path_factory.mktemp("dqn")
+    folder = api.train(smoke_config(place, "budget.frames=800", experiment="smoke_dqn")).folder
+    assert folder is not None
+    return folder
+
+
+def test_a_folder_says_what_it_is_and_is_not_overwritten_unasked(run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "agent"
+    assert api.export_policy(run, "pt2", out=out).folder == out
+    assert {path.name for path in out.iterdir()} == {"README.md", "config.json", "evaluations.csv", "model.pt2"}
+    told = json.loads((out / "config.json").read_text())
+    policy = api.load_policy(run)
+    assert (told["num_actions"], told["version"], told["input"]["shape"][1:]) == (4, policy.version, [4, 84, 84])
+    front = yaml.safe_load((out / "README.md").read_text().split("---")[1])
+    games = pd.read_csv(out / "evaluations.csv")
+    scored = games[games["agent"] == "checkpoint"]["score"]
+    (result,) = front["model-index"][0]["results"]
+    assert front["pipeline_tag"] == "reinforcement-learning"
+    assert result["metrics"][0]["value"] == pytest.approx(scored.mean(), abs=0.01)
+    observation = policy.make_env().reset(seed=3)[0]
+    with torch.no_grad():
+        answer = torch.export.load(out / "model.pt2").module()(policy.frames(observation))
+    torch.testing.assert_close(answer[0], torch.from_numpy(policy.values(observation)), rtol=1e-4, atol=1e-5)
+    with pytest.raises(ConfigError, match="holds an exported agent already: replace it with overwrite=true"):
+        api.export_policy(run, "pt2", out=out)
+    assert api.export_policy(run, "pt2", out=out, overwrite=True).folder == out
+    with pytest.raises(ConfigError, match="is there and is no exported agent"):
+        api.export_policy(run, "pt2", out=run, overwrite=True)
+
+
+def test_an_export_that_fails_leaves_nothing(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "ABSOLUTE", -1.0)
+    with pytest.raises(ExportError, match="nothing was left"):
+        api.export_policy(run, "pt2", out=tmp_path / "agent")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,69 @@
+"""Runs that begin with the parameters of another one."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline import api
+from pipeline.errors import CheckpointError, RunFolderError
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.plan import network_of
+from pipeline.experiments.specs import checkpoint_fit
+from pipeline.experiments.warm_start import begin_warm
+from pipeline.param_server.snapshot import first_snapshot
+from tests.experiments.smoke_runs import SMALL_WORKERS, smoke_config
+
+
+def saved(folder: Path, experiment: str, *words: str) -> tuple[Path, np.ndarray]:
+    """A checkpoint of such an experiment, with parameters and an optimizer state of its own."""
+    config = smoke_config(folder, *words, experiment=experiment)
+    params = network_of(config).initial_parameters(np.random.default_rng(7))
+    slots = {name: np.full_like(params, 0.5) for name in checkpoint_fit(config).slots}
+    server = first_snapshot(params)._replace(versions=(9,), target_versions=(9,), slots=slots)
+    return checkpoint.save(folder, checkpoint.Checkpoint(server, {}, 0), 1), params
+
+
+@pytest.mark.parametrize("experiment", ["smoke_gorila", "smoke_rainbow", "smoke_dba3c", "smoke_apex"])
+def test_parameters_are_taken_and_the_optimizer_on_request(experiment: str, tmp_path: Path) -> None:
+    path, params = saved(tmp_path, experiment)
+    for asked in (False, True):
+        words = [f"init_from={path}", f"init_from_optimizer={str(asked).lower()}"]
+        config = smoke_config(tmp_path, *words, experiment=experiment)
+        begun = begin_warm(config, np.zeros_like(params))
+        np.testing.assert_array_equal(begun.start.server.params, params)
+        np.testing.assert_array_equal(begun.start.server.target, params)
+        assert (begun.start.server.version, begun.origin["version"]) == (0, 9)
+        assert bool(begun.start.server.slots) is begun.origin["optimizer"] is asked
+
+
+def test_a_checkpoint_alone_that_does_not_fit_is_one_sentence(tmp_path: Path) -> None:
+    path, _ = saved(tmp_path, "smoke_dqn", "network.hidden_units=8")
+    config = smoke_config(tmp_path, f"init_from={path}", experiment="smoke_dqn")
+    with pytest.raises(CheckpointError, match=r"parameters, this network has .*: give this run the same network"):
+        begin_warm(config, np.zeros(checkpoint_fit(config).num_parameters, np.float32))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("experiment", ["smoke_dqn", "smoke_rainbow", "smoke_dba3c"])
+def test_an_exported_agent_begins_a_run_that_says_so_and_goes_on_from_its_own(experiment: str, tmp_path: Path) -> None:
+    words = ["budget.frames=1_200", "evaluation.num_episodes=2"]
+    words += SMALL_WORKERS if experiment == "smoke_dba3c" else []
+    first = api.train(smoke_config(tmp_path, *words, experiment=experiment)).folder
+    assert first is not None
+    out = api.export_policy(first, out=tmp_path / "agent").folder
+    config = smoke_config(tmp_path, *words, "seed=1", f"init_from={out}", experiment=experiment)
+    network = network_of(config)
+    fresh = network.initial_parameters(np.random.default_rng(1))
+    begun, was = begin_warm(config, fresh).start.server.params, api.load_policy(first)
+    places = np.concatenate([np.full(shape.size, shape.name.endswith("_sigma")) for shape in network.shapes])
+    taken = checkpoint.load_newest(first / "checkpoints").server.params
+    np.testing.assert_array_equal(begun[~places], taken[~places])
+    second = api.train(config).folder
+    assert second is not None
+    assert api.load_run(second).runs["init_from"].iloc[0] == f"{experiment}/Breakout/0 at update {was.version:,}"
+    further = ["seed=1", f"init_from={out}", "resume=true", "budget.frames=2_400"]
+    api.train(smoke_config(tmp_path, *words, *further, experiment=experiment))
+    assert api.load_run(second).runs["init_from"].iloc[0] == f"{experiment}/Breakout/0 at update {was.version:,}"
+    with pytest.raises(RunFolderError, match=r"init_from: .*(?s:.*)with init_from=.* it begins with these parameters"):
+        api.train(smoke_config(tmp_path, *words, "seed=1", "resume=true", experiment=experiment))
