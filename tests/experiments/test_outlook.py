@@ -63,7 +63,9 @@ def small(tmp_path: Path, experiment: str) -> RunConfig:
     return smoke_config(tmp_path, *(SMALL_WORKERS if experiment == "smoke_dba3c" else []), experiment=experiment)
 
 
-@pytest.mark.parametrize("experiment", ["smoke_gorila", "smoke_dqn", "smoke_rainbow", "smoke_apex", "smoke_dba3c"])
+@pytest.mark.parametrize(
+    "experiment", ["smoke_gorila", "smoke_gorila_quantile", "smoke_dqn", "smoke_rainbow", "smoke_apex", "smoke_dba3c"]
+)
 def test_every_system_can_be_rehearsed_and_leaves_nothing_behind(tmp_path: Path, experiment: str) -> None:
     config, before = small(tmp_path, experiment), threading.active_count()
     assert rehearse(config, seconds=0.1) > 0
