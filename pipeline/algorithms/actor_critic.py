@@ -2,8 +2,8 @@
 
 A3C (Mnih et al. 2016) on batches of many games, as in the published code of Adamski et al. 2018 (Distributed-BA3C),
 called "their code" below. The arithmetic is float32 whatever the network computes in; other types are refused.
-Not here: the clipped objective (`pipeline.algorithms.clipped`), cutting games into segments (`pipeline.roles.rollouts`),
-what to do with the gradient (`pipeline.optimizers`).
+Not here: the clipped objective (`pipeline.algorithms.clipped`), cutting games into segments
+(`pipeline.roles.rollouts`), what to do with the gradient (`pipeline.optimizers`).
 """
 
 from collections.abc import Sequence

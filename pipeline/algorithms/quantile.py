@@ -37,7 +37,8 @@ def quantile_loss(
     quantiles_tm1 (B, A, N), a_tm1 (B,) int64, target_tm1 (B, N), weight (B,) as in `minibatch_loss`; float32.
     Dabney et al. 2018, equations 9 and 10 and algorithm 1; kappa is 1 there.
     abs_error is how far apart the two distributions are: the mean distance of their sorted returns, which is their
-    1-Wasserstein distance (the same, section "Wasserstein distance"). Ours: unlike the loss it is 0 where the
+    1-Wasserstein distance (the same, section "Wasserstein distance"). Departure, for
+    priorities, which that paper has not: unlike the loss it is 0 where the
     prediction is right, however wide the distribution is.
     """
     check_tensor("target_tm1", target_tm1, torch.float32, num_axes=2)
