@@ -217,8 +217,10 @@ def _stacked(observations: Sequence[UInt8Array], shape: tuple[int, ...]) -> UInt
     return np.stack(observations) if observations else np.zeros((0, *shape), np.uint8)
 
 
-def _lists(state: StepsState) -> tuple[list[Any], ...]:
-    return tuple(map(list, (state.observations, state.actions, state.origins, state.values, state.log_pis)))
+def _lists(state: StepsState) -> Any:
+    """What all `_Steps` have, in their order."""
+    parts: tuple[Any, ...] = (state.observations, state.actions, state.origins, state.values, state.log_pis)
+    return [list(part) for part in parts]
 
 
 @dataclass
