@@ -141,10 +141,10 @@ class Rollouts:
         self._due = state.lanes.due
         self._tally.restore(state.tally)
         self._segments = [
-            _Segment(*_lists(one), max_steps=one.max_steps, rewards=list(one.rewards)) for one in state.segments
+            _Segment(**_lists(one), max_steps=one.max_steps, rewards=list(one.rewards)) for one in state.segments
         ]
         ready = state.ready
-        self._ready = _Ready(*_lists(ready), returns=list(ready.rewards))
+        self._ready = _Ready(**_lists(ready), returns=list(ready.rewards))
 
     @property
     def num_frames(self) -> int:
@@ -217,10 +217,9 @@ def _stacked(observations: Sequence[UInt8Array], shape: tuple[int, ...]) -> UInt
     return np.stack(observations) if observations else np.zeros((0, *shape), np.uint8)
 
 
-def _lists(state: StepsState) -> Any:
-    """What all `_Steps` have, in their order."""
-    parts: tuple[Any, ...] = (state.observations, state.actions, state.origins, state.values, state.log_pis)
-    return [list(part) for part in parts]
+def _lists(state: StepsState) -> dict[str, Any]:
+    """What all `_Steps` have, by name."""
+    return {name: list(getattr(state, name)) for name in ("observations", "actions", "origins", "values", "log_pis")}
 
 
 @dataclass

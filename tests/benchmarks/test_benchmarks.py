@@ -58,7 +58,7 @@ def test_the_benchmark_of_losses_has_a_line_for_each_beside_that_of_its_system(
     assert lines.keys() == loss_costs.OF_Q_LEARNING.keys() | loss_costs.OF_ACTOR_CRITICS.keys()
     assert all(positive(line, "gradient_ms", "ms_per_step") for line in lines.values())
     assert lines["gorila"]["per_step_over_first"] == lines["dba3c"]["per_step_over_first"] == 1.0
-    assert lines["dba3c_clip"]["steps_per_gradient"] == pytest.approx(128 / 3)
+    assert lines["dba3c_clip"]["steps_per_gradient"] == pytest.approx(128 / 3, rel=1e-3)
 
 
 def test_the_benchmark_of_an_update_has_a_line_for_each_precision(capsys: pytest.CaptureFixture[str]) -> None:
