@@ -11,6 +11,7 @@ from measuring.modules import Modules, run_modules
 QUICK = (
     "optimizer_step",
     "update_step",
+    "loss_costs",
     "replay_sampling",
     "replay_share",
     "actor_stepping",

@@ -85,7 +85,7 @@ def _update(config: RunConfig, dtype: torch.dtype, batch_size: int, written_out:
     for replica in (online, target):
         replica.load(network.initial_parameters(rng))
     loss = QLoss(config.algorithm, online, target, torch.Generator())
-    batch = _batch(config, batch_size, rng)
+    batch = batch_of(config, batch_size, rng)
 
     def step() -> None:
         online.gradient(loss(batch, None).objective).norm().item()
@@ -93,7 +93,8 @@ def _update(config: RunConfig, dtype: torch.dtype, batch_size: int, written_out:
     return step
 
 
-def _batch(config: RunConfig, batch_size: int, rng: np.random.Generator) -> TransitionBatch:
+def batch_of(config: RunConfig, batch_size: int, rng: np.random.Generator) -> TransitionBatch:
+    """Noise for transitions."""
     stack, frame_shape = config.environment.stack, config.environment.frame_shape
     stacks = rng.integers(0, 256, (batch_size, stack + 1, *frame_shape), dtype=np.uint8)
     ones = np.ones(batch_size, np.float32)

@@ -52,12 +52,12 @@ def speed(config: RunConfig, updates: pd.DataFrame) -> Speed:
     topology = config.topology
     assert isinstance(topology, WorkersConfig)
     num_gradients = topology.num_workers if topology.sync else 1
-    return _speed(updates, worker_name(0), num_gradients * batch_size(config))
+    return _speed(updates, worker_name(0), num_gradients * _new_points(config))
 
 
 def loop_speed(config: RunConfig, updates: pd.DataFrame, role: str) -> Speed:
     """Of one worker that has its parameters for itself."""
-    return _speed(updates[updates["role"] == role], role, batch_size(config))
+    return _speed(updates[updates["role"] == role], role, _new_points(config))
 
 
 def num_parameters(config: RunConfig) -> int:
@@ -71,7 +71,13 @@ def batch_size(config: RunConfig) -> int:
     return config.algorithm.batch_size
 
 
-def _speed(updates: pd.DataFrame, role: str, points_per_update: int) -> Speed:
+def _new_points(config: RunConfig) -> float:
+    """Of one gradient: with several passes each data point is in as many."""
+    assert isinstance(config.algorithm, ActorCriticConfig)
+    return batch_size(config) / config.algorithm.num_passes
+
+
+def _speed(updates: pd.DataFrame, role: str, points_per_update: float) -> Speed:
     # The row that a worker leaves behind when it is stopped is a part of a group.
     full = updates[updates["num_updates"] == worker.UPDATES_PER_ROW]
     rows = full[full["role"] == role].sort_values("version")

@@ -18,11 +18,27 @@ TRUE_BEFORE: Mapping[str, Any] = {
 }
 """Dotted names of settings that were added later -> what every run of before was, whatever else it was."""
 
+TRUE_BEFORE_BESIDE: Mapping[str, tuple[str, Any]] = {
+    "network.num_quantiles": ("num_atoms", 1),
+    "algorithm.munchausen": ("exploration", False),
+    "algorithm.munchausen_weight": ("exploration", 0.9),
+    "algorithm.munchausen_temperature": ("exploration", 0.03),
+    "algorithm.munchausen_floor": ("exploration", -1.0),
+    "algorithm.gae_lambda": ("t_max", 1.0),
+    "algorithm.clip_range": ("t_max", None),
+    "algorithm.num_passes": ("t_max", 1),
+}
+"""The same of settings that only some kinds of a group have: a setting that tells these kinds, and what was true."""
+
 
 def in_settings_of_today(tree: Mapping[str, Any]) -> Mapping[str, Any]:
     """`tree`, as it was read from a `config.yaml`; one that fits already is returned equal."""
     for name, value in TRUE_BEFORE.items():
         tree = _completed(tree, name.split("."), value)
+    for name, (beside, value) in TRUE_BEFORE_BESIDE.items():
+        group = tree.get(name.split(".")[0])
+        if isinstance(group, Mapping) and beside in group:
+            tree = _completed(tree, name.split("."), value)
     return _with_listed_stragglers(tree)
 
 

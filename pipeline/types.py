@@ -5,7 +5,7 @@ B is a batch, E the lanes of one actor (games played at once), P the number of p
 K the frames of a stack, A the actions of a game. Counters are Python ints from end to end.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ Float64Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 WireArray = npt.NDArray[np.float32] | npt.NDArray[np.uint16]
 """What crosses a process border: float32, or bfloat16 carried as uint16."""
+Distribution = Literal["atoms", "quantiles"]
+"""How a network says which returns are likely: by the chances of given ones, or by equally likely ones."""
 
 
 class LaneStep(NamedTuple):
@@ -66,7 +68,12 @@ class RolloutBatch(NamedTuple):
     a_tm1: Int64Array
     """(B,)"""
     return_tm1: Float32Array
-    """(B,): discounted rewards from s_tm1 on, and the value of the state behind the last of them, 0 where it ended."""
+    """(B,): discounted rewards from s_tm1 on, and the value of the state behind the last of them, 0 where it ended;
+    with lambda below 1 mixed with the values between."""
+    value_tm1: Float32Array
+    """(B,): V(s_tm1), when a_tm1 was chosen."""
+    log_pi_tm1: Float32Array
+    """(B,): logarithm of the chance that a_tm1 was chosen with."""
     origin: Int64Array
     """(B, 2): which call of the policy chose a_tm1, counted from 0, and which of its rows s_tm1 was."""
 

@@ -18,7 +18,18 @@ OF_BEFORE_ACTOR_CRITICS = {f"reference_runs/gorila_quick/Breakout/{seed}" for se
 def test_a_setting_that_was_added_later_is_what_was_true_before_and_no_other_may_be_missing() -> None:
     run = compose(["experiment=gorila", "game=Pong"])
     lines = to_yaml(run).splitlines(keepends=True)
-    added_later = ("logging: null", "centred_pixels: false", "policy: greedy", "decay_share: null", "init_from: null")
+    added_later = (
+        "logging: null",
+        "centred_pixels: false",
+        "policy: greedy",
+        "decay_share: null",
+        "init_from: null",
+        "num_quantiles: 1",
+        "munchausen: false",
+        "munchausen_weight: 0.9",
+        "munchausen_temperature: 0.03",
+        "munchausen_floor: -1.0",
+    )
     of_before = [line for line in lines if line.strip() not in added_later]
     assert len(of_before) == len(lines) - len(added_later)
     assert from_yaml("".join(of_before)) == run

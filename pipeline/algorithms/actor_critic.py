@@ -2,7 +2,8 @@
 
 A3C (Mnih et al. 2016) on batches of many games, as in the published code of Adamski et al. 2018 (Distributed-BA3C),
 called "their code" below. The arithmetic is float32 whatever the network computes in; other types are refused.
-Not here: cutting games into segments (`pipeline.roles.rollouts`), what to do with the gradient (`pipeline.optimizers`).
+Not here: the clipped objective (`pipeline.algorithms.clipped`), cutting games into segments
+(`pipeline.roles.rollouts`), what to do with the gradient (`pipeline.optimizers`).
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ class ActorCriticLoss(NamedTuple):
     objective: Tensor
     """Carries the gradient; the others do not."""
     policy_loss: Tensor
-    """Mean of -log pi(a_tm1) * advantage."""
+    """Mean of -log pi(a_tm1) * advantage, or of the clipped objective's counterpart."""
     value_loss: Tensor
     """Mean of half the squared error, before its weight."""
     entropy: Tensor
@@ -35,16 +36,23 @@ class ActorCriticLoss(NamedTuple):
     mean_value: Tensor
 
 
-def n_step_returns(rewards: Float32Array, discount: float, bootstrap: float) -> Float32Array:
-    """Discounted rewards from each step of one segment to its end, and the value behind it: (T,) -> (T,) float32.
+def lambda_returns(
+    rewards: Float32Array, values: Float32Array, discount: float, gae_lambda: float, bootstrap: float
+) -> Float32Array:
+    """What each step of one segment turned out to be worth: rewards (T,) and values (T,) float32 -> (T,) float32.
 
-    return_tm1[i] = rewards[i] + discount * return_tm1[i + 1],  return_tm1[T] = bootstrap
-    bootstrap: V of the state behind the segment, 0 where the game ended there. Mnih et al. 2016, algorithm S3.
+    return_tm1[i] = rewards[i] + discount * ((1 - gae_lambda) * values[i + 1] + gae_lambda * return_tm1[i + 1]),
+    values[T] = return_tm1[T] = bootstrap
+    values: V of the states that the steps were made in; bootstrap: V of the state behind the segment, 0 where the game
+    ended there. return_tm1 - values are the generalised advantages of Schulman et al. 2016, equation 16, cut at the
+    segment's end (Schulman et al. 2017, equation 11). With gae_lambda=1 it is the discounted sum of the rewards and of
+    the value behind them, whatever the other values are: Mnih et al. 2016, algorithm S3.
     """
     returns = np.empty(len(rewards), dtype=np.float32)
-    following = bootstrap
+    following = value_behind = bootstrap
     for i in reversed(range(len(rewards))):
-        following = float(rewards[i]) + discount * following
+        following = float(rewards[i]) + discount * ((1.0 - gae_lambda) * value_behind + gae_lambda * following)
+        value_behind = float(values[i])
         returns[i] = following
     return returns
 
@@ -77,7 +85,7 @@ def actor_critic_loss(
         policy_loss.detach(),
         value_loss.detach(),
         entropy.detach(),
-        _explained_variance(return_tm1, error.detach()),
+        explained_variance(return_tm1, error.detach()),
         values.detach().mean(),
     )
 
@@ -91,6 +99,14 @@ def sample_actions(logits: Float32Array, rng: np.random.Generator) -> Int64Array
     # The noise is float64: in float32 its tail, by which rare actions are chosen, would be coarse.
     actions: Int64Array = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
     return actions
+
+
+def log_probabilities(logits: Float32Array, actions: Int64Array) -> Float32Array:
+    """log softmax(logits) of one action per lane: (E, A) and (E,) -> (E,) float32."""
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    taken = shifted[np.arange(len(actions)), actions]
+    found: Float32Array = taken - np.log(np.exp(shifted).sum(axis=1))
+    return found
 
 
 def clipping_factors(
@@ -113,7 +129,8 @@ def clipping_factors(
     return found
 
 
-def _explained_variance(return_tm1: Tensor, error: Tensor) -> Tensor:
+def explained_variance(return_tm1: Tensor, error: Tensor) -> Tensor:
+    """1 - var(error) / var(return_tm1), both (B,) float32; 0 where all returns are alike."""
     # Over B, not B - 1: the quotient is the same, and a batch of one is no special case.
     variance = return_tm1.var(correction=0)
     explained = 1.0 - error.var(correction=0) / variance

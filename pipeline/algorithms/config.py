@@ -6,6 +6,7 @@ from typing import ClassVar
 from pipeline.kinds import Kinds
 from pipeline.rows import ActorCriticUpdateRow, Row, UpdateRow
 from pipeline.schedules import Changes, changes_mistakes
+from pipeline.types import Distribution
 
 Q_LEARNING = "q_learning"
 ACTOR_CRITIC = "actor_critic"
@@ -42,6 +43,10 @@ class AlgorithmConfig:
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         return [] if 0 <= self.discount <= 1 else [f"discount={self.discount} must lie in [0, 1]"]
+
+    def unfit_for_distribution(self, distribution: Distribution | None) -> list[str]:
+        """Why it cannot learn such distributions of returns, or means (None); each begins with the field's name."""
+        return []
 
     @property
     def follows_budget(self) -> bool:
@@ -116,7 +121,8 @@ class QLearningConfig(AlgorithmConfig):
     double: bool
     """The online network chooses the next action, the target network values it (van Hasselt et al. 2016)."""
     max_abs_td_error: float | None
-    """The derivative of the loss is clipped to this (Huber loss); None: plain squared error."""
+    """The derivative of the loss is clipped to this (Huber loss); None: plain squared error. With a network of
+    quantiles it is their kappa (Dabney et al. 2018), with one of atoms it means nothing."""
     max_gradient_norm: float | None
     """L2 norm of the whole gradient is scaled down to this at the sender; None: never."""
     outlier_deviations: float | None
@@ -125,6 +131,14 @@ class QLearningConfig(AlgorithmConfig):
     """Decay of that running mean and deviation, per update."""
     steps_per_update: int
     """Agent steps of the bundle, all lanes together, per gradient."""
+    munchausen: bool
+    """Rewards with a share of the policy's own logarithm, and targets that are its mean (Vieillard et al. 2020)."""
+    munchausen_weight: float
+    """alpha: that share; this and the next two are not used without `munchausen`."""
+    munchausen_temperature: float
+    """tau: of the policy softmax(q / tau), in units of clipped reward."""
+    munchausen_floor: float
+    """l_0: tau * log(policy) counts as this where it is less."""
     exploration: ExplorationConfig
 
     @property
@@ -150,6 +164,36 @@ class QLearningConfig(AlgorithmConfig):
             found.append(f"outlier_decay={self.outlier_decay} must lie in (0, 1)")
         if self.steps_per_update < 1:
             found.append(f"steps_per_update={self.steps_per_update} must be at least 1")
+        return found + self._munchausen_mistakes()
+
+    def unfit_for_distribution(self, distribution: Distribution | None) -> list[str]:
+        """See `AlgorithmConfig`."""
+        found = []
+        if distribution == "quantiles" and self.max_abs_td_error is None:
+            found.append(
+                "max_abs_td_error=null must be a number with network.num_quantiles, whose kappa it is (Dabney et al. "
+                "2018): algorithm.max_abs_td_error=1.0"
+            )
+        if distribution == "atoms" and self.munchausen:
+            found.append(
+                "munchausen=true cannot be learned with network.num_atoms: its targets are those of values or of "
+                "quantiles: network=nature or network=quantile"
+            )
+        return found
+
+    def _munchausen_mistakes(self) -> list[str]:
+        found = []
+        if not 0 <= self.munchausen_weight <= 1:
+            found.append(f"munchausen_weight={self.munchausen_weight} must lie in [0, 1]")
+        if self.munchausen_temperature <= 0:
+            found.append(f"munchausen_temperature={self.munchausen_temperature} must be positive")
+        if self.munchausen_floor >= 0:
+            found.append(f"munchausen_floor={self.munchausen_floor} must be below 0")
+        if self.munchausen and self.double:
+            found.append(
+                "double=true must be false with munchausen=true, whose targets are means over all next actions: none "
+                "is chosen"
+            )
         return found
 
 
@@ -179,6 +223,12 @@ class ActorCriticConfig(AlgorithmConfig):
     """Each tensor's gradient is scaled down to this L2 norm per element at the sender; None: never."""
     max_gradient_norm: float | None
     """After that the whole gradient is scaled down to this L2 norm; None: never."""
+    gae_lambda: float
+    """lambda of generalised advantages (Schulman et al. 2016); 1: the return of all steps, as in A3C."""
+    clip_range: float | None
+    """epsilon of the clipped objective (Schulman et al. 2017); None: the plain one."""
+    num_passes: int
+    """Gradients of each batch, each of which is a part of an update of its own."""
 
     def num_stacks_held(self, num_lanes: int) -> int:
         """Those that wait for their return, and once more those of one batch, side by side."""
@@ -187,7 +237,7 @@ class ActorCriticConfig(AlgorithmConfig):
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         found = super().mistakes()
-        for name in ("t_max", "batch_size"):
+        for name in ("t_max", "batch_size", "num_passes"):
             if getattr(self, name) < 1:
                 found.append(f"{name}={getattr(self, name)} must be at least 1")
         for name in ("entropy_weight", "value_weight"):
@@ -196,4 +246,13 @@ class ActorCriticConfig(AlgorithmConfig):
         for name in ("max_average_norm", "max_gradient_norm"):
             if (limit := getattr(self, name)) is not None and limit <= 0:
                 found.append(f"{name}={limit} must be positive, or null for none")
+        if not 0 <= self.gae_lambda <= 1:
+            found.append(f"gae_lambda={self.gae_lambda} must lie in [0, 1]")
+        if self.clip_range is not None and not 0 < self.clip_range < 1:
+            found.append(f"clip_range={self.clip_range} must lie in (0, 1), or be null for the plain objective")
+        if self.num_passes > 1 and self.clip_range is None:
+            found.append(
+                f"num_passes={self.num_passes} must be 1 without clip_range: nothing would hold the policy near the "
+                "one that played: clip_range=0.1"
+            )
         return found + changes_mistakes("entropy_weight_changes", self.entropy_weight_changes, at_least=0.0)

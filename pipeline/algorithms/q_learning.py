@@ -2,8 +2,9 @@
 
 The arithmetic is float32 whatever the network computes in: the caller widens half-precision values, and other types are
 refused. Not here: returns of several steps (`pipeline.replay` sums r_t and discount_t), distributions of returns
-(`pipeline.algorithms.categorical`), what to do with the gradient (`pipeline.optimizers`), how actions are chosen
-(`pipeline.algorithms.exploration`), which gradients are thrown away (`pipeline.algorithms.outliers`).
+(`pipeline.algorithms.categorical`, `.quantile`), targets of a soft policy (`.munchausen`), what to do with the gradient
+(`pipeline.optimizers`), how actions are chosen (`pipeline.algorithms.exploration`), which gradients are thrown away
+(`pipeline.algorithms.outliers`).
 """
 
 from typing import NamedTuple

@@ -10,9 +10,9 @@ starting it (`pipeline.train`).
 
 import copy
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from hydra._internal.utils import get_args_parser  # the words that Hydra itself takes from the command line
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -27,7 +27,7 @@ from pipeline.config.run_config import RunConfig
 from pipeline.config.sweep_words import SWEEP, shared_folder, wrong_launcher_words, wrong_sweep
 from pipeline.config.tree import Tree
 from pipeline.config.warm_start import warm_start_mistakes
-from pipeline.config.words import listed, no_such, with_words_typed
+from pipeline.config.words import leaves, listed, no_such, with_words_typed
 from pipeline.errors import ConfigError
 from pipeline.extras import how_to_install
 
@@ -98,7 +98,7 @@ def check_overrides(overrides: Sequence[str], *, multirun: bool = False, config_
     return _check(overrides, multirun=multirun, config_dir=config_dir)[0]
 
 
-def _check(overrides: Sequence[str], *, multirun: bool, config_dir: Path | None) -> tuple[list[str], RunConfig | None]:
+def _check(overrides: Sequence[str], multirun: bool, config_dir: Path | None) -> tuple[list[str], RunConfig | None]:
     """All mistakes, and the run that the first choices make; what is wrong by itself is left out of it."""
     if config_dir is not None and not config_dir.is_dir():
         return [f"--config-dir {config_dir}: there is no such folder"], None
@@ -262,7 +262,7 @@ def _wrong_choice(override: Override, files: Files) -> str | None:
 def _wrong_setting(override: Override, tree: Tree, files: Files) -> str | None:
     """What is wrong with one setting's name or the type of its value, or None."""
     name, text = override.key_or_group, _text(override)
-    for leaf, value in _leaves(name, override.value()):
+    for leaf, value in leaves(name, override.value()):
         if (mistake := config_tree.unknown_setting(leaf, text, tree)) is not None:
             return mistake
         if override.is_delete():
@@ -278,20 +278,11 @@ def _wrong_setting(override: Override, tree: Tree, files: Files) -> str | None:
     return None
 
 
-def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """`budget={frames: 4}` sets budget.frames."""
-    if isinstance(value, Mapping) and value:
-        for key, inner in value.items():
-            yield from _leaves(f"{name}.{key}", inner)
-    else:
-        yield name, value
-
-
 def _with(tree: Tree, settings: Sequence[Override]) -> Tree:
     """A copy of `tree` in which each of `settings`, all known to it, has its value: as Hydra does it, but quickly."""
     changed = copy.deepcopy(dict(tree))
     for override in settings:
-        for leaf, value in _leaves(override.key_or_group, override.value()):
+        for leaf, value in leaves(override.key_or_group, override.value()):
             *groups, word = leaf.split(".")
             functools.reduce(dict.__getitem__, groups, changed)[word] = value
     return changed

@@ -185,6 +185,7 @@ class RunConfig:
         found = [f"topology.{line}" for line in self.topology.unfit_for(algorithm)]
         if (line := self.network.unfit_for(kind, algorithm.NETWORK)) is not None:
             found.append(f"network.{line}")
+        found += [f"algorithm.{line}" for line in algorithm.unfit_for_distribution(self.network.distribution)]
         if self.replay is not None and not algorithm.NEEDS_REPLAY:
             found.append(
                 f"replay must be null with algorithm.kind={kind}, which learns from each step once: replay=none"

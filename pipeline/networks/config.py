@@ -12,6 +12,7 @@ from pipeline.errors import ConfigError
 from pipeline.kinds import Kinds, imported
 from pipeline.networks.activations import ACTIVATIONS
 from pipeline.settings import MISSING
+from pipeline.types import Distribution
 
 if TYPE_CHECKING:
     from pipeline.networks.heads import Head
@@ -48,6 +49,11 @@ class NetworkConfig:
     def answers(self) -> str:
         """Q_NETWORK or ACTOR_CRITIC_NETWORK: what algorithms can make of it."""
         raise self._of_no_kind()
+
+    @property
+    def distribution(self) -> Distribution | None:
+        """What it says of returns; None: their means."""
+        return None
 
     def make(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> "Network":
         """The network, for stacks of frames (H, W[, 3]). Raises ValueError when the frame is too small for it."""
@@ -126,19 +132,29 @@ class QNetworkConfig(LayeredConfig):
     """Smallest of these outcomes, in units of clipped reward; not used with one atom."""
     max_return: float
     """Largest of them."""
+    num_quantiles: int
+    """Equally likely outcomes, which are learned (QR-DQN, Dabney et al. 2018); 1: the mean alone, or atoms."""
 
     @property
     def answers(self) -> str:
         """See `NetworkConfig`."""
         return Q_NETWORK
 
+    @property
+    def distribution(self) -> Distribution | None:
+        """See `NetworkConfig`."""
+        return "quantiles" if self.num_quantiles > 1 else "atoms" if self.num_atoms > 1 else None
+
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         found = super().mistakes()
         if self.noise_scale <= 0:
             found.append(f"noise_scale={self.noise_scale} must be positive")
-        if self.num_atoms < 1:
-            found.append(f"num_atoms={self.num_atoms} must be at least 1")
+        for name in ("num_atoms", "num_quantiles"):
+            if getattr(self, name) < 1:
+                found.append(f"{name}={getattr(self, name)} must be at least 1")
+        if self.num_atoms > 1 and self.num_quantiles > 1:
+            found.append(f"num_quantiles={self.num_quantiles} must be 1 with num_atoms={self.num_atoms}, or that one 1")
         if self.min_return >= self.max_return:
             found.append(f"min_return={self.min_return} must be below max_return={self.max_return}")
         return found
@@ -153,7 +169,8 @@ class QNetworkConfig(LayeredConfig):
         torso = self._torso(stack, frame_shape, weight_and_bias)
         atoms = self.num_atoms
         support = torch.linspace(self.min_return, self.max_return, atoms) if atoms > 1 else None
-        return LayeredQNetwork(torso, self.make_head(torso.num_features, num_actions), support)
+        head = self.make_head(torso.num_features, num_actions)
+        return LayeredQNetwork(torso, head, support, self.num_quantiles)
 
     def make_head(self, num_features: int, num_actions: int) -> "Head":
         """The head alone, for features (B, F)."""
@@ -161,7 +178,8 @@ class QNetworkConfig(LayeredConfig):
 
         noise_scale = self.noise_scale if self.noisy else None
         head = DuelingHead if self.dueling else PlainHead
-        return head(num_features, num_actions, self.hidden_units, self.num_atoms, noise_scale)
+        outcomes = max(self.num_atoms, self.num_quantiles)
+        return head(num_features, num_actions, self.hidden_units, outcomes, noise_scale)
 
 
 @dataclass(frozen=True)
@@ -253,14 +271,14 @@ class ModuleNetworkConfig(NetworkConfig):
         """See `NetworkConfig`. The module is made, and computes a little."""
         import torch
 
-        from pipeline.networks.trial import cannot_compute_in, faults, in_words
+        from pipeline.networks.trial import cannot_compute_in, faults, in_words, wanted
 
         size = (stack, frame_shape, num_actions())
         try:
             module = self._wrapped(*size)
         except Exception as error:  # whatever its constructor raises
             return [f"class={self.class_} cannot be made as {self.class_.rpartition('.')[2]}{size}: {in_words(error)}"]
-        found = faults(module, *self._wanted(size[2]))
+        found = faults(module, *wanted(size[2], is_q=self.answers == Q_NETWORK))
         if not found and precision == "bfloat16" and (why := cannot_compute_in(module, torch.bfloat16)) is not None:
             found = [f"cannot compute in precision=bfloat16: {why}"]
         return [f"class={self.class_} {line}" for line in found]
@@ -278,13 +296,3 @@ class ModuleNetworkConfig(NetworkConfig):
         from pipeline.networks.wrapped import WrappedModule
 
         return WrappedModule(imported(self.class_, Module), stack, frame_shape, num_actions)
-
-    def _wanted(self, num_actions: int) -> tuple[str, list[list[tuple[int, ...]]]]:
-        """What `forward` has to answer to NUM_FRAMES observations: in words, and what each tensor may look like."""
-        from pipeline.networks.trial import NUM_FRAMES
-
-        of_actions = (NUM_FRAMES, num_actions)
-        if self.answers == Q_NETWORK:
-            return f"Q-values {of_actions}", [[of_actions]]
-        values: list[tuple[int, ...]] = [(NUM_FRAMES,), (NUM_FRAMES, 1)]
-        return f"logits {of_actions} and values {' or '.join(map(str, values))}", [[of_actions], values]

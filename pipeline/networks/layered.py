@@ -11,7 +11,7 @@ from pipeline.errors import ConfigError
 from pipeline.networks.heads import Head
 from pipeline.networks.linear import Noise
 from pipeline.networks.network import ActorCriticNetwork, QNetwork
-from pipeline.networks.ordinary import Expected, MakeLinear, linear_maker
+from pipeline.networks.ordinary import Expected, MakeLinear, MeanOfQuantiles, linear_maker
 from pipeline.networks.parameters import PlainNames, Tensors
 from pipeline.networks.policy_head import ActorCriticHead, PolicyAndValue
 from pipeline.networks.torso import DifferentiatedTorso, Torso
@@ -21,9 +21,10 @@ from pipeline.networks.written_out import PlainLayers
 class LayeredQNetwork(QNetwork):
     """A torso and one or two streams that value actions."""
 
-    def __init__(self, torso: Torso, head: Head, support: torch.Tensor | None) -> None:
+    def __init__(self, torso: Torso, head: Head, support: torch.Tensor | None, num_quantiles: int = 1) -> None:
         super().__init__([*torso.shapes, *(shape for layer in head.layers for shape in layer.shapes())])
         self.support = support
+        self.num_quantiles = num_quantiles
         self._torso = torso
         self._head = head
         self.plain_layers = _plain_layers(torso, head.plain)
@@ -40,7 +41,9 @@ class LayeredQNetwork(QNetwork):
         """See `Network`."""
         torso, linear = _ordinary(self._torso, parameters)
         layers = torch.nn.Sequential(torso, self._head.ordinary(linear))
-        return layers if self.support is None else layers.append(Expected(self.support))
+        if self.support is not None:
+            layers.append(Expected(self.support))
+        return layers.append(MeanOfQuantiles()) if self.num_quantiles > 1 else layers
 
 
 class LayeredActorCriticNetwork(ActorCriticNetwork):

@@ -3,8 +3,9 @@
     uint8 (B, K, H, W[, 3]) -> Q-network:     float32 (B, A), or (B, A, N)
                                actor-critic:  logits (B, A) and value (B,)
 
-With one atom an output of a Q-network is Q(s, a) itself. With N > 1 atoms it is the logits of a distribution over N
-returns, the `support`, and Q(s, a) is that distribution's mean (C51, Bellemare et al. 2017).
+With one outcome an output of a Q-network is Q(s, a) itself. With N > 1 atoms it is the logits of a distribution over N
+returns, the `support` (C51, Bellemare et al. 2017); with N > 1 quantiles it is N equally likely returns (QR-DQN, Dabney
+et al. 2018). Q(s, a) is that distribution's mean.
 Not here: networks of a torso and a head (`pipeline.networks.layered`), of torch modules (`pipeline.networks.module`);
 which one settings ask for (`pipeline.networks.config`); dtypes, devices and gradients (`pipeline.networks.replica`).
 """
@@ -58,7 +59,9 @@ class QNetwork(Network):
     """Values actions."""
 
     support: torch.Tensor | None = None
-    """(N,) float32 on the CPU: the returns that atoms stand for; None with one atom."""
+    """(N,) float32 on the CPU: the returns that atoms stand for; None without atoms."""
+    num_quantiles: int = 1
+    """Equally likely returns of each action; 1: there are none."""
 
     def draw_noise(self, generator: torch.Generator) -> Noise:
         """Fresh noise for the noisy layers; nothing is drawn for a network without any."""
@@ -66,7 +69,7 @@ class QNetwork(Network):
 
     @abstractmethod
     def outputs(self, parameters: Tensors, observations: torch.Tensor, noise: Noise) -> torch.Tensor:
-        """float32 (B, A), or logits (B, A, N), of uint8 observations (B, K, H, W[, 3])."""
+        """float32 (B, A), or logits or quantiles (B, A, N), of uint8 observations (B, K, H, W[, 3])."""
 
 
 class ActorCriticNetwork(Network):

@@ -50,15 +50,15 @@ class Pixels(nn.Module):
 class Dueling(nn.Module):
     """Two streams, joined as in `pipeline.networks.heads.DuelingHead`."""
 
-    def __init__(self, value: nn.Module, advantage: nn.Module, num_atoms: int) -> None:
+    def __init__(self, value: nn.Module, advantage: nn.Module, num_outcomes: int) -> None:
         super().__init__()
-        self.value, self.advantage, self.num_atoms = value, advantage, num_atoms
+        self.value, self.advantage, self.num_outcomes = value, advantage, num_outcomes
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        """(B, F) -> (B, A), or (B, A, N) with N > 1 atoms."""
-        advantage = self.advantage(features).unflatten(1, (-1, self.num_atoms))
+        """(B, F) -> (B, A), or (B, A, N) with N > 1 outcomes."""
+        advantage = self.advantage(features).unflatten(1, (-1, self.num_outcomes))
         joined = self.value(features)[:, None] + advantage - advantage.mean(dim=1, keepdim=True)
-        return cast(torch.Tensor, joined.squeeze(2) if self.num_atoms == 1 else joined)
+        return cast(torch.Tensor, joined.squeeze(2) if self.num_outcomes == 1 else joined)
 
 
 class Expected(nn.Module):
@@ -73,6 +73,14 @@ class Expected(nn.Module):
     def forward(self, logits: torch.Tensor) -> torch.Tensor:
         """(B, A, N) -> (B, A)."""
         return (logits.softmax(dim=2) * self.support).sum(dim=2)
+
+
+class MeanOfQuantiles(nn.Module):
+    """Equally likely returns -> their mean (Dabney et al. 2018, algorithm 1)."""
+
+    def forward(self, quantiles: torch.Tensor) -> torch.Tensor:
+        """(B, A, N) -> (B, A)."""
+        return quantiles.mean(dim=2)
 
 
 class PolicyAndValueLayers(nn.Module):

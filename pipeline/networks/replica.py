@@ -104,7 +104,9 @@ class Replica(ABC):
 
 
 class QReplica(Replica):
-    """A replica that values actions. `support`: the returns of the network's atoms (N,) on the device, None with one.
+    """A replica that values actions. `support`: the returns of the network's atoms (N,) on the device, None without.
+
+    `has_quantiles`: its outputs are equally likely returns.
 
     `noise` of a call: the stream that noisy layers draw fresh noise from, as acting and learning do (Fortunato et al.
     2018, section 3.1). A network without noisy layers draws nothing.
@@ -116,9 +118,10 @@ class QReplica(Replica):
     def __init__(self, network: QNetwork, dtype: torch.dtype, device: torch.device) -> None:
         super().__init__(network, dtype, device)
         self.support = None if network.support is None else network.support.to(device)
+        self.has_quantiles = network.num_quantiles > 1
 
     def outputs(self, observations: UInt8Array, noise: torch.Generator | None = None) -> torch.Tensor:
-        """What the head says, with a graph: float32 (B, A), or logits (B, A, N), of uint8 (B, K, H, W[, 3])."""
+        """What the head says, with a graph: float32 (B, A), or (B, A, N), of uint8 (B, K, H, W[, 3])."""
         if (plain := self._plain_answers(observations)) is not None:
             return plain[0]
         drawn = NO_NOISE if noise is None else self._network.draw_noise(noise)
@@ -126,6 +129,8 @@ class QReplica(Replica):
 
     def q_values(self, outputs: torch.Tensor) -> torch.Tensor:
         """Q(s, a), float32 (B, A), that `outputs` mean."""
+        if self.has_quantiles:
+            return outputs.mean(dim=2)
         return outputs if self.support is None else expected_values(outputs, self.support)
 
     def values(self, observations: UInt8Array, noise: torch.Generator | None = None) -> torch.Tensor:

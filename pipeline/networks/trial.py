@@ -19,6 +19,15 @@ NUM_FRAMES = 3
 _CPU = torch.device("cpu")
 
 
+def wanted(num_actions: int, is_q: bool) -> tuple[str, list[list[tuple[int, ...]]]]:
+    """What `forward` has to answer to NUM_FRAMES observations: in words, and what each tensor may look like."""
+    of_actions = (NUM_FRAMES, num_actions)
+    if is_q:
+        return f"Q-values {of_actions}", [[of_actions]]
+    values: list[tuple[int, ...]] = [(NUM_FRAMES,), (NUM_FRAMES, 1)]
+    return f"logits {of_actions} and values {' or '.join(map(str, values))}", [[of_actions], values]
+
+
 def faults(module: WrappedModule, answers: str, shapes: Sequence[Sequence[tuple[int, ...]]]) -> list[str]:
     """Why it cannot be a network, each as the end of a line that begins with its name.
 

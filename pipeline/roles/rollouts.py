@@ -21,11 +21,11 @@ Not here: the loss of a batch, and what becomes of its gradient (`pipeline.roles
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipeline.algorithms.actor_critic import n_step_returns, sample_actions
+from pipeline.algorithms.actor_critic import lambda_returns, log_probabilities, sample_actions
 from pipeline.algorithms.config import ActorCriticConfig
 from pipeline.envs.due_lanes import DueLanes
 from pipeline.envs.due_step import DueLanesState, DueStep
@@ -48,6 +48,8 @@ class StepsState(NamedTuple):
     origins: tuple[tuple[int, int], ...]
     rewards: tuple[float, ...]
     """Or returns."""
+    values: tuple[float, ...]
+    log_pis: tuple[float, ...]
     max_steps: int = 0
 
 
@@ -86,7 +88,7 @@ class Rollouts:
         self._started = time.monotonic()
         in_step = algorithm.batch_size >= lanes.num_lanes * algorithm.t_max
         self._segments = [
-            _Segment(algorithm.t_max if in_step else algorithm.t_max - lane % algorithm.t_max)
+            _Segment(max_steps=algorithm.t_max if in_step else algorithm.t_max - lane % algorithm.t_max)
             for lane in range(lanes.num_lanes)
         ]
         self._tally = EpisodeTally(place, lanes.num_lanes)
@@ -96,7 +98,7 @@ class Rollouts:
         """Chosen for the lanes that are due, and not yet played."""
         self._num_calls = 0
         """Of the policy."""
-        self._ready = _Steps()
+        self._ready = _Ready()
 
     def collect(self, policy: Policy, version: int) -> RolloutBatch:
         """Play until `batch_size` steps have their return. `version`, of the policy, goes into the rows of episodes."""
@@ -107,7 +109,7 @@ class Rollouts:
             self._num_calls += 1
             self._close_full(values)
             self._actions = sample_actions(logits, self._rng)
-            self._begin_steps(self._actions)
+            self._begin_steps(self._actions, values, log_probabilities(logits, self._actions))
         return self._ready.take(self._algorithm.batch_size)
 
     def play(self) -> None:
@@ -126,19 +128,8 @@ class Rollouts:
             self._tally.state(),
             None if self._actions is None else self._actions.copy(),
             self._num_calls,
-            tuple(
-                StepsState(
-                    _stacked(one.observations, shape),
-                    tuple(one.actions),
-                    tuple(one.origins),
-                    tuple(one.rewards),
-                    one.max_steps,
-                )
-                for one in self._segments
-            ),
-            StepsState(
-                _stacked(ready.observations, shape), tuple(ready.actions), tuple(ready.origins), tuple(ready.returns)
-            ),
+            tuple(_as_state(one, shape, one.rewards, one.max_steps) for one in self._segments),
+            _as_state(ready, shape, ready.returns, 0),
         )
 
     def restore(self, state: RolloutsState) -> None:
@@ -150,11 +141,10 @@ class Rollouts:
         self._due = state.lanes.due
         self._tally.restore(state.tally)
         self._segments = [
-            _Segment(one.max_steps, list(one.observations), list(one.actions), list(one.origins), list(one.rewards))
-            for one in state.segments
+            _Segment(**_lists(one), max_steps=one.max_steps, rewards=list(one.rewards)) for one in state.segments
         ]
         ready = state.ready
-        self._ready = _Steps(list(ready.observations), list(ready.actions), list(ready.origins), list(ready.rewards))
+        self._ready = _Ready(**_lists(ready), returns=list(ready.rewards))
 
     @property
     def num_frames(self) -> int:
@@ -191,7 +181,7 @@ class Rollouts:
             if len(segment.rewards) >= segment.max_steps or (segment.rewards and self._due.truncated[i]):
                 self._close(segment, float(values[i]))
 
-    def _begin_steps(self, actions: Int64Array) -> None:
+    def _begin_steps(self, actions: Int64Array, values: Float32Array, log_pis: Float32Array) -> None:
         # Where a game has just ended the action is ignored: it only restarts the lane.
         plays = ~(self._due.terminated | self._due.truncated)
         for i in np.flatnonzero(plays).tolist():
@@ -199,14 +189,15 @@ class Rollouts:
             segment.observations.append(self._due.observation[i])
             segment.actions.append(int(actions[i]))
             segment.origins.append((self._num_calls - 1, i))
+            segment.values.append(float(values[i]))
+            segment.log_pis.append(float(log_pis[i]))
 
     def _close(self, segment: "_Segment", bootstrap: float) -> None:
-        rewards = np.array(segment.rewards, dtype=np.float32)
-        self._ready.observations += segment.observations
-        self._ready.actions += segment.actions
-        self._ready.origins += segment.origins
-        self._ready.returns += n_step_returns(rewards, self._algorithm.discount, bootstrap).tolist()
-        segment.begin(self._algorithm.t_max)
+        rewards, values = (np.array(numbers, np.float32) for numbers in (segment.rewards, segment.values))
+        algorithm = self._algorithm
+        returns = lambda_returns(rewards, values, algorithm.discount, algorithm.gae_lambda, bootstrap)
+        self._ready.add(segment, returns.tolist())
+        segment.begin(algorithm.t_max)
 
     def _finish_episode(self, lane: int, truncated: bool, version: int) -> None:
         self._rows.emit(
@@ -226,28 +217,60 @@ def _stacked(observations: Sequence[UInt8Array], shape: tuple[int, ...]) -> UInt
     return np.stack(observations) if observations else np.zeros((0, *shape), np.uint8)
 
 
-@dataclass
-class _Segment:
-    """The steps of one lane since its last return was closed. A step has its reward once it has been played."""
-
-    max_steps: int
-    observations: list[UInt8Array] = field(default_factory=list)
-    actions: list[int] = field(default_factory=list)
-    origins: list[tuple[int, int]] = field(default_factory=list)
-    rewards: list[float] = field(default_factory=list)
-
-    def begin(self, max_steps: int) -> None:
-        self.observations, self.actions, self.origins, self.rewards, self.max_steps = [], [], [], [], max_steps
+def _lists(state: StepsState) -> dict[str, Any]:
+    """What all `_Steps` have, by name."""
+    return {name: list(getattr(state, name)) for name in ("observations", "actions", "origins", "values", "log_pis")}
 
 
 @dataclass
 class _Steps:
-    """Steps whose return is known, oldest first."""
+    """Steps of which all is known but what came of them."""
 
     observations: list[UInt8Array] = field(default_factory=list)
     actions: list[int] = field(default_factory=list)
     origins: list[tuple[int, int]] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    log_pis: list[float] = field(default_factory=list)
+
+
+def _as_state(steps: _Steps, shape: tuple[int, ...], rewards: Sequence[float], max_steps: int) -> StepsState:
+    return StepsState(
+        _stacked(steps.observations, shape),
+        tuple(steps.actions),
+        tuple(steps.origins),
+        tuple(rewards),
+        tuple(steps.values),
+        tuple(steps.log_pis),
+        max_steps,
+    )
+
+
+@dataclass
+class _Segment(_Steps):
+    """The steps of one lane since its last return was closed. A step has its reward once it has been played."""
+
+    max_steps: int = 0
+    rewards: list[float] = field(default_factory=list)
+
+    def begin(self, max_steps: int) -> None:
+        self.observations, self.actions, self.origins, self.values, self.log_pis = [], [], [], [], []
+        self.rewards, self.max_steps = [], max_steps
+
+
+@dataclass
+class _Ready(_Steps):
+    """Steps whose return is known, oldest first."""
+
     returns: list[float] = field(default_factory=list)
+
+    def add(self, steps: _Steps, returns: Sequence[float]) -> None:
+        """Take over these steps, whose returns are known now."""
+        self.observations += steps.observations
+        self.actions += steps.actions
+        self.origins += steps.origins
+        self.values += steps.values
+        self.log_pis += steps.log_pis
+        self.returns += returns
 
     def take(self, count: int) -> RolloutBatch:
         """The oldest `count` of them, which are forgotten here."""
@@ -255,7 +278,10 @@ class _Steps:
             np.stack(self.observations[:count]),
             np.array(self.actions[:count], dtype=np.int64),
             np.array(self.returns[:count], dtype=np.float32),
+            np.array(self.values[:count], dtype=np.float32),
+            np.array(self.log_pis[:count], dtype=np.float32),
             np.array(self.origins[:count], dtype=np.int64),
         )
         del self.observations[:count], self.actions[:count], self.returns[:count], self.origins[:count]
+        del self.values[:count], self.log_pis[:count]
         return batch

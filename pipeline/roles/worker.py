@@ -2,6 +2,8 @@
 
     step():  parameters of the newest version -> rollouts -> loss -> gradient -> clipped -> pushed -> next actions
 
+With several passes the next steps compute gradients of the same rollouts (`pipeline.roles.passes`).
+
 Adamski et al. 2018 (DBA3C's workers). With one worker whose parameters lie in the same process it is BA3C, the
 single-machine baseline. Whether a gradient is applied at once or waits for a quorum, its `GradientExchange` knows.
 Departure: in the authors' code a worker's simulators, predictors and trainer run beside each other with short queues
@@ -20,6 +22,7 @@ import torch
 
 from pipeline import seeding
 from pipeline.algorithms.actor_critic import ActorCriticLoss, actor_critic_loss, clipping_factors
+from pipeline.algorithms.clipped import clipped_loss
 from pipeline.envs.due_lanes import make_due_lanes
 from pipeline.envs.rom import num_actions
 from pipeline.interfaces import GradientExchange, RowSink, Servers, SynchronousShardHandle
@@ -31,6 +34,7 @@ from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.synchronous_client import SynchronousClient
 from pipeline.roles.divergence import BlindnessGuard, DivergenceGuard
 from pipeline.roles.follower import Follower, FollowerState
+from pipeline.roles.passes import Passes, PassesState
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.recollection import Recollection
 from pipeline.roles.role import LearningRole
@@ -58,6 +62,7 @@ class WorkerState(NamedTuple):
     num_updates: int
     online: FollowerState
     rollouts: RolloutsState
+    passes: PassesState
     straggler: StreamState
     num_not_finite: int
     num_blind: int
@@ -96,6 +101,7 @@ class Worker(LearningRole):
             self._stream("actions"),
             seeding.emulator_seeds(spec.seed, *self._stream_name("emulator"), count=spec.num_lanes),
         )
+        self._passes = Passes(spec.algorithm.num_passes)
         self._delay = delay_of(spec.stragglers, spec.place.index)
         self._delay_rng = self._stream("straggler")
         self._wait_seconds = wait_seconds(spec.place.num_actors)
@@ -158,6 +164,7 @@ class Worker(LearningRole):
             self._num_updates,
             self._online.state(),
             self._rollouts.state(),
+            self._passes.state(),
             stream_state(self._delay_rng),
             self._divergence.num_in_a_row,
             self._blindness.num_in_a_row,
@@ -169,6 +176,7 @@ class Worker(LearningRole):
         self._num_updates = state.num_updates
         self._online.restore(state.online)
         self._rollouts.restore(state.rollouts)
+        self._passes.restore(state.passes)
         self._recollection.restart(state.rollouts.num_calls)
         restore_stream(self._delay_rng, state.straggler)
         self._divergence.num_in_a_row, self._blindness.num_in_a_row = state.num_not_finite, state.num_blind
@@ -192,7 +200,9 @@ class Worker(LearningRole):
         return ready
 
     def _compute(self) -> Float32Array | None:
-        loss = self._loss(self._rollouts.collect(self._recollection.policy, self._online.version))
+        loss = self._loss(
+            self._passes.next(lambda: self._rollouts.collect(self._recollection.policy, self._online.version))
+        )
         gradient = self._replica.gradient(loss.objective)
         # Each tensor is read for its norm once: that of the whole, and those behind the clipping, follow from them.
         norms = torch.stack(torch._foreach_norm(self._replica.gradient_tensors))
@@ -222,7 +232,12 @@ class Worker(LearningRole):
             self._blindness.see(values, self._online.version)
         a_tm1 = torch.from_numpy(batch.a_tm1).to(device)
         return_tm1 = torch.from_numpy(batch.return_tm1).to(device)
-        return actor_critic_loss(logits, values, a_tm1, return_tm1, weight, algorithm.value_weight)
+        if algorithm.clip_range is None:
+            return actor_critic_loss(logits, values, a_tm1, return_tm1, weight, algorithm.value_weight)
+        advantage_tm1 = return_tm1 - torch.from_numpy(batch.value_tm1).to(device)
+        log_pi_tm1 = torch.from_numpy(batch.log_pi_tm1).to(device)
+        weights = algorithm.clip_range, weight, algorithm.value_weight
+        return clipped_loss(logits, values, a_tm1, return_tm1, advantage_tm1, log_pi_tm1, *weights)
 
     def _delay_seconds(self) -> float:
         return 0.0 if self._delay is None else self._delay.draw(self._delay_rng)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from measuring.markdown import commits_cell, counted, markdown, median_cell
 from pipeline.results.formats import cell
 from pipeline.results.published import load_published
 from studies.gorila_growth import costs as cost_file
@@ -16,7 +17,6 @@ from studies.gorila_growth.grid import BFLOAT16, BUNDLES, CHECK, FLOAT32, LIMIT,
 from studies.gorila_growth.growth import growth_rows
 from studies.gorila_growth.senders import senders_rows
 from studies.gorila_growth.simulation import simulation_rows
-from measuring.markdown import commits_cell, counted, markdown, median_cell
 
 NOT_YET = "Not measured yet."
 _RATE = "steps_per_second"

@@ -9,7 +9,13 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from pipeline.algorithms.actor_critic import actor_critic_loss, clipping_factors, n_step_returns, sample_actions
+from pipeline.algorithms.actor_critic import (
+    actor_critic_loss,
+    clipping_factors,
+    lambda_returns,
+    log_probabilities,
+    sample_actions,
+)
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -46,17 +52,49 @@ def slow_objective(
     return total / BATCH
 
 
+def returns_of(rewards: list[float], values: list[float], gae_lambda: float, bootstrap: float) -> list[float]:
+    found = lambda_returns(np.array(rewards, np.float32), np.array(values, np.float32), 0.5, gae_lambda, bootstrap)
+    assert found.dtype == np.float32
+    as_list: list[float] = found.tolist()
+    return as_list
+
+
 def test_returns_are_discounted_rewards_and_the_value_behind_them() -> None:
-    rewards = np.array([1.0, 0.0, -1.0], np.float32)
-    returns = n_step_returns(rewards, discount=0.5, bootstrap=8.0)
-    assert returns.dtype == np.float32
     # -1 + 0.5 * 8 = 3;  0 + 0.5 * 3 = 1.5;  1 + 0.5 * 1.5 = 1.75
-    assert returns.tolist() == [1.75, 1.5, 3.0]
+    assert returns_of([1.0, 0.0, -1.0], [7.0, 7.0, 7.0], 1.0, bootstrap=8.0) == [1.75, 1.5, 3.0]
+
+
+def test_with_lambda_0_a_return_is_one_reward_and_the_next_value() -> None:
+    assert returns_of([1.0, 0.0, -1.0], [7.0, 2.0, 4.0], 0.0, bootstrap=8.0) == [2.0, 2.0, 3.0]
+
+
+def test_between_them_it_is_a_mixture() -> None:
+    # 3;  0 + 0.5 * (4 / 2 + 3 / 2) = 1.75;  1 + 0.5 * (2 / 2 + 1.75 / 2) = 1.9375
+    assert returns_of([1.0, 0.0, -1.0], [7.0, 2.0, 4.0], 0.5, bootstrap=8.0) == [1.9375, 1.75, 3.0]
+
+
+def test_returns_less_values_are_discounted_sums_of_one_step_errors() -> None:
+    # Schulman et al. 2016, equation 16, as it is written there.
+    rng = np.random.default_rng(0)
+    rewards, values = rng.normal(size=(2, 9)).astype(np.float32)
+    behind = [*values[1:].tolist(), 0.7]
+    errors = [rewards[i] + 0.9 * behind[i] - values[i] for i in range(9)]
+    advantages = [sum((0.9 * 0.95) ** k * errors[i + k] for k in range(9 - i)) for i in range(9)]
+    found = lambda_returns(rewards, values, 0.9, 0.95, 0.7) - values
+    np.testing.assert_allclose(found, advantages, atol=1e-5)
 
 
 def test_nothing_follows_the_end_of_a_game() -> None:
-    assert n_step_returns(np.array([0.0, 2.0], np.float32), discount=0.5, bootstrap=0.0).tolist() == [1.0, 2.0]
-    assert n_step_returns(np.zeros(0, np.float32), discount=0.5, bootstrap=3.0).shape == (0,)
+    assert returns_of([0.0, 2.0], [5.0, 5.0], 1.0, bootstrap=0.0) == [1.0, 2.0]
+    assert returns_of([0.0, 2.0], [5.0, 4.0], 0.5, bootstrap=0.0) == [1.5, 2.0]
+    assert returns_of([], [], 0.5, bootstrap=3.0) == []
+
+
+def test_the_logarithm_of_an_action_s_chance_by_hand() -> None:
+    logits = np.array([[0.0, math.log(3.0)], [500.0, -500.0]], np.float32)
+    found = log_probabilities(logits, np.array([1, 1]))
+    assert found.dtype == np.float32
+    assert found.tolist() == pytest.approx([math.log(0.75), -1000.0])
 
 
 def test_a_loss_by_hand() -> None:

@@ -9,6 +9,7 @@ import pytest
 from benchmarks import (
     actor_stepping,
     gorila_scaling,
+    loss_costs,
     optimizer_step,
     random_frame_skip,
     replay_prioritised,
@@ -47,6 +48,17 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 def positive(line: dict[str, Any], *names: str) -> bool:
     """All these figures are there and above zero."""
     return all(line[name] > 0 for name in names)
+
+
+def test_the_benchmark_of_losses_has_a_line_for_each_beside_that_of_its_system(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    loss_costs.main(num_rounds=1)
+    lines = {line["loss"]: line for line in printed(capsys)}
+    assert lines.keys() == loss_costs.OF_Q_LEARNING.keys() | loss_costs.OF_ACTOR_CRITICS.keys()
+    assert all(positive(line, "gradient_ms", "ms_per_step") for line in lines.values())
+    assert lines["gorila"]["per_step_over_first"] == lines["dba3c"]["per_step_over_first"] == 1.0
+    assert lines["dba3c_clip"]["steps_per_gradient"] == pytest.approx(128 / 3, rel=1e-3)
 
 
 def test_the_benchmark_of_an_update_has_a_line_for_each_precision(capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,6 +95,31 @@ def test_a_sound_run_has_no_mistakes(gorila: RunConfig, dba3c: RunConfig) -> Non
             "environment.min_frame_skip=2 must equal environment.frame_skip=4 with algorithm.kind=q_learning, whose "
             "replay takes all lanes together",
         ),
+        (
+            [group("network", num_quantiles=20), group("algorithm", max_abs_td_error=None)],
+            "algorithm.max_abs_td_error=null must be a number with network.num_quantiles, whose kappa it is (Dabney et "
+            "al. 2018): algorithm.max_abs_td_error=1.0",
+        ),
+        (
+            [group("network", num_quantiles=20, num_atoms=51)],
+            "network.num_quantiles=20 must be 1 with num_atoms=51, or that one 1",
+        ),
+        (
+            [group("network", num_atoms=51), group("algorithm", munchausen=True)],
+            "algorithm.munchausen=true cannot be learned with network.num_atoms: its targets are those of values or "
+            "of quantiles: network=nature or network=quantile",
+        ),
+        (
+            [group("algorithm", munchausen=True, double=True)],
+            "algorithm.double=true must be false with munchausen=true, whose targets are means over all next "
+            "actions: none is chosen",
+        ),
+        ([group("algorithm", munchausen_weight=1.5)], "algorithm.munchausen_weight=1.5 must lie in [0, 1]"),
+        ([group("algorithm", munchausen_floor=0.5)], "algorithm.munchausen_floor=0.5 must be below 0"),
+        (
+            [group("algorithm", munchausen_temperature=0.0)],
+            "algorithm.munchausen_temperature=0.0 must be positive",
+        ),
         ([group("checkpoint", every_minutes=0.0)], "checkpoint.every_minutes=0.0 must be positive"),
         ([group("checkpoint", keep=0)], "checkpoint.keep=0 must be at least 1"),
         ([group("optimizer", learning_rate=0.0)], "optimizer.learning_rate=0.0 must be positive"),
@@ -135,6 +160,16 @@ def test_each_mistake_is_one_line_that_names_the_setting(
 @pytest.mark.parametrize(
     ("changes", "mistake"),
     [
+        ([group("algorithm", gae_lambda=1.5)], "algorithm.gae_lambda=1.5 must lie in [0, 1]"),
+        (
+            [group("algorithm", clip_range=1.0)],
+            "algorithm.clip_range=1.0 must lie in (0, 1), or be null for the plain objective",
+        ),
+        (
+            [group("algorithm", num_passes=3)],
+            "algorithm.num_passes=3 must be 1 without clip_range: nothing would hold the policy near the one that "
+            "played: clip_range=0.1",
+        ),
         (
             [taken_from("gorila", "topology")],
             "topology.kind=bundled cannot run algorithm.kind=actor_critic: choose topology=single or workers",

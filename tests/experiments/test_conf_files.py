@@ -41,6 +41,7 @@ NEEDED_BESIDE = {
     part: ["experiment=dba3c"]
     for part in [
         ("algorithm", "actor_critic"),
+        ("algorithm", "actor_critic_clip"),
         ("network", "ba3c"),
         ("network", "dba3c"),
         ("network", "nature_actor_critic"),
@@ -60,6 +61,9 @@ PAPERS = (
     "Wang et al. 2016",
     "Bellemare et al. 2017",
     "Fortunato et al. 2018",
+    "Dabney et al. 2018",
+    "Vieillard et al. 2020",
+    "Schulman et al. 2017",
     "Hessel et al. 2018",
     "Horgan et al. 2018",
     "Mnih et al. 2016",
@@ -117,7 +121,14 @@ def q_learning(run: RunConfig) -> QLearning:
 
 
 @pytest.mark.parametrize(
-    ("name", "torso"), [("gorila", "dqn_2013"), ("dqn", "dqn_2013"), ("rainbow", "nature"), ("apex", "nature")]
+    ("name", "torso"),
+    [
+        ("gorila", "dqn_2013"),
+        ("gorila_quantile", "dqn_2013"),
+        ("dqn", "dqn_2013"),
+        ("rainbow", "nature"),
+        ("apex", "nature"),
+    ],
 )
 def test_a_smoke_experiment_is_its_system_made_small(name: str, torso: str) -> None:
     system, smoke = (compose([f"experiment={file}", "game=Pong"]) for file in (name, f"smoke_{name}"))
@@ -188,6 +199,19 @@ def test_an_update_of_dba3c_is_made_of_every_lane_s_segments() -> None:
     assert run.algorithm.batch_size == run.topology.num_lanes * run.algorithm.t_max
 
 
+@pytest.mark.parametrize("suffix", ["", "_quick"])
+def test_dba3c_clip_is_dba3c_with_another_objective_and_ba3c_may_have_it(suffix: str) -> None:
+    clip, dba3c = (compose([f"experiment={name}{suffix}", "game=Pong"]) for name in ("dba3c_clip", "dba3c"))
+    alike = ("environment", "replay", "evaluation", "training_evaluation", "budget", "param_server", "topology")
+    assert [name for name in alike if getattr(clip, name) != getattr(dba3c, name)] == []
+    assert isinstance(clip.algorithm, ActorCriticConfig) and isinstance(dba3c.algorithm, ActorCriticConfig)
+    t_max, lanes = 16, clip.topology.num_lanes
+    assert clip.algorithm == dataclasses.replace(
+        dba3c.algorithm, t_max=t_max, batch_size=lanes * t_max, gae_lambda=0.95, clip_range=0.1, num_passes=3
+    )
+    assert compose([f"experiment=ba3c{suffix}", "algorithm=actor_critic_clip", "game=Pong"]).mistakes() == []
+
+
 def test_gorila_and_its_baseline_differ_only_where_the_systems_do() -> None:
     gorila, dqn = (compose([f"experiment={name}", "game=Pong"]) for name in ("gorila", "dqn"))
     assert (gorila.environment, gorila.evaluation, gorila.network) == (dqn.environment, dqn.evaluation, dqn.network)
@@ -208,6 +232,22 @@ def test_rainbow_is_dqn_with_all_its_options() -> None:
     assert not algorithm.double and algorithm.n_step == 1
     assert not network.dueling and not network.noisy and network.num_atoms == 1
     assert replay.priority_exponent is None
+
+
+def test_gorila_quantile_is_gorila_with_another_loss_and_optimizer() -> None:
+    quantile, gorila = (compose([f"experiment={name}", "game=Pong"]) for name in ("gorila_quantile", "gorila"))
+    alike = ("environment", "evaluation", "budget", "topology", "param_server", "replay")
+    assert [name for name in alike if getattr(quantile, name) != getattr(gorila, name)] == []
+    algorithm, network, _ = q_learning(quantile)
+    assert algorithm == dataclasses.replace(q_learning(gorila).algorithm, n_step=3)
+    assert network == dataclasses.replace(q_learning(gorila).network, num_quantiles=200)
+    assert quantile.optimizer.kind == "adam"
+
+
+def test_a_quick_quantile_network_is_small_too() -> None:
+    quantile, gorila = (compose([f"experiment={name}_quick", "game=Pong"]) for name in ("gorila_quantile", "gorila"))
+    assert q_learning(quantile).network == dataclasses.replace(q_learning(gorila).network, num_quantiles=50)
+    assert (quantile.optimizer, quantile.budget) == (gorila.optimizer, gorila.budget)
 
 
 def test_apex_has_many_epsilons_and_one_prioritised_replay() -> None:

@@ -34,7 +34,9 @@ SYSTEMS = {
     "rainbow": ("smoke_rainbow", Q_LEARNING, 1),
     "ba3c": ("smoke_dba3c", [*ACTOR_CRITIC, "topology=single"], 1),
     "dba3c": ("smoke_dba3c", ACTOR_CRITIC, 2),
+    "dba3c_clip": ("smoke_dba3c_clip", ACTOR_CRITIC, 2),
     "gorila": ("smoke_gorila", Q_LEARNING, 2),
+    "quantile": ("smoke_gorila_quantile", [*Q_LEARNING, "algorithm.munchausen=true", "network.num_quantiles=20"], 2),
 }
 """Name -> experiment, settings, and its roles."""
 

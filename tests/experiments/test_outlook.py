@@ -68,7 +68,10 @@ def small(tmp_path: Path, experiment: str) -> RunConfig:
     [
         "smoke_gorila",
         "smoke_dba3c",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("smoke_dqn", "smoke_rainbow", "smoke_apex")),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("smoke_gorila_quantile", "smoke_dqn", "smoke_rainbow", "smoke_apex")
+        ),
     ],
 )
 def test_every_system_can_be_rehearsed_and_leaves_nothing_behind(tmp_path: Path, experiment: str) -> None:

@@ -16,6 +16,7 @@ PLAIN = QNetworkConfig(
     num_atoms=1,
     min_return=-10.0,
     max_return=10.0,
+    num_quantiles=1,
 )
 DBA3C = ActorCriticNetworkConfig(
     kind="actor_critic",

@@ -23,6 +23,8 @@ NETWORKS: Mapping[str, LayeredConfig] = {
     "dueling": network_config(dueling=True),
     "rainbow": network_config(dueling=True, noisy=True, num_atoms=5),
     "c51": network_config(num_atoms=5),
+    "quantiles": network_config(num_quantiles=5),
+    "dueling quantiles": network_config(dueling=True, num_quantiles=5),
     "pooled": network_config(torso="ba3c"),
     "dba3c": actor_critic_config(),
     "ba3c": actor_critic_config(activation="prelu"),

@@ -78,11 +78,12 @@ def test_of_an_actor_critic_network_it_is_autograd_s(dtype: torch.dtype) -> None
         network_config(dueling=True).make(4, (84, 84), 3),
         network_config(noisy=True).make(4, (84, 84), 3),
         network_config(num_atoms=5).make(4, (84, 84), 3),
+        network_config(num_quantiles=5).make(4, (84, 84), 3),
         network_config(torso="ba3c").make(4, (84, 84), 3),
         actor_critic_config(torso="nature", activation="prelu").make(4, (84, 84), 3),
         actor_critic_config(torso="nature", activation="linear").make(4, (84, 84), 3),
     ],
-    ids=["dueling", "noisy", "atoms", "another torso", "prelu", "linear"],
+    ids=["dueling", "noisy", "atoms", "quantiles", "another torso", "prelu", "linear"],
 )
 def test_other_networks_keep_autograd(network: Any) -> None:
     assert network.plain_layers is None

@@ -96,15 +96,27 @@ def replay_config(prioritised: bool) -> ReplayConfig:
 
 
 @pytest.mark.parametrize(
-    ("double", "dueling", "noisy", "num_atoms", "n_step", "prioritised"),
-    list(itertools.product((False, True), (False, True), (False, True), (1, 51), (1, 3), (False, True))),
+    ("target", "dueling", "noisy", "outcomes", "n_step", "prioritised"),
+    [
+        options
+        for options in itertools.product(
+            ("plain", "double", "munchausen"),
+            (False, True),
+            (False, True),
+            ("num_atoms=1", "num_atoms=51", "num_quantiles=20"),
+            (1, 3),
+            (False, True),
+        )
+        if (options[0], options[3]) != ("munchausen", "num_atoms=51")
+    ],
 )
 def test_all_options_go_together(
-    double: bool, dueling: bool, noisy: bool, num_atoms: int, n_step: int, prioritised: bool
+    target: str, dueling: bool, noisy: bool, outcomes: str, n_step: int, prioritised: bool
 ) -> None:
+    name, number = outcomes.split("=")
     learning = Learning(
-        replace(SPEC.algorithm, double=double, n_step=n_step),
-        network_config(dueling=dueling, noisy=noisy, num_atoms=num_atoms),
+        replace(SPEC.algorithm, double=target == "double", munchausen=target == "munchausen", n_step=n_step),
+        network_config(dueling=dueling, noisy=noisy, **{name: int(number)}),
         replay_config(prioritised),
     )
     before = learning.params()

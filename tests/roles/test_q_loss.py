@@ -1,6 +1,7 @@
 """The loss of a whole minibatch against slow NumPy, and its gradient against finite differences."""
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,14 +13,21 @@ from pipeline.algorithms.config import QLearningConfig
 from pipeline.networks.network import QNetwork
 from pipeline.networks.replica import QReplica
 from pipeline.roles.q_loss import QLoss
-from pipeline.types import Float32Array, TransitionBatch
+from pipeline.types import Distribution, Float32Array, TransitionBatch
 from tests.networks.configs import network_config
 from tests.roles.wiring import bundle_spec
 
 BATCH_SIZE, NUM_ACTIONS = 6, 3
 WEIGHT = np.linspace(0.2, 1.0, BATCH_SIZE, dtype=np.float32)
-OPTIONS = list(itertools.product((False, True), repeat=4))
-"""(double, dueling, noisy, distributional)"""
+OPTIONS = [
+    options
+    for options in itertools.product(
+        ("plain", "double", "munchausen"), (False, True), (False, True), (None, "atoms", "quantiles")
+    )
+    if (options[0], options[3]) != ("munchausen", "atoms")
+]
+"""(target, dueling, noisy, distribution)"""
+NUM_OUTCOMES = 5
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -41,16 +49,26 @@ def make_batch() -> TransitionBatch:
 class Setting:
     """Two replicas of a tiny network with different parameters, and the loss between them."""
 
-    def __init__(self, double: bool, dueling: bool, noisy: bool, distributional: bool) -> None:
+    def __init__(self, target: str, dueling: bool, noisy: bool, distribution: Distribution | None) -> None:
         config = network_config(
             hidden_units=4,
             dueling=dueling,
             noisy=noisy,
-            num_atoms=5 if distributional else 1,
+            num_atoms=NUM_OUTCOMES if distribution == "atoms" else 1,
+            num_quantiles=NUM_OUTCOMES if distribution == "quantiles" else 1,
             min_return=-2.0,
             max_return=2.0,
         )
-        self.algorithm: QLearningConfig = replace(bundle_spec().algorithm, double=double, max_abs_td_error=0.5)
+        self.algorithm: QLearningConfig = replace(
+            bundle_spec().algorithm,
+            double=target == "double",
+            munchausen=target == "munchausen",
+            # Warm enough that no action is all of the policy, and a floor that some actions meet.
+            munchausen_temperature=0.3,
+            munchausen_floor=-0.4,
+            max_abs_td_error=0.5,
+        )
+        assert self.algorithm.unfit_for_distribution(distribution) == []
         self.network: QNetwork = config.make(stack=1, frame_shape=(36, 36), num_actions=NUM_ACTIONS)
         self.online, self.target = (QReplica(self.network, torch.float32, torch.device("cpu")) for _ in range(2))
         # Large ones, so that values differ between states and the maximum is clear.
@@ -65,34 +83,73 @@ class Setting:
         found = QLoss(self.algorithm, self.online, self.target, self.noise)(batch, torch.from_numpy(WEIGHT))
         return found.objective.item(), self.online.gradient(found.objective).numpy().copy(), found.abs_error.numpy()
 
+    def slow_values(self, outputs: FloatArray) -> FloatArray:
+        """Q (A,) of one state's outputs."""
+        if outputs.ndim == 1:
+            return outputs
+        atoms = self.online.support
+        return outputs.mean(axis=1) if atoms is None else np.asarray(softmax(outputs) @ atoms.double().numpy())
+
+    def slow_loss_of_one(
+        self,
+        taken: FloatArray,
+        outputs_t: FloatArray,
+        chances: FloatArray,
+        bonus: FloatArray,
+        r_t: float,
+        discount_t: float,
+    ) -> tuple[float, float]:
+        """Loss and absolute error of one transition, whose next action has such chances and bonuses."""
+        if outputs_t.ndim == 1:
+            error = r_t + discount_t * float(chances @ (outputs_t + bonus)) - float(taken)
+            return huber(error), abs(error)
+        if self.online.support is None:
+            aims = [r_t + discount_t * float(chances @ (outputs_t[:, j] + bonus)) for j in range(NUM_OUTCOMES)]
+            loss = 0.0
+            for i, aim in itertools.product(range(NUM_OUTCOMES), aims):
+                share = (i + 0.5) / NUM_OUTCOMES
+                loss += (share if aim >= taken[i] else 1 - share) * huber(aim - float(taken[i])) / NUM_OUTCOMES
+            return loss, float(np.abs(np.sort(taken) - np.sort(aims)).mean())
+        atoms, target = self.online.support.double().numpy(), np.zeros(NUM_OUTCOMES)
+        for probability, atom in zip(softmax(outputs_t[chances.argmax()]), atoms, strict=True):
+            z = min(max(r_t + discount_t * atom, -2.0), 2.0)
+            for i in range(NUM_OUTCOMES):
+                target[i] += probability * max(0.0, 1.0 - abs(z - atoms[i]))
+        log_prediction = np.log(softmax(taken))
+        divergence = sum(p * (np.log(p) - q) for p, q in zip(target, log_prediction, strict=True) if p > 0)
+        return float(-(target * log_prediction).sum()), divergence
+
 
 def slow_loss(setting: Setting, batch: TransitionBatch, seed: int = 0) -> tuple[float, FloatArray]:
     """Objective and absolute errors (B,), transition by transition, from the outputs of the networks."""
-    stream = torch.Generator().manual_seed(seed)
+    algorithm, stream = setting.algorithm, torch.Generator().manual_seed(seed)
     with torch.no_grad():
         outputs_t = setting.target.outputs(batch.s_t, stream).double().numpy()
-        chooser = setting.online.outputs(batch.s_t, stream).double().numpy() if setting.algorithm.double else outputs_t
+        chooser = setting.online.outputs(batch.s_t, stream).double().numpy() if algorithm.double else outputs_t
+        before = setting.target.outputs(batch.s_tm1, stream).double().numpy() if algorithm.munchausen else outputs_t
         outputs_tm1 = setting.online.outputs(batch.s_tm1, stream).double().numpy()
-    atoms = None if setting.online.support is None else setting.online.support.double().numpy()
     losses, errors = [], []
     for b in range(BATCH_SIZE):
-        values = chooser[b] if atoms is None else softmax(chooser[b]) @ atoms
-        best = max(range(NUM_ACTIONS), key=lambda action: float(values[action]))
-        taken, r_t, discount_t = outputs_tm1[b, batch.a_tm1[b]], float(batch.r_t[b]), float(batch.discount_t[b])
-        if atoms is None:
-            error = abs(r_t + discount_t * float(outputs_t[b, best]) - float(taken))
-            losses.append(0.5 * error**2 if error <= 0.5 else 0.5 * (error - 0.25))
-        else:
-            target = np.zeros(5)
-            for probability, atom in zip(softmax(outputs_t[b, best]), atoms, strict=True):
-                z = min(max(r_t + discount_t * atom, -2.0), 2.0)
-                for i in range(5):
-                    target[i] += probability * max(0.0, 1.0 - abs(z - atoms[i]))
-            log_prediction = np.log(softmax(taken))
-            losses.append(float(-(target * log_prediction).sum()))
-            error = sum(p * (np.log(p) - q) for p, q in zip(target, log_prediction, strict=True) if p > 0)
+        r_t, discount_t = float(batch.r_t[b]), float(batch.discount_t[b])
+        values = setting.slow_values(chooser[b])
+        chances = np.eye(NUM_ACTIONS)[values.argmax()]
+        bonus = np.zeros(NUM_ACTIONS)
+        if algorithm.munchausen:
+            temperature = algorithm.munchausen_temperature
+            chances = softmax(values / temperature)
+            bonus = -temperature * np.log(chances)
+            log_pi = temperature * math.log(softmax(setting.slow_values(before[b]) / temperature)[batch.a_tm1[b]])
+            r_t += algorithm.munchausen_weight * max(log_pi, algorithm.munchausen_floor)
+        taken = outputs_tm1[b, batch.a_tm1[b]]
+        loss, error = setting.slow_loss_of_one(taken, outputs_t[b], chances, bonus, r_t, discount_t)
+        losses.append(loss)
         errors.append(error)
     return float(np.mean(WEIGHT * losses)), np.array(errors)
+
+
+def huber(error: float) -> float:
+    """Linear from 0.5 on."""
+    return 0.5 * error**2 if abs(error) <= 0.5 else 0.5 * (abs(error) - 0.25)
 
 
 def softmax(logits: FloatArray) -> FloatArray:
@@ -100,19 +157,21 @@ def softmax(logits: FloatArray) -> FloatArray:
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
-@pytest.mark.parametrize(("double", "dueling", "noisy", "distributional"), OPTIONS)
-def test_the_loss_equals_a_slow_one(double: bool, dueling: bool, noisy: bool, distributional: bool) -> None:
-    setting, batch = Setting(double, dueling, noisy, distributional), make_batch()
+@pytest.mark.parametrize(("target", "dueling", "noisy", "distribution"), OPTIONS)
+def test_the_loss_equals_a_slow_one(target: str, dueling: bool, noisy: bool, distribution: Distribution | None) -> None:
+    setting, batch = Setting(target, dueling, noisy, distribution), make_batch()
     objective, _, abs_error = setting.loss(batch)
     expected, expected_error = slow_loss(setting, batch)
     assert objective == pytest.approx(expected, rel=1e-4)
     np.testing.assert_allclose(abs_error, expected_error, rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize(("double", "dueling", "noisy", "distributional"), OPTIONS)
-def test_the_gradient_equals_finite_differences(double: bool, dueling: bool, noisy: bool, distributional: bool) -> None:
+@pytest.mark.parametrize(("target", "dueling", "noisy", "distribution"), OPTIONS)
+def test_the_gradient_equals_finite_differences(
+    target: str, dueling: bool, noisy: bool, distribution: Distribution | None
+) -> None:
     # The same noise at both ends. A double target is held fixed: its choice does not change over so short a way.
-    setting, batch = Setting(double, dueling, noisy, distributional), make_batch()
+    setting, batch = Setting(target, dueling, noisy, distribution), make_batch()
     _, gradient, _ = setting.loss(batch)
     rng = np.random.default_rng(3)
     for _ in range(3):
@@ -125,13 +184,13 @@ def test_the_gradient_equals_finite_differences(double: bool, dueling: bool, noi
 
 
 def test_each_pass_has_noise_of_its_own_and_the_stream_decides_which() -> None:
-    setting, batch = Setting(True, True, True, True), make_batch()
+    setting, batch = Setting("double", True, True, "atoms"), make_batch()
     first, again, other = (setting.loss(batch, seed)[0] for seed in (0, 0, 1))
     assert first == again != other
 
 
 def test_what_comes_after_an_end_does_not_matter() -> None:
-    setting, batch = Setting(True, True, False, True), make_batch()
+    setting, batch = Setting("double", True, False, "atoms"), make_batch()
     objective, _, _ = setting.loss(batch)
     s_t = batch.s_t.copy()
     s_t[2] = 0

@@ -45,8 +45,9 @@ def batch_of(*rows: tuple[int, tuple[int, int]]) -> RolloutBatch:
     """Steps, each by the number of its frames and its origin."""
     frames, origins = zip(*rows, strict=True)
     size = len(rows)
+    zeros = np.zeros(size, np.float32)
     return RolloutBatch(
-        FRAMES[list(frames)], np.zeros(size, np.int64), np.zeros(size, np.float32), np.array(origins, np.int64)
+        FRAMES[list(frames)], np.zeros(size, np.int64), zeros, zeros, zeros, np.array(origins, np.int64)
     )
 
 

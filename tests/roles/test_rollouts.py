@@ -96,7 +96,7 @@ class Played(NamedTuple):
 
     def collect(self) -> tuple[list[int], list[int], list[float]]:
         """States, actions and returns of one batch."""
-        s_tm1, a_tm1, return_tm1, _ = self.rollouts.collect(last_digit_is_played, version=7)
+        s_tm1, a_tm1, return_tm1, *_ = self.rollouts.collect(last_digit_is_played, version=7)
         assert [array.dtype.name for array in (s_tm1, a_tm1, return_tm1)] == ["uint8", "int64", "float32"]
         assert s_tm1.shape == (len(a_tm1), 1, 1, 1) and return_tm1.shape == a_tm1.shape
         return s_tm1.reshape(-1).tolist(), a_tm1.tolist(), return_tm1.tolist()

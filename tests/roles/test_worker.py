@@ -121,6 +121,20 @@ class Sent:
         return self._push(gradient, computed_at)
 
 
+def test_each_pass_is_a_gradient_of_the_same_batch_at_newer_parameters() -> None:
+    algorithm = actor_critic(clip_range=0.1, num_passes=3, gae_lambda=0.95)
+    wired = WiredTogether([worker_spec(algorithm=algorithm)], quorum=1)
+    (one,) = wired.workers
+    sent, steps = Sent(one), []
+    for _ in range(7):
+        one.step()
+        steps.append(one.progress().num_steps)
+    assert set(wired.server().versions) == {7}
+    assert steps[0] == steps[1] == steps[2] < steps[3] == steps[5] < steps[6]
+    assert not np.array_equal(sent.gradients[0], sent.gradients[1])
+    one.close()
+
+
 def two_workers(quorum: int, **changes: object) -> WiredTogether:
     return WiredTogether([worker_spec(index, 2, **changes) for index in range(2)], quorum)
 

@@ -40,6 +40,9 @@ def actor_critic(**changes: Any) -> ActorCriticConfig:
         value_weight=1.0,
         max_average_norm=1e-4,
         max_gradient_norm=None,
+        gae_lambda=1.0,
+        clip_range=None,
+        num_passes=1,
     )
     return replace(config, **changes)
 

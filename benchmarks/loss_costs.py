@@ -1,0 +1,112 @@
+"""What a loss costs on one core, per agent step, beside that of the system that it is an option of.
+
+    gorila       minibatches of DQN's values: an agent step has a quarter of a gradient
+    dba3c        batches of 40 steps, each in one gradient; dba3c_clip has each in three
+
+They take turns, so that the ratios are those of one time. Measured is what a learner or a worker does between its
+parameters and its gradient.
+Not here: emulator, replay, the passes that choose actions, the server (`benchmarks.gorila_scaling`).
+"""
+
+import statistics
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+import torch
+
+from benchmarks.update_step import CPU, batch_of
+from measuring.provenance import report
+from measuring.rounds import alternate, median_ratio, seconds
+from pipeline.algorithms.actor_critic import actor_critic_loss
+from pipeline.algorithms.clipped import clipped_loss
+from pipeline.algorithms.config import ActorCriticConfig, QLearningConfig
+from pipeline.config.overrides import compose
+from pipeline.config.run_config import RunConfig
+from pipeline.experiments.plan import network_of
+from pipeline.networks.compute import resolve_precision, set_compute_threads
+from pipeline.networks.network import ActorCriticNetwork, QNetwork
+from pipeline.networks.replica import PolicyReplica, QReplica
+from pipeline.roles.q_loss import QLoss
+
+OF_Q_LEARNING: Mapping[str, tuple[str, ...]] = {
+    "gorila": ("experiment=gorila",),
+    "gorila, squared error": ("experiment=gorila", "algorithm.max_abs_td_error=null"),
+    "gorila, munchausen": ("experiment=gorila", "algorithm.munchausen=true"),
+    "gorila, atoms": ("experiment=gorila", "network=c51"),
+    "gorila_quantile": ("experiment=gorila_quantile",),
+    "gorila_quantile, 50 quantiles": ("experiment=gorila_quantile", "network.num_quantiles=50"),
+    "gorila_quantile, munchausen": ("experiment=gorila_quantile", "algorithm.munchausen=true"),
+}
+OF_ACTOR_CRITICS: Mapping[str, tuple[str, ...]] = {
+    "dba3c": ("experiment=dba3c",),
+    "dba3c, lambda 0.95": ("experiment=dba3c", "algorithm.gae_lambda=0.95"),
+    "dba3c_clip": ("experiment=dba3c_clip",),
+}
+"""The first of each is what the others are compared with."""
+
+
+def main(num_rounds: int = 50) -> None:
+    """Print one line for each loss."""
+    set_compute_threads(1)
+    for group in (OF_Q_LEARNING, OF_ACTOR_CRITICS):
+        works = {name: _work(compose([*words, "game=Pong"])) for name, words in group.items()}
+        measured = alternate(
+            {name: partial(seconds, work) for name, (work, _) in works.items()},
+            num_rounds,
+            num_warmup_rounds=min(num_rounds, 5),
+        )
+        first = next(iter(works))
+        for name, (_, num_steps) in works.items():
+            report(
+                "loss_costs",
+                loss=name,
+                num_rounds=num_rounds,
+                steps_per_gradient=num_steps,
+                gradient_ms=1e3 * statistics.median(measured[name]),
+                ms_per_step=1e3 * statistics.median(measured[name]) / num_steps,
+                per_step_over_first=median_ratio(measured[name], measured[first]) * works[first][1] / num_steps,
+            )
+
+
+def _work(config: RunConfig) -> tuple[Callable[[], object], float]:
+    """Computing one gradient, and the agent steps that it stands for."""
+    if isinstance(config.algorithm, ActorCriticConfig):
+        return _of_actor_critic(config, config.algorithm), config.algorithm.batch_size / config.algorithm.num_passes
+    assert isinstance(config.algorithm, QLearningConfig)
+    return _of_q_learning(config, config.algorithm), config.algorithm.steps_per_update
+
+
+def _of_q_learning(config: RunConfig, algorithm: QLearningConfig) -> Callable[[], object]:
+    network, dtype, rng = network_of(config), resolve_precision("auto", CPU), np.random.default_rng(0)
+    assert isinstance(network, QNetwork) and config.replay is not None
+    online, target = QReplica(network, dtype, CPU), QReplica(network, dtype, CPU)
+    for replica in (online, target):
+        replica.load(network.initial_parameters(rng))
+    loss = QLoss(algorithm, online, target, torch.Generator())
+    batch = batch_of(config, config.replay.batch_size, rng)
+    return lambda: online.gradient(loss(batch, None).objective)
+
+
+def _of_actor_critic(config: RunConfig, algorithm: ActorCriticConfig) -> Callable[[], object]:
+    network, rng = network_of(config), np.random.default_rng(0)
+    assert isinstance(network, ActorCriticNetwork)
+    replica = PolicyReplica(network, resolve_precision("auto", CPU), CPU)
+    replica.load(network.initial_parameters(rng))
+    batch = batch_of(config, algorithm.batch_size, rng)
+    a_tm1, ones = torch.from_numpy(batch.a_tm1), torch.from_numpy(batch.r_t)
+    weights = algorithm.entropy_weight, algorithm.value_weight
+
+    def step() -> None:
+        logits, values = replica.outputs(batch.s_tm1)
+        if algorithm.clip_range is None:
+            loss = actor_critic_loss(logits, values, a_tm1, ones, *weights)
+        else:
+            loss = clipped_loss(logits, values, a_tm1, ones, ones, -ones, algorithm.clip_range, *weights)
+        replica.gradient(loss.objective)
+
+    return step
+
+
+if __name__ == "__main__":
+    main()

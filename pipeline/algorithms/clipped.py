@@ -1,0 +1,61 @@
+"""The clipped objective of PPO: several gradients of one batch, and the policy stays near the one that played.
+
+Schulman et al. 2017, "Proximal Policy Optimization Algorithms", section 3. The arithmetic is float32; other types are
+refused. Departures: the entropy and the values are those of A3C (half the squared error), their weights are settings;
+advantages are as they are, where the published code scales those of a minibatch to mean 0 and deviation 1.
+Not here: generalised advantages (`pipeline.algorithms.actor_critic.lambda_returns`), how often a batch is passed
+(`pipeline.roles.passes`).
+"""
+
+import torch
+from torch import Tensor
+
+from pipeline.algorithms.actor_critic import ActorCriticLoss, explained_variance
+from pipeline.algorithms.checks import check_tensor
+
+
+def clipped_loss(
+    logits: Tensor,
+    values: Tensor,
+    a_tm1: Tensor,
+    return_tm1: Tensor,
+    advantage_tm1: Tensor,
+    log_pi_tm1: Tensor,
+    clip_range: float,
+    entropy_weight: float,
+    value_weight: float,
+) -> ActorCriticLoss:
+    """Mean over the batch of clipped policy loss, entropy and value loss.
+
+    pi = softmax(logits),  ratio = pi[a_tm1] / exp(log_pi_tm1)
+    objective = mean(-min(ratio * advantage_tm1, clip(ratio, 1 - clip_range, 1 + clip_range) * advantage_tm1)
+                     + entropy_weight * sum_a pi[a] * log pi[a] + value_weight * 0.5 * (return_tm1 - values)^2)
+    logits (B, A), values (B,), return_tm1, advantage_tm1 and log_pi_tm1 (B,), all float32; a_tm1 (B,) int64.
+    log_pi_tm1 and advantage_tm1 are of the policy and the values that played, the same in each pass.
+    Schulman et al. 2017, equations 7 and 9; clip_range is 0.1 there on Atari (table 5).
+    """
+    check_tensor("logits", logits, torch.float32, num_axes=2)
+    check_tensor("a_tm1", a_tm1, torch.int64, num_axes=1)
+    for name, tensor in (
+        ("values", values),
+        ("return_tm1", return_tm1),
+        ("advantage_tm1", advantage_tm1),
+        ("log_pi_tm1", log_pi_tm1),
+    ):
+        check_tensor(name, tensor, torch.float32, num_axes=1)
+    log_pi = logits.log_softmax(dim=1)
+    ratio = (log_pi.gather(1, a_tm1[:, None]).squeeze(1) - log_pi_tm1).exp()
+    clipped = ratio.clamp(1.0 - clip_range, 1.0 + clip_range)
+    policy_loss = -torch.minimum(ratio * advantage_tm1, clipped * advantage_tm1).mean()
+    entropy = -(log_pi.exp() * log_pi).sum(dim=1).mean()
+    error = return_tm1 - values
+    value_loss = 0.5 * error.square().mean()
+    objective = policy_loss - entropy_weight * entropy + value_weight * value_loss
+    return ActorCriticLoss(
+        objective,
+        policy_loss.detach(),
+        value_loss.detach(),
+        entropy.detach(),
+        explained_variance(return_tm1, error.detach()),
+        values.detach().mean(),
+    )

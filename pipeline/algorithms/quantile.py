@@ -1,0 +1,68 @@
+"""Q-learning of distributions by quantiles: N equally likely returns, which the network says (QR-DQN).
+
+Dabney et al. 2018, "Distributional Reinforcement Learning with Quantile Regression". The i-th of the N outputs of an
+action is drawn to the quantile tau[i] = (i + 0.5) / N of its return, so that there is no range to know beforehand.
+Their mean is Q(s, a), by which actions are chosen as ever.
+The arithmetic is float32; other types are refused. Not here: means (`pipeline.networks.replica`), distributions over
+given returns (`pipeline.algorithms.categorical`), soft targets (`pipeline.algorithms.munchausen`).
+"""
+
+import torch
+from torch import Tensor
+
+from pipeline.algorithms.checks import check_tensor
+from pipeline.algorithms.q_learning import MinibatchLoss
+
+
+def quantile_targets(quantiles_t: Tensor, a_t: Tensor, r_t: Tensor, discount_t: Tensor) -> Tensor:
+    """The returns that the distribution of (s_tm1, a_tm1) is drawn to, (B, N) float32, no gradient.
+
+    target_tm1[j] = r_t + discount_t * quantiles_t[a_t, j]
+    quantiles_t (B, A, N) of the target network, a_t (B,) int64, r_t and discount_t (B,); float32 but for a_t. Dabney et
+    al. 2018, algorithm 1. a_t is the target network's best action there, the online network's with double Q-learning.
+    """
+    check_tensor("r_t", r_t, torch.float32, num_axes=1)
+    check_tensor("discount_t", discount_t, torch.float32, num_axes=1)
+    return (r_t[:, None] + discount_t[:, None] * taken_quantiles(quantiles_t, a_t)).detach()
+
+
+def quantile_loss(
+    quantiles_tm1: Tensor, a_tm1: Tensor, target_tm1: Tensor, kappa: float, weight: Tensor | None = None
+) -> MinibatchLoss:
+    """Quantile Huber loss of each prediction against all targets.
+
+    With theta = quantiles_tm1[a_tm1], u = target_tm1[j] - theta[i] and tau[i] = (i + 0.5) / N:
+    loss = sum_i mean_j |tau[i] - (1 where u < 0, else 0)| * huber(u),
+    huber(u) = 0.5 * u^2 where |u| <= kappa, kappa * (|u| - 0.5 * kappa) beyond
+    quantiles_tm1 (B, A, N), a_tm1 (B,) int64, target_tm1 (B, N), weight (B,) as in `minibatch_loss`; float32.
+    Dabney et al. 2018, equations 9 and 10 and algorithm 1; kappa is 1 there.
+    abs_error is how far apart the two distributions are: the mean distance of their sorted returns, which is their
+    1-Wasserstein distance (the same, section "Wasserstein distance"). Departure, for
+    priorities, which that paper has not: unlike the loss it is 0 where the
+    prediction is right, however wide the distribution is.
+    """
+    check_tensor("target_tm1", target_tm1, torch.float32, num_axes=2)
+    theta = taken_quantiles(quantiles_tm1, a_tm1)
+    num_quantiles = theta.shape[1]
+    if target_tm1.shape != theta.shape:
+        raise TypeError(f"target_tm1 is of shape {tuple(target_tm1.shape)}, it must be {tuple(theta.shape)}")
+    tau = (torch.arange(num_quantiles, device=theta.device) + 0.5)[:, None] / num_quantiles
+    u = target_tm1[:, None, :] - theta[:, :, None]
+    with torch.no_grad():
+        # huber(u) = c * (u - 0.5 * c) with c = u clipped, and its derivative is c: with c a constant autograd finds
+        # that, and keeps a third of the (B, N, N) tensors.
+        clipped = u.clamp(-kappa, kappa)
+        factor = torch.where(u < 0, 1 - tau, tau) * clipped
+    losses = (factor * (u - 0.5 * clipped)).mean(dim=2).sum(dim=1)
+    mean_loss = losses.mean()
+    objective = mean_loss if weight is None else (weight * losses).mean()
+    with torch.no_grad():
+        distance = (theta.sort(dim=1).values - target_tm1.sort(dim=1).values).abs().mean(dim=1)
+    return MinibatchLoss(objective, mean_loss, theta.detach().mean(), distance)
+
+
+def taken_quantiles(quantiles: Tensor, actions: Tensor) -> Tensor:
+    """Quantiles of one action: (B, A, N) float32 at (B,) int64, as (B, N)."""
+    check_tensor("quantiles", quantiles, torch.float32, num_axes=3)
+    check_tensor("actions", actions, torch.int64, num_axes=1)
+    return quantiles[torch.arange(len(actions), device=quantiles.device), actions]
