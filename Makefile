@@ -58,6 +58,10 @@ test-slow: setup ## run the tests marked slow
 fuzz: setup ## read thousands of damaged files of every kind; ARGS="rounds seed"
 	@OMP_NUM_THREADS=1 $(PY) -m tests.fuzz $(ARGS)
 
+.PHONY: chaos
+chaos: setup ## kill processes of runs at random, hours; ARGS="--kills 200 --seed 0"
+	@OMP_NUM_THREADS=1 $(PY) -m studies.chaos.campaign $(ARGS)
+
 .PHONY: lint
 lint: setup ## check style, spelling and types
 	@$(PY) -m ruff check .

@@ -3,6 +3,7 @@
 A study writes rows and goes on where it stopped: what was measured is not measured again. The tables of its README are
 made of these rows, without measuring, by `python -m studies tables`.
 
+    chaos             what becomes of runs whose processes are killed (a folder)
     dba3c             speed, learning, stragglers and a simulation of distributed BA3C (a folder)
     dba3c_atari49     49 games with half a million steps each
     gorila_growth     a simulation of many bundles, real runs that grow, memory and rows (a folder)

@@ -26,6 +26,7 @@ NAMES = (
     "dba3c.shards",
     "dba3c.simulation",
     "dba3c.learning",
+    "chaos.campaign",
 )
 """Modules below this package."""
 

@@ -12,10 +12,12 @@ from pathlib import Path
 
 from measuring.markdown import with_tables
 from studies import dba3c_atari49, guards, main_job, optimizer_sweep, quick_agents, random_play, reference_runs
+from studies.chaos import tables as chaos
 from studies.dba3c import tables as dba3c
 from studies.gorila_growth import tables as gorila_growth
 
 STUDIES: Mapping[str, Callable[[Path], Mapping[str, str]]] = {
+    "chaos": chaos.tables,
     "dba3c": dba3c.tables,
     "dba3c_atari49": dba3c_atari49.tables,
     "gorila_growth": gorila_growth.tables,

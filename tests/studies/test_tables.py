@@ -44,4 +44,4 @@ def test_a_row_that_changes_changes_its_table(tmp_path: Path, capsys: pytest.Cap
 def test_tables_that_there_are_not_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         tables.main(["guard"])
-    assert "there are no tables of guard; there are dba3c, " in capsys.readouterr().err
+    assert "there are no tables of guard; there are chaos, dba3c, " in capsys.readouterr().err

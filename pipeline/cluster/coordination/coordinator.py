@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from distributed import Client, Variable
+from distributed.client import ClosedClientError
 
 from pipeline.cluster.coordination.channel import Control, Inbox
-from pipeline.errors import PipelineError, UnreachableError
+from pipeline.cluster.sharing import SCHEDULER_GONE
+from pipeline.errors import PipelineError, SchedulerLostError, UnreachableError
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import Row
 
@@ -65,14 +67,15 @@ class Coordinator:
         self._messages.put(None)
         for thread in self._threads:
             thread.join()
-        with contextlib.suppress(OSError, ValueError, TimeoutError):  # a cluster that is gone needs no good-bye
+        # A cluster that is gone needs no good-bye.
+        with contextlib.suppress(OSError, ValueError, TimeoutError, ClosedClientError):
             self._client.unsubscribe_topic(self._topic)
             self._variable.delete()
 
     def stop_roles(self) -> None:
         """Tell all roles to finish their step and leave."""
         self._stop = True
-        with contextlib.suppress(OSError, TimeoutError):  # the lease says it too
+        with contextlib.suppress(OSError, TimeoutError, SchedulerLostError):  # the lease says it too
             self._publish_control()
 
     def let_roles_run(self, progress: Mapping[str, RoleProgress]) -> None:
@@ -152,11 +155,12 @@ class Coordinator:
 
     def _renew(self) -> None:
         while not self._closing.wait(BEAT_SECONDS):
-            with contextlib.suppress(OSError, TimeoutError):  # the scheduler may come back before the lease lapses
+            # The scheduler may come back before the lease lapses; one that does not, others miss.
+            with contextlib.suppress(OSError, TimeoutError, SchedulerLostError):
                 self._publish_control()
 
     def _publish_surely(self) -> None:
-        """Raises UnreachableError if the scheduler does not answer for long."""
+        """Raises UnreachableError if the scheduler does not answer for long, SchedulerLostError if it is gone."""
         for _ in range(_ATTEMPTS):
             with contextlib.suppress(TimeoutError):
                 self._publish_control()
@@ -170,4 +174,10 @@ class Coordinator:
                 self._beat += 1
                 control = Control(self._beat, self._stop, self._inbox.acknowledged())
             # The first is the scheduler's own limit; one that stands still keeps it not.
-            self._variable.set(control.to_message(), timeout="5s", callback_timeout="10s")
+            try:
+                self._variable.set(control.to_message(), timeout="5s", callback_timeout="10s")
+            except AttributeError as error:
+                # A client that has given up its scheduler, maybe meanwhile, has None in its place.
+                if self._client.scheduler is not None:
+                    raise
+                raise SchedulerLostError(SCHEDULER_GONE) from error

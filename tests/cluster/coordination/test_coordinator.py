@@ -6,15 +6,16 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from distributed import Client
 
 from pipeline.cluster.coordination.channel import Batch
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.coordination.tasks import RoleAddress, RoleResult, run_role
 from pipeline.cluster.session import Session, Task
-from pipeline.errors import PipelineError
+from pipeline.errors import PipelineError, SchedulerLostError
 from pipeline.rows import EpisodeRow, Row
 from tests.cluster.counting_role import NO_SERVERS, CountingRole, numbers
-from tests.clusters import LIMIT_SECONDS, wait_until
+from tests.clusters import LIMIT_SECONDS, running_cluster, wait_until
 
 ROLES = ("counter-0", "counter-1")
 
@@ -180,3 +181,15 @@ def test_a_batch_that_never_came_is_an_error_at_the_end(threads_session: Session
         coordinator.receive([Batch("counter-0", 1, 2, (), None).to_message()])
         with pytest.raises(PipelineError, match="batches of counter-0/1 never arrived"):
             coordinator.finish(LIMIT_SECONDS)
+
+
+def test_a_coordinator_whose_client_has_given_up_the_scheduler_ends_without_an_error_of_its_own() -> None:
+    with running_cluster(num_hosts=1) as cluster:
+        client = Client(cluster, set_as_default=False)
+        written: list[Row] = []
+        with Coordinator(client, "given-up", written.extend) as coordinator:
+            client.close()
+            assert client.scheduler is None
+            with pytest.raises(SchedulerLostError, match="the scheduler does not answer any more"):
+                coordinator.let_roles_run({})
+            coordinator.stop_roles()

@@ -1,0 +1,77 @@
+"""Runs of real processes whose processes are killed at random: `make chaos ARGS="--kills 200 --seed 0"`.
+
+Each run is `python -m pipeline.train ...` as somebody types it, on a small network, of one of the kinds of
+`studies.chaos.cases`, in a temporary folder. Of its hosts, nannies, scheduler and coordinator one after the other is
+killed, or made to stand still for some seconds. When it ends without its result, the same command is typed with
+resume=true; behind its last kill it may come to its end. A row a kill goes into results/chaos/kills.csv and a row a run
+into runs.csv, once the run is over; typed again, the campaign goes on with the run that comes next. What a run has
+printed is kept in outputs/chaos/. The exit status is 1 if anything is wrong with any run of the seed.
+Some three minutes a run of five kills.
+Not here: Slurm, ssh, and what is listed in `studies.chaos`.
+"""
+
+import argparse
+import logging
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from pipeline.config.overrides import compose
+from pipeline.experiments.plan import make_plan
+from studies.chaos.cases import PROCESSES, case_of, words
+from studies.chaos.rows import kill_rows, run_rows
+from studies.chaos.watched import RunPlan, WatchedRun
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run until there are so many kills."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=200, help="of this seed in all, those that are there counted")
+    parser.add_argument("--seed", type=int, default=0, help="of what is killed when")
+    parser.add_argument("--kills-per-run", type=int, default=5)
+    parser.add_argument("--minutes", type=float, default=1.0, help="of training in each run")
+    parser.add_argument("--deadline", type=float, default=300.0, help="seconds for a new row or an end after a kill")
+    parser.add_argument("--output", type=Path, default=Path("results/chaos"), help="where the rows go")
+    parser.add_argument("--printed", type=Path, default=Path("outputs/chaos"), help="where the output of runs goes")
+    chosen = parser.parse_args(arguments)
+    # Of schedulers that die: this campaign is their client for moments.
+    for name in ("distributed", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    kills, runs = kill_rows(chosen.output), run_rows(chosen.output)
+    run = 0
+    while (num_left := chosen.kills - int((kills.frame()["seed"] == chosen.seed).sum())) > 0:
+        while runs.has(chosen.seed, run):
+            run += 1
+        plan = _plan(chosen, run, min(num_left, chosen.kills_per_run))
+        print(f"run {run}: {' '.join(plan.words)} cluster={plan.case.cluster}", flush=True)
+        with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
+            of_kills, of_run, printed = WatchedRun(plan, Path(folder), partial(print, "   ", flush=True)).carry_out()
+        chosen.printed.mkdir(parents=True, exist_ok=True)
+        (chosen.printed / f"{chosen.seed}-{run}.txt").write_text(printed, encoding="utf-8")
+        # A campaign that is stopped between the two writes its kills once all the same.
+        kills.append(*(row for row in of_kills if not kills.has(row.seed, row.run, row.number)))
+        runs.append(of_run)
+        print(
+            f"    {of_run.minutes:.1f} minutes, {of_run.end_reason}: {of_run.faults or 'nothing is wrong'}", flush=True
+        )
+    found = runs.frame()
+    wrong = found[(found["seed"] == chosen.seed) & found["faults"].notna()]
+    for row in wrong.to_dict("records"):
+        print(
+            f"run {row['run']}: {row['faults']}; see {chosen.printed}/{chosen.seed}-{row['run']}.txt", file=sys.stderr
+        )
+    return 1 if len(wrong) else 0
+
+
+def _plan(chosen: argparse.Namespace, run: int, num_kills: int) -> RunPlan:
+    case = case_of(run)
+    typed = words(case, chosen.seed * 1000 + run, chosen.minutes)
+    # Who starts hosts by hand has read in the plan how many.
+    num_hosts = make_plan(compose([*typed, f"cluster={PROCESSES}"])).num_hosts
+    return RunPlan(chosen.seed, run, case, typed, num_hosts, num_kills, chosen.deadline)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
