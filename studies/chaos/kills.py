@@ -74,13 +74,14 @@ def row_of(kill: Kill, after: Kill | None, end: EndOfKills, facts: Mapping[str, 
         updates_lost=0 if back is None else max(kill.update - back, 0),
         seconds_lost=0.0 if back is None else max(kill.at - end.checkpoints.get(back, 0.0), 0.0),
         seconds_without_rows=(end.ended_at if kill.rows_at is None else kill.rows_at) - kill.at,
-        named=_named(kill, end.printed[kill.printed :]),
+        named=_named(kill, end.printed[kill.printed :], has_result=seen.has_result),
         outcome=outcome(seen),
     )
 
 
-def _named(kill: Kill, since: str) -> str:
+def _named(kill: Kill, since: str, *, has_result: bool) -> str:
     if output.names(since, kill.victim, kill.address, kill.roles):
         return YES
     holds_nothing = kill.victim in ("host", "nanny") and not kill.roles
-    return NEEDLESS if kill.drawn.signal is signal.SIGSTOP or holds_nothing else NO
+    # With all rows there, the run had no more use for anybody.
+    return NEEDLESS if kill.drawn.signal is signal.SIGSTOP or holds_nothing or has_result else NO

@@ -11,7 +11,7 @@ from studies.row_file import RowFile
 DID_NOT_GO_BACK = -1
 """In `went_back_to`."""
 YES, NO, NEEDLESS = "yes", "no", "nothing to name"
-"""In `named`: needless of what stood still and went on, and of hosts without roles."""
+"""In `named`: needless of what stood still and went on, of hosts without roles, and once a run has all its rows."""
 
 
 @dataclass(frozen=True)

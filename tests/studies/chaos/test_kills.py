@@ -41,6 +41,12 @@ def test_what_comes_after_the_next_kill_is_the_next_one_s_but_for_the_name() -> 
     [(signal.SIGKILL, ("bundle-1",), NO), (signal.SIGSTOP, ("bundle-1",), NEEDLESS), (signal.SIGKILL, (), NEEDLESS)],
 )
 def test_what_lost_a_role_has_to_be_named(which: signal.Signals, roles: tuple[str, ...], named: str) -> None:
-    end = EndOfKills(BEFORE, 90.0, has_result=True, checkpoints={})
+    end = EndOfKills(BEFORE, 90.0, has_result=False, checkpoints={})
     row = row_of(kill(which, roles), None, end, {**OF_RUN, "number": 0})
-    assert (row.named, row.outcome) == (named, judging.RESULT)
+    assert (row.named, row.outcome) == (named, judging.WENT_ON)
+
+
+def test_who_is_killed_when_all_rows_are_there_needs_no_word() -> None:
+    end = EndOfKills(BEFORE, 90.0, has_result=True, checkpoints={})
+    row = row_of(kill(), None, end, {**OF_RUN, "number": 0})
+    assert (row.named, row.outcome) == (NEEDLESS, judging.RESULT)
