@@ -52,3 +52,12 @@ def flat(tree: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]
             yield from flat(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
+
+
+def leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Dotted names and values of single settings: `budget={frames: 4}` sets budget.frames."""
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from leaves(f"{name}.{key}", inner)
+    else:
+        yield name, value

@@ -32,7 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = _parsed(arguments)
     # So that whoever is being measured is ended too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    shared = Shared(chosen.game, chosen.cores, chosen.precision, chosen.cleanrl)
+    # A restricted processor is measured in float32: its rows say so.
+    precision = "float32" if chosen.ordinary else chosen.precision
+    shared = Shared(chosen.game, chosen.cores, precision, chosen.cleanrl)
     everybody = contenders(shared)
     if unknown := [name for name in chosen.only if name not in everybody]:
         raise SystemExit(f"there is no {', '.join(unknown)}; there are {', '.join(everybody)}")
@@ -115,6 +117,7 @@ def _row(
         "kind": contender.kind,
         "ours": contender.is_ours,
         "processor": processor(ordinary=chosen.ordinary, precision=shared.precision),
+        "precision": shared.precision if contender.is_ours else "float32",
         "num_cores_used": contender.num_cores or shared.num_cores,
         "settings": settings,
         "warmup_seconds": chosen.warmup,

@@ -78,6 +78,23 @@ def actor_critic_loss(
     error = return_tm1 - values
     policy_loss = -(log_pi.gather(1, a_tm1[:, None]).squeeze(1) * error.detach()).mean()
     entropy = -(pi * log_pi).sum(dim=1).mean()
+    return joined_loss(policy_loss, entropy, values, return_tm1, error, entropy_weight, value_weight)
+
+
+def joined_loss(
+    policy_loss: Tensor,
+    entropy: Tensor,
+    values: Tensor,
+    return_tm1: Tensor,
+    error: Tensor,
+    entropy_weight: float,
+    value_weight: float,
+) -> ActorCriticLoss:
+    """policy_loss - entropy_weight * entropy + value_weight * mean(0.5 * error^2), and what is told of it.
+
+    policy_loss and entropy () are means over the batch; values, return_tm1 and error = return_tm1 - values are (B,).
+    All are float32.
+    """
     value_loss = 0.5 * error.square().mean()
     objective = policy_loss - entropy_weight * entropy + value_weight * value_loss
     return ActorCriticLoss(

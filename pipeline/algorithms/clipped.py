@@ -10,7 +10,7 @@ Not here: generalised advantages (`pipeline.algorithms.actor_critic.lambda_retur
 import torch
 from torch import Tensor
 
-from pipeline.algorithms.actor_critic import ActorCriticLoss, explained_variance
+from pipeline.algorithms.actor_critic import ActorCriticLoss, joined_loss
 from pipeline.algorithms.checks import check_tensor
 
 
@@ -48,14 +48,4 @@ def clipped_loss(
     clipped = ratio.clamp(1.0 - clip_range, 1.0 + clip_range)
     policy_loss = -torch.minimum(ratio * advantage_tm1, clipped * advantage_tm1).mean()
     entropy = -(log_pi.exp() * log_pi).sum(dim=1).mean()
-    error = return_tm1 - values
-    value_loss = 0.5 * error.square().mean()
-    objective = policy_loss - entropy_weight * entropy + value_weight * value_loss
-    return ActorCriticLoss(
-        objective,
-        policy_loss.detach(),
-        value_loss.detach(),
-        entropy.detach(),
-        explained_variance(return_tm1, error.detach()),
-        values.detach().mean(),
-    )
+    return joined_loss(policy_loss, entropy, values, return_tm1, return_tm1 - values, entropy_weight, value_weight)

@@ -24,7 +24,7 @@ def munchausen_rewards(
     pi = softmax(q_tm1 / temperature); q_tm1 (B, A) of the target network, a_tm1 (B,) int64, r_t (B,); float32 but for
     a_tm1. Vieillard et al. 2020, equation 4 and section 4: alpha 0.9, tau 0.03, l_0 -1.
     Departure: with n-step returns r_t is their sum, and only the first action's logarithm is added; those of the steps
-    between would need their states. The paper has one step; its published code does the same with more.
+    between would need their states. The paper has one step.
     """
     check_tensor("r_t", r_t, torch.float32, num_axes=1)
     log_pi = taken_values(scaled_log_policy(q_tm1, temperature), a_tm1)

@@ -10,7 +10,7 @@ starting it (`pipeline.train`).
 
 import copy
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -24,12 +24,13 @@ from pipeline.cluster.config import ClusterConfig
 from pipeline.config import tree as config_tree
 from pipeline.config.composition import Files, as_tree, launchers, one_line, resolved
 from pipeline.config.run_config import RunConfig
-from pipeline.config.sweep_words import SWEEP, shared_folder, wrong_launcher_words, wrong_sweep
+from pipeline.config.sweep_words import SWEEP, cases, shared_folder, wrong_launcher_words, wrong_sweep
 from pipeline.config.tree import Tree
 from pipeline.config.warm_start import warm_start_mistakes
-from pipeline.config.words import leaves, listed, no_such, with_words_typed
+from pipeline.config.words import listed, no_such, with_words_typed
 from pipeline.errors import ConfigError
 from pipeline.extras import how_to_install
+from pipeline.settings import leaves
 
 T = TypeVar("T")
 
@@ -112,7 +113,7 @@ def _check(overrides: Sequence[str], multirun: bool, config_dir: Path | None) ->
     compose_once = functools.cache(files.compose_tree)
     folders: dict[Path, RunConfig] = {}
     first_run: RunConfig | None = None
-    for swept, case in _cases(parsed):
+    for swept, case in cases(parsed):
         mistakes, run = _check_case(case, files, compose_once)
         first_run = first_run or run
         found += mistakes
@@ -204,7 +205,8 @@ def _of_sweep_file(parsed: Sequence[Sequence[Override]], files: Files) -> tuple[
                 missing = "hydra/sweeper/optuna" in error.mistakes[0]
                 why = f"it needs {how_to_install('optuna')}" if missing else error.mistakes[0]
                 return [], [f"{_text(word)}: {why}"]
-            return _parse([f"{k}={v}" for k, v in params.items() if k not in given], files, multirun=True)[0], []
+            words = [f"{name}={values}" for name, values in params.items() if name not in given]
+            return _parse(words, files, multirun=True)[0], []
     return [], []
 
 
@@ -216,15 +218,6 @@ def _choices(override: Override, files: Files) -> list[str]:
     if override.value_type == ValueType.GLOB_CHOICE_SWEEP:
         return [f"{key}={name}" for name in override.value().filter(files.options(override.key_or_group))]  # type: ignore[union-attr]
     return [f"{key}={value}" for value in override.sweep_string_iterator()]
-
-
-def _cases(parsed: Sequence[Sequence[Override]]) -> Iterator[tuple[str, list[Override]]]:
-    """All first choices together, then each further choice in the place of its first, with the name of what it sets."""
-    first = [choices[0] for choices in parsed]
-    yield "", first
-    for place, choices in enumerate(parsed):
-        for choice in choices[1:]:
-            yield choice.key_or_group, [*first[:place], choice, *first[place + 1 :]]
 
 
 def _check_case(

@@ -1,11 +1,11 @@
-"""The words of a command line that are about a sweep and not about its runs: its file, and the launcher of its jobs.
+"""The words of a command line that are about a sweep: its file, its cases, the launcher of its jobs.
 
 Not here: the words about runs (`overrides`), what the launcher does (`dask_jobs`), the ranges
 of its settings, which it checks itself before it starts anything.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
@@ -102,3 +102,12 @@ def _setting(run: RunConfig, name: str) -> object:
         # A part that this run has not is none, and so is all below it.
         value = getattr(value, field, None)
     return value
+
+
+def cases(parsed: Sequence[Sequence[Override]]) -> Iterator[tuple[str, list[Override]]]:
+    """All first choices together, then each further choice in the place of its first, with the name of what it sets."""
+    first = [choices[0] for choices in parsed]
+    yield "", first
+    for place, choices in enumerate(parsed):
+        for choice in choices[1:]:
+            yield choice.key_or_group, [*first[:place], choice, *first[place + 1 :]]

@@ -4,8 +4,7 @@ Used by every check of a configuration, so that all mistakes read alike.
 """
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 _MOST_LISTED = 12
 
@@ -50,12 +49,3 @@ def _with_word_typed(line: str, words: Mapping[str, str]) -> str:
 
 NO_SUCH_SETTING = "no such setting"
 """In mistakes."""
-
-
-def leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """`budget={frames: 4}` sets budget.frames."""
-    if isinstance(value, Mapping) and value:
-        for key, inner in value.items():
-            yield from leaves(f"{name}.{key}", inner)
-    else:
-        yield name, value

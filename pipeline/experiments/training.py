@@ -186,6 +186,7 @@ class Training:
             fleet.abandon(LastWait(self._timing.farewell_seconds))
 
     def _recover(self, fleet: Fleet, coordinator: Coordinator, why: str) -> Checkpoint:
+        self._record.say(f"{why}; all roles leave")
         # Roles of the old generation leave first, so that none of their rows comes after the rows are trimmed.
         self._stop(coordinator)
         self._saver.settle()

@@ -14,10 +14,9 @@ from typing import ClassVar, NamedTuple
 
 import torch
 
-from pipeline import seeding
 from pipeline.interfaces import RowSink, Servers, ShardHandle
 from pipeline.replay.frames import FrameReader
-from pipeline.replay.memory import ReplayMemory, ReplayState
+from pipeline.replay.memory import ReplayState
 from pipeline.roles.actor import ActorState
 from pipeline.roles.follower import FollowerState
 from pipeline.roles.heldout import HeldoutState
@@ -55,16 +54,7 @@ class Bundle(LearningRole):
         self._spec = spec
         self._rows = rows
         parts = RoleParts(spec, shards, spec.compute_threads)
-        self._replay = ReplayMemory(
-            spec.replay,
-            num_writers=1,
-            num_lanes=spec.num_lanes,
-            frame_shape=spec.environment.frame_shape,
-            stack=spec.environment.stack,
-            discount=spec.algorithm.discount,
-            n_step=spec.algorithm.n_step,
-            rng=seeding.stream(spec.seed, *parts.stream_name("replay")),
-        )
+        self._replay = parts.replay()
         self._online, self._noise = parts.online, parts.noise
         self._lanes = parts.lanes()
         self._actor = parts.actor(self._lanes, self._replay, rows)

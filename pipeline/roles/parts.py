@@ -19,6 +19,7 @@ from pipeline.networks.network import QNetwork
 from pipeline.networks.replica import QReplica
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.layout import ParamLayout
+from pipeline.replay.memory import ReplayMemory
 from pipeline.roles.actor import Actor
 from pipeline.roles.follower import Follower
 from pipeline.roles.heldout import HeldoutStates
@@ -63,6 +64,20 @@ class RoleParts:
         spec = self._spec
         lanes = SeededLanes if spec.restorable else AtariLanes
         return lanes(spec.game, spec.environment, spec.num_lanes, num_threads=self._num_threads)
+
+    def replay(self) -> ReplayMemory:
+        """A replay of this role's own: of one writer's lanes."""
+        spec = self._spec
+        return ReplayMemory(
+            spec.replay,
+            num_writers=1,
+            num_lanes=spec.num_lanes,
+            frame_shape=spec.environment.frame_shape,
+            stack=spec.environment.stack,
+            discount=spec.algorithm.discount,
+            n_step=spec.algorithm.n_step,
+            rng=seeding.stream(spec.seed, *self.stream_name("replay")),
+        )
 
     def actor(self, lanes: AtariLanes, transitions: TransitionSink, rows: RowSink) -> Actor:
         """An actor that plays `lanes` with the online replica."""

@@ -144,7 +144,7 @@ class Supervision:
         """What follows from what was seen; nothing comes after a Fail."""
         for name, host in seen.servers.items():
             if host not in seen.present:
-                return [Fail(RemoteLostError(f"{name} is lost with its host"))]
+                return [Fail(RemoteLostError(f"{name} is lost with its host {host}{self._lost_before()}"))]
         orders = self._name_silent(seen)
         for role in self.watched:
             match self._fate(role, seen):
@@ -267,8 +267,12 @@ class Supervision:
                 is_first = self._num_unreachable[role] == 1
                 return str(error) if is_first or self.has_quorum(without=role) else error
             case RemoteLostError():
-                return error
+                return RemoteLostError(f"{error}{self._lost_before()}") if self._lost else error
         return _failed(role, error)
+
+    def _lost_before(self) -> str:
+        """Roles that wait for a host: of those nothing has been said yet."""
+        return "".join(f"; {role} was lost before ({reason})" for role, reason in self._lost.items())
 
     def _lose(self, role: str, reason: str, now: float) -> list[Order]:
         number = self._num_starts[role]

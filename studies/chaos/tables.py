@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from measuring.markdown import commits_cell, markdown
 from pipeline.results.formats import cell
 from studies.chaos.judging import OUTCOMES
 from studies.chaos.rows import DID_NOT_GO_BACK, NO, YES, kill_rows, run_rows
-from studies.markdown import commits_cell, markdown
 
 _NOTHING = "nothing"
 

@@ -29,7 +29,6 @@ from pipeline.interfaces import Immediate, PulledSlice, Push, RowSink, ShardHand
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot, first_snapshot, split_snapshot
-from pipeline.replay.memory import ReplayMemory
 from pipeline.roles.parts import RoleParts
 from pipeline.roles.spec import QRoleSpec
 from pipeline.roles.statistics import UpdateStatistics
@@ -244,16 +243,7 @@ def _work(spec: QRoleSpec, shards: Sequence[_Metered], meter: CallMeter, seconds
         place=replace(spec.place, role=bundle_name(0)),
     )
     parts = RoleParts(spec, shards, spec.compute_threads)
-    replay = ReplayMemory(
-        spec.replay,
-        num_writers=1,
-        num_lanes=spec.num_lanes,
-        frame_shape=spec.environment.frame_shape,
-        stack=spec.environment.stack,
-        discount=spec.algorithm.discount,
-        n_step=spec.algorithm.n_step,
-        rng=seeding.stream(spec.seed, "replay"),
-    )
+    replay = parts.replay()
     lanes = parts.lanes()
     try:
         actor = parts.actor(lanes, replay, _NoRows())

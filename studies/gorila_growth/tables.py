@@ -3,7 +3,7 @@
 Not here: figures (`studies.gorila_growth.figures`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -174,16 +174,10 @@ def published_table(rows: pd.DataFrame, dba3c: pd.DataFrame) -> str:
 def real_table(real: pd.DataFrame) -> str:
     """Steps per second of real runs, a line for each size."""
     lines = []
-    for (study, cluster, shards, roles, count), runs in real.groupby(
-        ["study", "cluster", "shards", "num_roles", "num_shards"], sort=False
-    ):
+    for place, runs in _by_size(real):
         lines.append(
             {
-                "grows": str(study),
-                "cluster": str(cluster),
-                "shards stand": str(shards),
-                "roles": str(roles),
-                "shards": str(count),
+                **place,
                 "rounds": str(len(runs)),
                 "steps/s": median_cell(runs[_RATE], 0),
                 "gradients or updates/s": median_cell(runs["updates_per_second"], 1),
@@ -200,23 +194,24 @@ def real_table(real: pd.DataFrame) -> str:
 def memory_table(real: pd.DataFrame) -> str:
     """What the plan says beside the most that a run took, a line for each size."""
     lines = []
-    for (study, cluster, shards, roles, count), runs in real.groupby(
-        ["study", "cluster", "shards", "num_roles", "num_shards"], sort=False
-    ):
+    for place, runs in _by_size(real):
         planned, peak = runs["planned_bytes"].median() / _MEBIBYTE, runs["peak_bytes"] / _MEBIBYTE
         lines.append(
             {
-                "grows": str(study),
-                "cluster": str(cluster),
-                "shards stand": str(shards),
-                "roles": str(roles),
-                "shards": str(count),
+                **place,
                 "planned, MiB": cell(planned, 0),
                 "peak, MiB": median_cell(peak, 0),
                 "peak of the plan": cell(peak.median() / planned, 2),
             }
         )
     return markdown(lines) if lines else NOT_YET
+
+
+def _by_size(real: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    """Cells that say what was run where, and its rounds."""
+    headings = ("grows", "cluster", "shards stand", "roles", "shards")
+    for values, runs in real.groupby(["study", "cluster", "shards", "num_roles", "num_shards"], sort=False):
+        yield dict(zip(headings, map(str, values), strict=True)), runs
 
 
 def senders_table(rows: pd.DataFrame) -> str:

@@ -79,7 +79,18 @@ def test_the_lost_host_of_a_shard_ends_the_generation_and_no_role_is_judged_any_
     world.ended["worker-1"] = SLOW
     orders = world.lose("worker-0")
     assert len(orders) == 1 and type(failure(orders)) is RemoteLostError
-    assert str(failure(orders)) == "shard-0 is lost with its host" and world.supervision.lost == ()
+    assert str(failure(orders)) == "shard-0 is lost with its host host-0" and world.supervision.lost == ()
+
+
+def test_a_role_that_was_lost_just_before_a_shard_is_named_with_it() -> None:
+    world = World()
+    world.lose("worker-1")
+    before = "; worker-1 was lost before (its host host-1 is gone)"
+    assert str(failure(world.lose("worker-0"))) == f"shard-0 is lost with its host host-0{before}"
+    world = World()
+    world.lose("worker-1")
+    heard = world.end("worker-2", Failed(RemoteLostError("shard-0: its host is gone")))
+    assert type(failure(heard)) is RemoteLostError and str(failure(heard)) == f"shard-0: its host is gone{before}"
 
 
 def test_nothing_is_ordered_after_an_error_that_ends_the_fleet() -> None:

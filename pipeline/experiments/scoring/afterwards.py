@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -172,7 +173,8 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
             highlight=False,
             soft_wrap=True,
         )
-        for index, games in play_all(session, cluster, [one.evaluation for one in wanted], interrupt):
+        say = partial(console.print, highlight=False, soft_wrap=True)
+        for index, games in play_all(session, cluster, [one.evaluation for one in wanted], interrupt, say):
             one = wanted[index]
             # Scores without their games are better than none.
             evaluation_rows.add(one.folder, [game.row for game in games])

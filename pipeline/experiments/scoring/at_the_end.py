@@ -53,7 +53,7 @@ def evaluate(
     if "random" not in set(load_run(folder).evaluations["agent"]):
         evaluations.append(Evaluation(last.spec, load=None))
     try:
-        played = dict(play_all(session, config.cluster, evaluations, interrupt, waits_for_hosts=waits_for_hosts))
+        played = dict(play_all(session, config.cluster, evaluations, interrupt, say, waits_for_hosts=waits_for_hosts))
     except RoleFailedError as error:
         saved = f"{error}; the training is saved up to update {end.server.version:,}, and resume=true"
         if waits_for_hosts:

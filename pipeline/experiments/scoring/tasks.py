@@ -79,20 +79,21 @@ def play_all(
     cluster: ClusterConfig,
     evaluations: Sequence[Evaluation],
     interrupt: threading.Event,
+    say: Callable[[str], None],
     timing: EvaluationTiming = DEFAULT_TIMING,
     *,
     waits_for_hosts: bool = True,
 ) -> Iterator[tuple[int, list[PlayedGame]]]:
     """The index and the games of each evaluation, as they end; once `interrupt` is set, of those that have ended.
 
-    `waits_for_hosts`: that may come; else those that are there are all.
+    `say` hears of hosts that are lost; `waits_for_hosts`: that may come, else those that are there are all.
     Raises RoleFailedError when hosts are lost more than `cluster.max_restarts` times, when none is left and none comes,
     and what an evaluation raised.
     """
     name = f"{session.run_id}-evaluations"
     patience_seconds = session.host_timeout_seconds if waits_for_hosts else 0.0
     queue = EvaluationQueue(len(evaluations), cluster.max_restarts, patience_seconds)
-    desk = _Desk(session, queue, evaluations, name, cluster.lease_seconds, timing)
+    desk = _Desk(session, queue, evaluations, name, cluster.lease_seconds, timing, say)
     with Coordinator(session.client, name, write=lambda rows: None) as coordinator:
         try:
             while not queue.is_empty and not interrupt.is_set():
@@ -146,6 +147,7 @@ class _Desk:
         name: str,
         lease_seconds: float,
         timing: EvaluationTiming,
+        say: Callable[[str], None],
     ) -> None:
         self._session = session
         self._queue = queue
@@ -153,6 +155,7 @@ class _Desk:
         self._name = name
         self._lease_seconds = lease_seconds
         self._timing = timing
+        self._say = say
         self._hosted: dict[str, tuple[int, HostedEvaluation]] = {}
         """Host -> the index of what is played there, and its task."""
 
@@ -179,8 +182,10 @@ class _Desk:
                 if (games := self._take(host)) is not None:
                     return index, games
                 self._queue.not_handed_over(todo)
-            case GiveBack(_, host):
+                self._say(f"{host} was lost with {self._what(index)}, which is played again")
+            case GiveBack(index, host):
                 self._hosted.pop(host)[1].cancel()
+                self._say(f"{host} was lost during {self._what(index)}, which is played again")
             case AskForHosts():
                 self._session.ask_for_hosts()
             case Fail(message):
@@ -217,11 +222,16 @@ class _Desk:
             return True
         return False
 
+    def _what(self, index: int) -> str:
+        """One of the evaluations, in words."""
+        spec, load = self._evaluations[index]
+        who = "the random player" if load is None else f"agent {spec.agent}, update {spec.version:,}"
+        return f"the evaluation of {spec.game}, {who}"
+
     def _take(self, host: str) -> list[PlayedGame] | None:
         """The games of an evaluation that has ended; None if they were lost with their host."""
         index, hosted = self._hosted.pop(host)
-        spec = self._evaluations[index].spec
-        what = f"the evaluation of {spec.game}, agent {spec.agent}, update {spec.version:,}"
+        what = self._what(index)
         games = hosted.games(what, self._timing.result_seconds)
         if games is not None and not games:
             raise RoleFailedError(

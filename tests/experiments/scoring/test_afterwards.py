@@ -3,7 +3,7 @@
 import io
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -166,9 +166,13 @@ def test_a_run_is_held_while_it_trains(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_what_is_finished_before_ctrl_c_is_kept(copies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted_after_the_first(
-        session: Session, cluster: ClusterConfig, evaluations: Sequence[Evaluation], interrupt: threading.Event
+        session: Session,
+        cluster: ClusterConfig,
+        evaluations: Sequence[Evaluation],
+        interrupt: threading.Event,
+        say: Callable[[str], None],
     ) -> Iterator[tuple[int, list[PlayedGame]]]:
-        for played in play_all(session, cluster, evaluations, interrupt):
+        for played in play_all(session, cluster, evaluations, interrupt, say):
             interrupt.set()
             yield played
 

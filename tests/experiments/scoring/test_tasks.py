@@ -23,7 +23,7 @@ def test_what_ends_while_other_games_are_taken_is_kept_though_ctrl_c_comes(tmp_p
         def is_idle() -> bool:
             return not any(session.client.processing().values())
 
-        for index, games in play_all(session, config.cluster, [Evaluation(spec, load=None)] * 3, interrupt):
+        for index, games in play_all(session, config.cluster, [Evaluation(spec, load=None)] * 3, interrupt, print):
             wait_until(is_idle, "all that was started has ended")
             interrupt.set()
             taken.append(index)
