@@ -93,13 +93,18 @@ def _size(num_bundles: int, bundle_steps: int) -> list[str]:
     return [f"topology.num_bundles={num_bundles}", f"budget.frames={4 * num_bundles * bundle_steps}"]
 
 
-def _run(config: RunConfig, admitted: list[float]) -> float:
-    """Steps per second of a whole run, read from the rows that it left."""
+def steady_run(config: RunConfig) -> tuple[float, float]:
+    """Steps per second of a whole run and the admitted share of its gradients, read from the rows that it left."""
     result = train(config, Console(file=io.StringIO()))
     assert result.folder is not None
     updates = load_run(result.folder).updates
-    admitted.append(updates["num_admitted"].sum() / updates["num_updates"].sum())
-    return _steps_per_second(updates, config)
+    return _steps_per_second(updates, config), updates["num_admitted"].sum() / updates["num_updates"].sum()
+
+
+def _run(config: RunConfig, admitted: list[float]) -> float:
+    rate, share = steady_run(config)
+    admitted.append(share)
+    return rate
 
 
 def _run_without_server(config: RunConfig, bundle_steps: int) -> float:

@@ -72,38 +72,52 @@ def main(num_rounds: int = 50) -> None:
 def _work(config: RunConfig) -> tuple[Callable[[], object], float]:
     """Computing one gradient, and the agent steps that it stands for."""
     if isinstance(config.algorithm, ActorCriticConfig):
-        return _of_actor_critic(config, config.algorithm), config.algorithm.batch_size / config.algorithm.num_passes
+        num_steps = config.algorithm.batch_size / config.algorithm.num_passes
+    else:
+        assert isinstance(config.algorithm, QLearningConfig)
+        num_steps = config.algorithm.steps_per_update
+    return gradient_of(config, CPU, resolve_precision("auto", CPU)), num_steps
+
+
+def gradient_of(config: RunConfig, device: torch.device, dtype: torch.dtype) -> Callable[[], torch.Tensor]:
+    """Computing the gradient of one batch of noise there: the flat vector, float32, on that device."""
+    if isinstance(config.algorithm, ActorCriticConfig):
+        return _of_actor_critic(config, config.algorithm, device, dtype)
     assert isinstance(config.algorithm, QLearningConfig)
-    return _of_q_learning(config, config.algorithm), config.algorithm.steps_per_update
+    return _of_q_learning(config, config.algorithm, device, dtype)
 
 
-def _of_q_learning(config: RunConfig, algorithm: QLearningConfig) -> Callable[[], object]:
-    network, dtype, rng = network_of(config), resolve_precision("auto", CPU), np.random.default_rng(0)
+def _of_q_learning(
+    config: RunConfig, algorithm: QLearningConfig, device: torch.device, dtype: torch.dtype
+) -> Callable[[], torch.Tensor]:
+    network, rng = network_of(config), np.random.default_rng(0)
     assert isinstance(network, QNetwork) and config.replay is not None
-    online, target = QReplica(network, dtype, CPU), QReplica(network, dtype, CPU)
+    online, target = QReplica(network, dtype, device), QReplica(network, dtype, device)
     for replica in (online, target):
         replica.load(network.initial_parameters(rng))
-    loss = QLoss(algorithm, online, target, torch.Generator())
+    loss = QLoss(algorithm, online, target, torch.Generator().manual_seed(0))
     batch = batch_of(config, config.replay.batch_size, rng)
     return lambda: online.gradient(loss(batch, None).objective)
 
 
-def _of_actor_critic(config: RunConfig, algorithm: ActorCriticConfig) -> Callable[[], object]:
+def _of_actor_critic(
+    config: RunConfig, algorithm: ActorCriticConfig, device: torch.device, dtype: torch.dtype
+) -> Callable[[], torch.Tensor]:
     network, rng = network_of(config), np.random.default_rng(0)
     assert isinstance(network, ActorCriticNetwork)
-    replica = PolicyReplica(network, resolve_precision("auto", CPU), CPU)
+    replica = PolicyReplica(network, dtype, device)
     replica.load(network.initial_parameters(rng))
     batch = batch_of(config, algorithm.batch_size, rng)
-    a_tm1, ones = torch.from_numpy(batch.a_tm1), torch.from_numpy(batch.r_t)
+    a_tm1, ones = torch.from_numpy(batch.a_tm1).to(device), torch.from_numpy(batch.r_t).to(device)
     weights = algorithm.entropy_weight, algorithm.value_weight
 
-    def step() -> None:
+    def step() -> torch.Tensor:
         logits, values = replica.outputs(batch.s_tm1)
         if algorithm.clip_range is None:
             loss = actor_critic_loss(logits, values, a_tm1, ones, *weights)
         else:
             loss = clipped_loss(logits, values, a_tm1, ones, ones, -ones, algorithm.clip_range, *weights)
-        replica.gradient(loss.objective)
+        return replica.gradient(loss.objective)
 
     return step
 

@@ -18,7 +18,7 @@ DEFINITION = re.compile(r'href="([^"]+)#pipeline\.roles\.bundle\.Bundle\.step"')
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_the_site_builds_without_a_warning_and_no_page_fetches_from_another_host(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}

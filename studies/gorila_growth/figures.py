@@ -29,7 +29,9 @@ def figures_of(simulated: pd.DataFrame, real: pd.DataFrame) -> Mapping[str, Figu
         figures["prediction"] = prediction_figure(simulated[simulated["study"] == CHECK], real)
     if len(bundles):
         figures["bundles"] = bundles_figure(bundles)
-        figures["published"] = published_figure(bundles)
+    compared = bundles[bundles["num_shards"] == _COMPARED_SHARDS]
+    if len(compared):
+        figures["published"] = published_figure(compared)
     return figures
 
 
@@ -81,9 +83,9 @@ def bundles_figure(rows: pd.DataFrame) -> Figure:
 
 @matplotlib.rc_context(STYLE)
 def published_figure(rows: pd.DataFrame) -> Figure:
-    """Share of the ideal speed over the learners: simulated, and what others have published of their systems."""
+    """Share of the ideal speed over the learners: simulated, each with the compared number of shards, and published."""
     figure, (axes,) = _panels(1)
-    alike = rows[rows["num_shards"] == _COMPARED_SHARDS].sort_values("num_bundles")
+    alike = rows.sort_values("num_bundles")
     share = alike[_RATE] / alike["num_bundles"] / (alike[_RATE] / alike["num_bundles"]).iloc[0]
     axes.plot(
         alike["num_bundles"], share, "s--", color=COLOURS[0], label=f"Gorila, {_COMPARED_SHARDS} shards, simulated"

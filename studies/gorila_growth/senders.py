@@ -11,6 +11,7 @@ A row a round goes into results/gorila_growth/senders.csv. Three sizes of a minu
 Not here: what happens to messages that are lost (`tests/cluster/coordination/test_channel.py`).
 """
 
+import contextlib
 import math
 import tempfile
 import threading
@@ -140,57 +141,62 @@ class _Book:
         self._folder.write(rows)
         self.delays += [time.time() - row.wall_seconds for row in rows]
 
+    def close(self) -> None:
+        """Close the row file, once nothing is written any more."""
+        self._folder.close()
+
 
 def _measure(num_roles: int, round_: int, beside: str, seconds: float, row_seconds: float) -> SendersRow:
     num_hosts = math.ceil(num_roles / _THREADS_PER_HOST)
     config = compose(["game=Pong", "cluster=processes"]).cluster
     threads = math.ceil(num_roles / num_hosts)
-    with tempfile.TemporaryDirectory() as folder, open_session(config, num_hosts, threads) as session:
-        book = _Book(Path(folder))
-        with Coordinator(session.client, session.run_id, book.write) as coordinator:
-            names = [f"sender-{index}" for index in range(num_roles)]
-            hosts = list(session.hosts)
-            tasks = []
-            for index, name in enumerate(names):
-                address = RoleAddress(session.run_id, name, 1, config.lease_seconds)
-                arguments = (SleepingRole, (name, row_seconds), ServerAddresses((), ()), address)
-                tasks.append(session.submit(run_role, *arguments, host=hosts[index % num_hosts], name=name))
-            _wait_for_all(coordinator, names)
-            own, children = psutil.Process(), psutil.Process().children(recursive=True)
-            start, num_before, looks = time.monotonic(), len(book.delays), _num_looks(coordinator, names)
-            busy = _cpu_seconds([own]), _cpu_seconds(children)
-            time.sleep(seconds)
-            lasted, num_rows = time.monotonic() - start, len(book.delays) - num_before
-            counts = _num_looks(coordinator, names) - looks
-            shares = [
-                (_cpu_seconds(who) - before) / lasted for who, before in zip(([own], children), busy, strict=True)
-            ]
-            delays, size = book.delays[num_before:], own.memory_info().rss
-            stopped_at = time.monotonic()
-            coordinator.stop_roles()
-            results: list[RoleResult] = [task.result(timeout=_END_SECONDS) for task in tasks]
-            for result in results:
-                coordinator.receive(result.undelivered)
-            coordinator.finish(_END_SECONDS)
-            between = lasted / np.maximum(counts, 1)
-            return SendersRow(
-                num_roles,
-                round_,
-                beside,
-                num_hosts,
-                lasted,
-                num_rows / lasted,
-                num_missing_rows=sum(result.progress.num_updates for result in results) - len(book.delays),
-                delay_seconds=float(np.median(delays)) if delays else math.nan,
-                worst_delay_seconds=max(delays, default=math.nan),
-                look_seconds=float(np.median(between)),
-                worst_look_seconds=float(between.max()),
-                num_lapsed=sum(result.reason != "stopped" for result in results),
-                coordinator_share=shares[0],
-                hosts_share=shares[1],
-                coordinator_bytes=size,
-                end_seconds=time.monotonic() - stopped_at,
-            )
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_session(config, num_hosts, threads) as session,
+        contextlib.closing(_Book(Path(folder))) as book,
+        Coordinator(session.client, session.run_id, book.write) as coordinator,
+    ):
+        names = [f"sender-{index}" for index in range(num_roles)]
+        hosts = list(session.hosts)
+        tasks = []
+        for index, name in enumerate(names):
+            address = RoleAddress(session.run_id, name, 1, config.lease_seconds)
+            arguments = (SleepingRole, (name, row_seconds), ServerAddresses((), ()), address)
+            tasks.append(session.submit(run_role, *arguments, host=hosts[index % num_hosts], name=name))
+        _wait_for_all(coordinator, names)
+        own, children = psutil.Process(), psutil.Process().children(recursive=True)
+        start, num_before, looks = time.monotonic(), len(book.delays), _num_looks(coordinator, names)
+        busy = _cpu_seconds([own]), _cpu_seconds(children)
+        time.sleep(seconds)
+        lasted, num_rows = time.monotonic() - start, len(book.delays) - num_before
+        counts = _num_looks(coordinator, names) - looks
+        shares = [(_cpu_seconds(who) - before) / lasted for who, before in zip(([own], children), busy, strict=True)]
+        delays, size = book.delays[num_before:], own.memory_info().rss
+        stopped_at = time.monotonic()
+        coordinator.stop_roles()
+        results: list[RoleResult] = [task.result(timeout=_END_SECONDS) for task in tasks]
+        for result in results:
+            coordinator.receive(result.undelivered)
+        coordinator.finish(_END_SECONDS)
+        between = lasted / np.maximum(counts, 1)
+        return SendersRow(
+            num_roles,
+            round_,
+            beside,
+            num_hosts,
+            lasted,
+            num_rows / lasted,
+            num_missing_rows=sum(result.progress.num_updates for result in results) - len(book.delays),
+            delay_seconds=float(np.median(delays)) if delays else math.nan,
+            worst_delay_seconds=max(delays, default=math.nan),
+            look_seconds=float(np.median(between)),
+            worst_look_seconds=float(between.max()),
+            num_lapsed=sum(result.reason != "stopped" for result in results),
+            coordinator_share=shares[0],
+            hosts_share=shares[1],
+            coordinator_bytes=size,
+            end_seconds=time.monotonic() - stopped_at,
+        )
 
 
 def _wait_for_all(coordinator: Coordinator, names: Sequence[str]) -> None:

@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from benchmarks import (
     actor_stepping,
+    devices,
     gorila_scaling,
     loss_costs,
     optimizer_step,
@@ -48,6 +50,20 @@ def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 def positive(line: dict[str, Any], *names: str) -> bool:
     """All these figures are there and above zero."""
     return all(line[name] > 0 for name in names)
+
+
+@pytest.mark.slow
+def test_devices_are_compared_in_steps_and_in_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    small = ("network.torso=dqn_2013", "topology.num_lanes=4", "param_server.num_shards=1")
+    devices.main(num_rounds=1, batch_sizes=(20,), num_playing=(1,), role_steps=2_600, overrides=small)
+    lines = printed(capsys)
+    steps = [line for line in lines if line["benchmark"] == "devices_step"]
+    runs = [line for line in lines if line["benchmark"] == "devices_run"]
+    assert {line["experiment"] for line in steps} == {line["experiment"] for line in runs} == {"gorila", "dba3c"}
+    assert {line["device"] for line in runs} == ({"cpu", "cuda"} if torch.cuda.is_available() else {"cpu"})
+    assert all(positive(line, "gradient_ms") for line in steps) and all(
+        positive(line, "steps_per_second") for line in runs
+    )
 
 
 def test_the_benchmark_of_losses_has_a_line_for_each_beside_that_of_its_system(
@@ -189,7 +205,7 @@ def test_a_report_is_timed_over_folders_that_it_reads_without_a_remark(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_sweep_is_timed_beside_the_same_runs_by_hand(capfd: pytest.CaptureFixture[str]) -> None:
     short = ("budget.frames=1_000", "evaluation.num_episodes=1", "evaluation.environment.max_frames=400")
     smoke = ("experiment=smoke_dba3c", "progress=none", "overwrite=true", *short)

@@ -12,11 +12,9 @@ from dask_jobs.ledger import LedgerRow, read_ledger
 from pipeline.config.tree import to_yaml
 from pipeline.experiments.files import checkpoint
 from pipeline.results.load import load_run
-from tests.clusters import wait_until
+from tests.clusters import LIMIT_SECONDS, wait_until
 from tests.experiments.commands import Start, processes_in
 from tests.experiments.smoke_runs import smoke_config
-
-LIMIT_SECONDS = 110.0
 
 
 def sweep_words(results_dir: Path, *words: str) -> list[str]:

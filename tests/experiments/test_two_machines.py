@@ -8,10 +8,9 @@ import pytest
 
 from dask_jobs.ledger import read_ledger
 from pipeline.results.load import load_run
+from tests.clusters import LIMIT_SECONDS
 from tests.experiments.commands import Start
 from tests.experiments.machines import two_machines
-
-LIMIT_SECONDS = 110.0
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ def test_a_name_that_is_nobodys_is_refused() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_ours_and_another_library_are_measured_in_turn(tmp_path: Path) -> None:
     if not is_ready("sb3", ENVIRONMENTS):
         pytest.skip("Stable-Baselines3 is not installed: make bench-peers does that")

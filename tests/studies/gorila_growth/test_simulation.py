@@ -51,7 +51,7 @@ def test_parts_are_measured_and_what_they_predict_stands_beside_real_runs(tmp_pa
         num_cores=1,
         wires=("float32",),
         checked=(Case(CHECK, PROCESSES, 2, 2),),
-        grid=(Case(BUNDLES, MACHINES, 1, 2), Case(BUNDLES, MACHINES, 5, 2), Case(BUNDLES, MACHINES, 9, 2)),
+        grid=tuple(Case(BUNDLES, MACHINES, count, 16) for count in (1, 5, 9)),
         overrides=TINY,
         output=tmp_path,
         figures=tmp_path,
