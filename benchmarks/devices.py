@@ -1,13 +1,14 @@
 """What a GPU is worth: one gradient, and whole runs, on the processor and on the GPU of the same machine.
 
     step    the gradient of one minibatch on one core and on the GPU, there and back as float32; they take turns
-    run     agent steps per second of `gorila` and `dba3c` in threads, over the number of bundles or workers
+    run     agent steps per second of `gorila` and `dba3c`, over the number of bundles or workers
 
 All roles of a run share the GPU. Emulators and preprocessing stay on the processor. Without a CUDA device only the
-processor's lines are printed.
-Not here: several GPUs, which are declared by hosts (`docs/clusters/gpus.md`).
+processor's lines are printed. Whole: six minutes with 16 cores and a GPU.
+Not here: the table (`benchmarks.devices_table`), several GPUs, which are declared by hosts (`docs/clusters/gpus.md`).
 """
 
+import itertools
 import logging
 import statistics
 import tempfile
@@ -26,6 +27,7 @@ from pipeline.networks.compute import resolve_precision, set_compute_threads
 
 STEPS = (("gorila", "replay.batch_size"), ("dba3c", "algorithm.batch_size"))
 """Experiment, and what sets the size of its minibatch."""
+_STEADY = [setting for setting in STEADY if not setting.startswith("cluster=")]
 
 
 def main(
@@ -33,6 +35,7 @@ def main(
     num_rounds: int = 50,
     batch_sizes: Sequence[int] = (32, 256),
     num_playing: Sequence[int] = (1, 4, 12),
+    clusters: Sequence[str] = ("threads", "processes"),
     role_steps: int = 3_000,
     overrides: Sequence[str] = (),
 ) -> None:
@@ -43,11 +46,10 @@ def main(
         for batch_size in batch_sizes:
             words = [f"experiment={experiment}", f"game={game}", f"{batch_setting}={batch_size}", *overrides]
             _measure_steps(experiment, batch_size, words, devices, num_rounds)
-    for count in num_playing:
-        for device in devices:
-            words = [f"game={game}", f"device={device}", *overrides]
-            _measure_bundles(count, role_steps, device, words)
-            _measure_workers(count, role_steps, device, words)
+    for cluster, count, device in itertools.product(clusters, num_playing, devices):
+        words = [f"game={game}", f"device={device}", f"cluster={cluster}", *overrides]
+        _measure_bundles(count, role_steps, device, cluster, words)
+        _measure_workers(count, role_steps, device, cluster, words)
 
 
 def _measure_steps(
@@ -83,26 +85,27 @@ def _whole(gradient: Callable[[], torch.Tensor]) -> Callable[[], object]:
     return lambda: gradient().cpu()
 
 
-def _measure_bundles(count: int, role_steps: int, device: str, words: Sequence[str]) -> None:
+def _measure_bundles(count: int, role_steps: int, device: str, cluster: str, words: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         size = [f"topology.num_bundles={count}", f"budget.frames={4 * count * role_steps}", f"results_dir={folder}"]
-        rate, admitted = steady_run(compose([*STEADY, *words, *size]))
-    _report_run("gorila", count, device, rate, admitted_share=admitted)
+        rate, admitted = steady_run(compose([*_STEADY, *words, *size]))
+    _report_run("gorila", count, device, cluster, rate, admitted_share=admitted)
 
 
-def _measure_workers(count: int, role_steps: int, device: str, words: Sequence[str]) -> None:
+def _measure_workers(count: int, role_steps: int, device: str, cluster: str, words: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         size = [f"topology.num_workers={count}", worker_speed.budget(count, role_steps, 4), f"results_dir={folder}"]
-        steady = ["experiment=dba3c", "cluster=threads", "evaluation=smoke", "evaluation.num_episodes=1"]
+        steady = ["experiment=dba3c", "evaluation=smoke", "evaluation.num_episodes=1"]
         config = compose([*steady, "progress=none", *words, *size])
         speed = worker_speed.speed(config, worker_speed.run(config))
-    _report_run("dba3c", count, device, speed.data_points_per_second, waited_share=speed.waited_share)
+    _report_run("dba3c", count, device, cluster, speed.data_points_per_second, waited_share=speed.waited_share)
 
 
-def _report_run(experiment: str, count: int, device: str, rate: float, **shares: float) -> None:
+def _report_run(experiment: str, count: int, device: str, cluster: str, rate: float, **shares: float) -> None:
     report(
         "devices_run",
         experiment=experiment,
+        cluster=cluster,
         num_playing=count,
         device=device,
         device_name=_device_name(device),

@@ -55,7 +55,9 @@ def positive(line: dict[str, Any], *names: str) -> bool:
 @pytest.mark.slow
 def test_devices_are_compared_in_steps_and_in_runs(capsys: pytest.CaptureFixture[str]) -> None:
     small = ("network.torso=dqn_2013", "topology.num_lanes=4", "param_server.num_shards=1")
-    devices.main(num_rounds=1, batch_sizes=(20,), num_playing=(1,), role_steps=2_600, overrides=small)
+    devices.main(
+        num_rounds=1, batch_sizes=(20,), num_playing=(1,), clusters=("threads",), role_steps=2_600, overrides=small
+    )
     lines = printed(capsys)
     steps = [line for line in lines if line["benchmark"] == "devices_step"]
     runs = [line for line in lines if line["benchmark"] == "devices_run"]

@@ -1,4 +1,4 @@
-"""Whole runs on a GPU, resumed there and on the processor. Skipped where there is no CUDA device."""
+"""Whole runs on a GPU, and their resume. Skipped where there is no CUDA device."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ EXPERIMENTS = ["smoke_dqn", "smoke_gorila", "smoke_gorila_quantile", "smoke_apex
 
 @pytest.mark.parametrize("cluster", ["threads", "processes"])
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_a_run_ends_with_its_table_and_goes_on_on_the_processor(tmp_path: Path, experiment: str, cluster: str) -> None:
+def test_a_run_ends_with_its_table_and_goes_on(tmp_path: Path, experiment: str, cluster: str) -> None:
     # "auto": a GPU that is declared, as device=cuda asks for, has one role alone.
     words = ["device=auto", f"cluster={cluster}", "precision=auto"]
     first = train(smoke_config(tmp_path, *words, experiment=experiment))
@@ -29,8 +29,7 @@ def test_a_run_ends_with_its_table_and_goes_on_on_the_processor(tmp_path: Path, 
     assert set(run.evaluations["agent"]) == {"checkpoint", "random"}
 
     more = frames_beyond(first.folder, 1_000)
-    words = ["device=cpu", "cluster=threads", "resume=true", f"budget.frames={more}"]
-    second = train(smoke_config(tmp_path, *words, experiment=experiment))
+    second = train(smoke_config(tmp_path, *words, "resume=true", f"budget.frames={more}", experiment=experiment))
     assert second.folder == first.folder
     assert load_run(first.folder).runs["end_reason"].item() == "budget"
 

@@ -1,0 +1,39 @@
+"""The tables of GPUs: one line for each size, and the document has those of the committed rows."""
+
+from typing import Any
+
+import pytest
+
+from benchmarks.devices_table import DOCUMENT, ROWS, tables
+from benchmarks.peers.table import read
+from measuring.markdown import with_tables
+
+
+def step(device: str, dtype: str, gradient_ms: float) -> dict[str, Any]:
+    facts = {"benchmark": "devices_step", "experiment": "gorila", "batch_size": 32}
+    return {**facts, "device": device, "dtype": dtype, "gradient_ms": gradient_ms}
+
+
+def run(device: str, rate: float) -> dict[str, Any]:
+    facts = {"benchmark": "devices_run", "experiment": "dba3c", "cluster": "threads", "num_playing": 4}
+    return {**facts, "device": device, "steps_per_second": rate}
+
+
+def test_a_line_has_the_processor_beside_the_gpu() -> None:
+    made = tables(
+        [step("cpu", "float32", 20.04), step("cuda", "float32", 4.0), run("cpu", 1_000.0), run("cuda", 2_500)]
+    )
+    assert made["steps"].splitlines()[-1] == "| `gorila` | 32 | 20.0 |  | 4.0 |  |"
+    assert made["runs"].splitlines()[-1] == "| `dba3c` | threads | 4 | 1,000 | 2,500 | 2.50 |  |"
+
+
+def test_what_was_not_measured_stays_empty() -> None:
+    made = tables([step("cpu", "float32", 20.0), run("cpu", 1_000.0), run("cpu", 3_000.0)])
+    assert made["runs"].splitlines()[-1] == "| `dba3c` | threads | 4 | 2,000 |  |  |  |"
+    with pytest.raises(ValueError, match="without rows"):
+        tables([run("cpu", 1_000.0)])
+
+
+def test_the_document_has_the_tables_of_the_rows() -> None:
+    text = DOCUMENT.read_text()
+    assert text == with_tables(text, tables(read(ROWS)))
