@@ -19,6 +19,9 @@ from typing import Any, TextIO, cast
 INTERRUPTED_STATUS = 130
 """What shells give to a program that SIGINT ended."""
 
+MISTAKEN_STATUS = 2
+"""Of a command whose words are wrong, so that nothing was started; argparse, and so Hydra, has the same."""
+
 _PLAIN = str.maketrans({"·": "|", "≥": ">=", "†": "+"})
 """What stands for the letters of ours that a stream may not know; for others a question mark does."""
 

@@ -6,7 +6,7 @@ What computes is imported when a run begins: `--help` and mistakes are told at o
 Not here: what a job of such a sweep does (`pipeline.experiments.sweeps.job`).
 """
 
-from dask_jobs.terminal import INTERRUPTED_STATUS, begin
+from dask_jobs.terminal import INTERRUPTED_STATUS, MISTAKEN_STATUS, begin
 
 if __name__ == "__main__":
     begin()  # before the other imports, which take seconds
@@ -68,7 +68,8 @@ def main() -> None:
         if mistakes := check_command_line(arguments):
             raise ConfigError(mistakes)
     except ConfigError as error:
-        sys.exit(f"error: {error}")
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(MISTAKEN_STATUS)
     leave_dask_out()
     _job()
 

@@ -50,7 +50,7 @@ def has_learned(folder: Path) -> bool:
 def test_all_mistakes_of_a_command_line_are_told_at_once_and_nothing_is_started(start: Start, tmp_path: Path) -> None:
     words = "experiment=gorilla game=Pongg optimizer.lerning_rate=1 param_server.num_shards=0 seed=-1".split()
     command = start("-m", "pipeline.train", *words, f"results_dir={tmp_path / 'runs'}")
-    assert command.ends() == 1
+    assert command.ends() == 2
     lines = command.printed.splitlines()
     assert lines[0] == "error: 5 mistakes in the configuration, nothing was started:"
     assert [line.split(".")[0].strip() for line in lines[1:]] == ["1", "2", "3", "4", "5"]
@@ -154,6 +154,20 @@ def test_a_run_that_is_told_to_end_and_has_lost_its_hosts_waits_for_nothing(star
     version = newest_version(folder)
     assert f"{version:,}" in command.printed.replace("\n", " ")
     assert load_run(folder).runs["end_reason"].item() == "interrupted"
+
+
+@pytest.mark.slow
+def test_the_command_pipeline_train_starts_processes_and_hears_signals_as_its_module_does(
+    start: Start, results_dir: Path
+) -> None:
+    words = train_words(results_dir, FOR_EVER, OFTEN, "cluster=processes")
+    assert words[:2] == ["-m", "pipeline.train"]
+    command = start("-m", "pipeline", "train", *words[2:])
+    command.wait_until(lambda: has_learned(folder_in(results_dir)), "rows and a checkpoint")
+    command.ctrl_c()
+    assert command.ends() == 0, command.printed
+    ended = load_run(folder_in(results_dir))
+    assert ended.runs["end_reason"].item() == "interrupted" and ended.problems == ()
 
 
 @pytest.mark.slow
