@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+import pipeline
 from pipeline import __version__
 from pipeline.extras import DISTRIBUTION
 
@@ -140,6 +141,13 @@ def test_the_installed_wheel_finds_its_own_configuration_and_scores(installed: P
     )
     printed = _run([sys.executable, "-c", program], installed.parent, PYTHONPATH=str(installed))
     assert printed.splitlines() == [str(installed / "pipeline" / name) for name in ("conf", "published")]
+
+
+def test_the_installed_wheel_has_the_command_pipeline(installed: Path, tmp_path: Path) -> None:
+    program = [sys.executable, str(installed / "bin" / "pipeline")]
+    assert _run([*program, "--version"], tmp_path, PYTHONPATH=str(installed)).strip() == pipeline.__version__
+    found = _run([*program, "completion", "words", "pipeline train game=Breako"], tmp_path, PYTHONPATH=str(installed))
+    assert found == "game=Breakout \n"
 
 
 @pytest.mark.slow

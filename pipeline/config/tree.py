@@ -18,6 +18,7 @@ from pipeline.algorithms.config import ALGORITHMS, AlgorithmConfig
 from pipeline.checked_files import check_yaml
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.kinds import CLUSTER_KINDS
+from pipeline.config.other_words import ELSEWHERE
 from pipeline.config.run_config import RunConfig
 from pipeline.config.words import listed, nearest, no_such
 from pipeline.errors import ConfigError
@@ -97,7 +98,8 @@ def setting_names(tree: Tree) -> list[str]:
 def unknown_setting(name: str, given: str, tree: Tree) -> str | None:
     """The mistake of naming a setting that a run with these variants does not have; None if it has it.
 
-    What was meant, tried in turn: the same setting of another variant; the same last word in another group and the
+    What was meant, tried in turn: the same setting of another variant; what another library calls so, in whatever group
+    it was looked for; the same last word in another group and the
     nearest in this one, or the nearest whole name where there is no such group; then the nearest last word anywhere.
     """
     names = setting_names(tree)
@@ -112,8 +114,8 @@ def unknown_setting(name: str, given: str, tree: Tree) -> str | None:
     beside = {_last_word(known): known for known in names if known.rpartition(".")[0] == group}
     if not group:
         beside |= {known: known for known in _hints(RunConfig)}
-    if name in _ELSEWHERE:
-        return _no_such_setting(given, _ELSEWHERE[name], group, beside)
+    if word in ELSEWHERE:
+        return _no_such_setting(given, ELSEWHERE[word], group, beside)
     anywhere = {_last_word(known): known for known in reversed(names)}
     meant = (anywhere.get(word) or _nearest_of(word, beside)) if beside else nearest(name, names)
     return _no_such_setting(given, meant or _nearest_of(word, anywhere), group, beside)
@@ -240,23 +242,6 @@ def _as_tuple(kinds: tuple[Any, ...], value: Any) -> Any:
     items = tuple(map(_as_type, kinds, value))
     return None if None in items else items
 
-
-_ELSEWHERE = {
-    "env": "game",
-    "env_id": "game",
-    "env_name": "game",
-    "lr": "optimizer.learning_rate",
-    "gamma": "algorithm.discount",
-    "steps": "budget.frames",
-    "num_steps": "budget.frames",
-    "timesteps": "budget.frames",
-    "total_timesteps": "budget.frames",
-    "num_envs": "topology.num_lanes",
-    "n_envs": "topology.num_lanes",
-    "buffer_size": "replay.capacity",
-    "num_workers": "topology.num_workers",
-}
-"""What other libraries call a setting of ours, and ours."""
 
 _ABSENT = object()
 

@@ -21,7 +21,7 @@ from pipeline.config.overrides import (
     compose_onto,
     from_hydra,
 )
-from pipeline.config.tree import setting_names, to_yaml, tree_from_yaml
+from pipeline.config.tree import to_yaml, tree_from_yaml
 from pipeline.errors import ConfigError
 from pipeline.optimizers.config import AdamConfig, RMSPropConfig
 
@@ -367,13 +367,6 @@ def test_a_run_is_what_hydra_composes_of_the_same_words(words: list[str]) -> Non
 def test_a_whole_number_may_be_written_as_a_power_of_ten() -> None:
     run = compose(["experiment=gorila", "game=Pong", "budget.frames=2e6"])
     assert run.budget.frames == 2_000_000 and type(run.budget.frames) is int
-
-
-def test_what_other_libraries_call_a_setting_is_one_of_ours() -> None:
-    settings = {
-        name for kind in ("gorila", "dba3c") for name in setting_names(Files().compose_tree([f"experiment={kind}"]))
-    }
-    assert settings >= set(config_tree._ELSEWHERE.values())
 
 
 def test_functions_of_hydra_under_python_o_are_one_sentence() -> None:
