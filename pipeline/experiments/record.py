@@ -19,6 +19,7 @@ from pipeline.experiments.curves.logger import LoggedRun
 from pipeline.experiments.curves.loggers import Loggers
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.run_folder import RunFolder
+from pipeline.experiments.files.run_log import LOG, log
 from pipeline.experiments.life import Every
 from pipeline.experiments.meter import RunMeter
 from pipeline.experiments.progress import RunProgress
@@ -45,7 +46,7 @@ class RunRecord:
         self._meter = RunMeter(config, str(folder.path.absolute()))
         self._progress = RunProgress(console, config.progress)
         self.cosmetic = Cosmetic(self._progress.say)
-        """For whatever else is only shown."""
+        """For whatever else is only shown; what it says is on the screen alone."""
         self._loggers = Loggers(config.logging_tools, self.say)
 
     @contextlib.contextmanager
@@ -71,8 +72,10 @@ class RunRecord:
         self._loggers.see(rows)
 
     def say(self, sentence: str) -> None:
-        """A sentence for the user."""
+        """A sentence for the user, on the screen and in the run's log."""
         self.cosmetic.say(sentence)
+        with self.cosmetic.trying(f"writing {LOG}"):
+            log(self._folder.path, sentence)
 
     def show(self, roles: Mapping[str, RoleProgress]) -> None:
         """Show how far the roles are, and tell others if it is time."""

@@ -50,6 +50,7 @@ from pipeline.experiments.training import Training
 from pipeline.experiments.warm_start import begin_warm, sentence_of
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.rows import Row
+from pipeline.whole_file import whole_text
 
 _LIMITS = {BUDGET: "budget.frames or budget.minutes", SCORE: "budget.score"}
 
@@ -61,6 +62,8 @@ class RunResult(NamedTuple):
     """None when only the plan was asked for."""
     end_reason: str
     """"budget", "score", "interrupted" or "plan"."""
+    total_frames: int = 0
+    """Emulator frames of all roles since the run first began."""
 
 
 def train(
@@ -176,9 +179,10 @@ class _Run:
         if self._life.has_reached(reason, self._training.look(start.progress)) and self._is_evaluated(start):
             self._console.print(f"this run has reached its {reason}: raise {_LIMITS[reason]} to go on")
             self._print_table()
-            return RunResult(self._folder.path, reason)
+            return self._result(reason, start)
         run = provenance.begin(run, self._config, self._session.hosts, self._plan.placement, self._origin)
         self._folder.write_run(run)
+        self._write_changes()
         try:
             end, reason = self._train_and_evaluate(start, seconds_since_1970(run["started_at"]))
         except BaseException as error:  # whatever it is, the folder says why its run has ended
@@ -189,7 +193,16 @@ class _Run:
         if end.num_steps == start.num_steps:
             self._record.say("no role has made a step since this start: what is scored is what was there before")
         self._print_table()
-        return RunResult(self._folder.path, reason)
+        return self._result(reason, end)
+
+    def _result(self, reason: str, end: Checkpoint) -> RunResult:
+        return RunResult(self._folder.path, reason, self._config.num_frames(end.num_steps))
+
+    def _write_changes(self) -> None:
+        """Keep what the code has beside its commit, which alone would not say what ran."""
+        if (changes := provenance.changes()) is not None:
+            with self._record.cosmetic.trying(f"writing {provenance.CHANGES}"):
+                whole_text(self._folder.path / provenance.CHANGES, changes)
 
     def _start(self) -> Checkpoint:
         if self._config.resume and self._exact is not None:

@@ -190,6 +190,7 @@ def test_a_shard_s_host_that_is_killed_takes_the_run_back_to_its_checkpoint_and_
     command.wait_until(lambda: has_learned(folder), "rows and a checkpoint")
     host_of(command, "shard-0", folder).kill()
     command.wait_until(lambda: "all roles go back to the checkpoint of update" in command.printed, "the recovery")
+    assert "all roles go back to the checkpoint of update" in (folder / "log.txt").read_text("utf-8")
     generation = checkpoint.load_newest(folder / "checkpoints").generation
     command.wait_until(
         lambda: checkpoint.load_newest(folder / "checkpoints").generation > generation, "a checkpoint after the loss"

@@ -2,11 +2,18 @@
 
 import datetime
 import functools
+import platform
+import shlex
 import subprocess
+import sys
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from dask_jobs.needs import current_grant
 from pipeline.cluster.hosts import HostReport
 from pipeline.cluster.placement import Placement
 from pipeline.config.run_config import RunConfig
@@ -14,6 +21,12 @@ from pipeline.envs.rom import rom_md5
 
 _GIT_SECONDS = 10.0
 """A run does not wait longer for its commit: a checkout on a network disk may take minutes to compare."""
+
+_MOST_CHANGES = 1_000_000
+"""Characters: what is longer is no small change to a commit."""
+
+CHANGES = "code.diff"
+"""Name of the file inside a run folder that has the changes."""
 
 
 def begin(
@@ -35,11 +48,14 @@ def begin(
         "game": config.game,
         "seed": config.seed,
         "commit": commit(),
+        "num_untracked_files": num_untracked(),
+        "command": command(),
         "started_at": before.get("started_at", _now()),
         "resumed_at": [*before.get("resumed_at", []), _now()] if before else [],
         "init_from": origin or before.get("init_from") or (config.init_from and {"path": config.init_from}),
         "rom_md5": rom_md5(config.game),
         "versions": next(iter(hosts.values())).versions,
+        "coordinator": coordinator(),
         "device": config.device,
         "precision": config.precision,
         "compute_threads": config.topology.compute_threads,
@@ -88,6 +104,49 @@ def commit() -> str | None:
         return head + ("+" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+@functools.cache
+def num_untracked() -> int | None:
+    """Files of the checkout that git neither holds nor ignores: code that the commit does not have; None outside."""
+    try:
+        return len(_git(Path(__file__).parent, "ls-files", "--others", "--exclude-standard", ":/").splitlines())
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+@functools.cache
+def changes() -> str | None:
+    """What differs from the commit, as `git apply` reads it, or why that is too much; None if nothing differs.
+
+    As it was when first asked.
+    """
+    try:
+        text = _git(Path(__file__).parent, "diff", "HEAD", "--", ":/")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    if len(text) > _MOST_CHANGES:
+        return f"{len(text):,} characters differ from the commit; at most {_MOST_CHANGES:,} are kept here\n"
+    return f"{text}\n" if text else None
+
+
+def command() -> str | None:
+    """The command of this process as it was typed, Python by its name; None in a job of a sweep, which nobody typed."""
+    if current_grant() is not None:
+        return None
+    return shlex.join([Path(sys.orig_argv[0]).name, *sys.orig_argv[1:]])
+
+
+def coordinator() -> dict[str, str | None]:
+    """What its process is made of, beside the versions that all hosts share."""
+    return {
+        "python": platform.python_version(),
+        "numpy": metadata.version("numpy"),
+        "gymnasium": metadata.version("gymnasium"),
+        "hydra": metadata.version("hydra-core"),
+        "cuda": torch.version.cuda,
+        "system": platform.platform(),
+    }
 
 
 def _git(folder: Path, *arguments: str) -> str:

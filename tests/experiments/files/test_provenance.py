@@ -1,9 +1,12 @@
 """Which commit a run says that it is of."""
 
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import gymnasium
+import numpy
 import pytest
 
 from pipeline.experiments.files import provenance
@@ -11,9 +14,12 @@ from pipeline.experiments.files import provenance
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered() -> Iterator[None]:
-    provenance.commit.cache_clear()
+    remembered = (provenance.commit, provenance.num_untracked, provenance.changes)
+    for each in remembered:
+        each.cache_clear()
     yield
-    provenance.commit.cache_clear()
+    for each in remembered:
+        each.cache_clear()
 
 
 def test_a_checkout_has_its_commit_and_a_mark_if_files_differ() -> None:
@@ -33,3 +39,45 @@ def test_a_git_that_hangs_or_fails_leaves_the_commit_unknown(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setattr(provenance, "_GIT_SECONDS", 0.2)
     assert provenance.commit() is None
+    assert provenance.num_untracked() is None and provenance.changes() is None
+
+
+def git(folder: Path, *words: str) -> None:
+    names = ["-c", "user.name=somebody", "-c", "user.email=somebody@example.org"]
+    subprocess.run(["git", "-C", str(folder), *names, *words], check=True, capture_output=True)
+
+
+def test_changes_of_the_code_are_kept_as_git_reads_them_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = tmp_path / "code.py"
+    code.write_text("a = 1\n")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "code.py")
+    git(tmp_path, "commit", "-q", "-m", "first")
+    monkeypatch.setattr(provenance, "__file__", str(code))
+    assert provenance.changes() is None and provenance.num_untracked() == 0
+    code.write_text("a = 2\n")
+    (tmp_path / "mine.py").write_text("")
+    for each in (provenance.changes, provenance.num_untracked, provenance.commit):
+        each.cache_clear()
+    changes, commit = provenance.changes(), provenance.commit()
+    assert commit is not None and commit.endswith("+") and provenance.num_untracked() == 1
+    assert changes is not None
+    code.write_text("a = 1\n")
+    (tmp_path / "code.diff").write_text(changes)
+    git(tmp_path, "apply", "code.diff")
+    assert code.read_text() == "a = 2\n"
+
+    monkeypatch.setattr(provenance, "_MOST_CHANGES", 10)
+    provenance.changes.cache_clear()
+    assert "characters differ from the commit; at most 10 are kept here" in str(provenance.changes())
+
+
+def test_a_command_is_as_it_was_typed_without_where_python_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "orig_argv", ["/opt/bin/python3", "-m", "pipeline.train", "game=Pong", "results_dir=a b"])
+    assert provenance.command() == "python3 -m pipeline.train game=Pong 'results_dir=a b'"
+
+
+def test_the_coordinator_says_what_it_is_made_of() -> None:
+    found = provenance.coordinator()
+    assert found["numpy"] == numpy.__version__ and found["gymnasium"] == gymnasium.__version__
+    assert found["system"] and found.keys() >= {"python", "hydra", "cuda"}
