@@ -49,11 +49,11 @@ class RunProgress:
         now = time.monotonic()
         if self._kind == "lines" and now - self._line_at >= _LINE_SECONDS:
             self._line_at = now
-            self._console.print(text, highlight=False, soft_wrap=True)
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def say(self, text: str) -> None:
         """A sentence for the user, above the bar."""
-        self._bar.console.print(text, highlight=False, soft_wrap=True)
+        self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def line(glance: RunGlance) -> str:

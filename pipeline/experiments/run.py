@@ -177,7 +177,7 @@ class _Run:
         reason = str(run.get("end_reason"))
         # Ctrl-C may have skipped the final evaluation: then going on means to play it.
         if self._life.has_reached(reason, self._training.look(start.progress)) and self._is_evaluated(start):
-            self._console.print(f"this run has reached its {reason}: raise {_LIMITS[reason]} to go on")
+            self._record.say(f"this run has reached its {reason}: raise {_LIMITS[reason]} to go on")
             self._print_table()
             return self._result(reason, start)
         run = provenance.begin(run, self._config, self._session.hosts, self._plan.placement, self._origin)
@@ -218,7 +218,7 @@ class _Run:
             self._say_resumed(start, refilled, discarded)
             return start
         if self._config.resume:
-            self._console.print(f"nothing to resume in {self._folder.path}: it begins anew", highlight=False)
+            self._record.say(f"nothing to resume in {self._folder.path}: it begins anew")
         params = network_of(self._config).initial_parameters(seeding.stream(self._config.seed, "parameters"))
         start = Checkpoint(first_snapshot(params), {}, generation=0)
         if self._config.init_from is not None:
@@ -228,7 +228,7 @@ class _Run:
         return start
 
     def _say_resumed(self, start: Checkpoint, how: str, num_discarded: int) -> None:
-        self._console.print(
+        self._record.say(
             f"resumed at update {start.server.version:,}, {self._config.num_frames(start.num_steps):,} frames; "
             + (f"{how}; " if how else "")
             + f"{num_discarded} newer rows set aside in discarded/"

@@ -4,6 +4,8 @@ It has learned where the whole interval of its score lies above the random playe
 Not here: the table above that sentence (`pipeline.results.table`).
 """
 
+import math
+
 import pandas as pd
 
 from pipeline.results.random_player import YES, is_above
@@ -37,7 +39,7 @@ def verdict(game: str, agent: MeanInterval, random: MeanInterval, then: str) -> 
 
 
 def _in_words(score: MeanInterval) -> str:
-    if score.num_episodes < 2:
+    if math.isnan(score.low):  # of a single game, or of games that all scored the same
         return f"{score.mean:,.1f}"
     return f"{score.mean:,.1f} [{score.low:,.1f}, {score.high:,.1f}]"
 

@@ -59,3 +59,11 @@ def test_nothing_is_printed_when_nothing_was_asked_for(clock: Clock) -> None:
     clock.now = 60.0
     shown.show(glance())
     assert isinstance(console.file, io.StringIO) and console.file.getvalue() == ""
+
+
+@pytest.mark.parametrize("kind", ["bar", "lines", "none"])
+def test_a_sentence_is_printed_as_it_is_whatever_looks_like_markup_in_it(kind: str) -> None:
+    console = Console(file=io.StringIO(), width=200)
+    RunProgress(console, kind).say("results in runs/[old]/0, score 1.0 [nan, nan]")
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue() == "results in runs/[old]/0, score 1.0 [nan, nan]\n"

@@ -35,6 +35,13 @@ def test_a_single_game_tells_nothing(games: tuple[int, int]) -> None:
     assert said.endswith("single games do not tell whether it has learned; raise evaluation.num_episodes")
 
 
+def test_games_that_all_scored_the_same_have_no_interval_to_show() -> None:
+    same = MeanInterval(-21.0, math.nan, math.nan, 2)
+    said = verdict("Pong", same, same, THEN)
+    assert said.startswith("the agent scores -21.0 in Pong where a random player scores -21.0 (means")
+    assert said.endswith("go on with resume=true")
+
+
 def scores(*rows: tuple[str, str, int, float]) -> pd.DataFrame:
     """Rows of `run_scores`: agent, protocol, version, score; intervals are half a point wide to each side."""
     return pd.DataFrame(

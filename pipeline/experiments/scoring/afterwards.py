@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Console
+from rich.markup import escape
 
 from dask_jobs.terminal import lasting_output
 from pipeline.cluster.config import ClusterConfig
@@ -73,9 +74,9 @@ def evaluate_runs(request: EvaluationRequest, console: Console | None = None) ->
             if request.again or not _is_there(one):
                 wanted.append(one)
             else:
-                console.print(f"{_name(one)}: there already; again=true plays it again", highlight=False)
+                console.print(f"{_name(one)}: there already; again=true plays it again", markup=False, highlight=False)
         for warning in dict.fromkeys(filter(None, (unlike_training(one.config) for one in wanted))):
-            console.print(f"[yellow]warning:[/yellow] {warning}", highlight=False, soft_wrap=True)
+            console.print(f"[yellow]warning:[/yellow] {escape(warning)}", highlight=False, soft_wrap=True)
         interrupt = threading.Event()
         num_played = _play(wanted, cluster, interrupt, console) if wanted else 0
     _print_tables(planned, console)
@@ -170,10 +171,11 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
         console.print(
             f"{len(wanted)} evaluation(s) on {len(session.present_hosts())} host(s), Ctrl-C keeps what is finished; "
             f"dashboard {session.dashboard_url}",
+            markup=False,
             highlight=False,
             soft_wrap=True,
         )
-        say = partial(console.print, highlight=False, soft_wrap=True)
+        say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
         for index, games in play_all(session, cluster, [one.evaluation for one in wanted], interrupt, say):
             one = wanted[index]
             # Scores without their games are better than none.
@@ -182,9 +184,9 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
             try:
                 recordings.save(one.folder / RECORDINGS, games)
             except RecordingError as error:
-                console.print(f"games are scored and not recorded: {error}", highlight=False, soft_wrap=True)
+                say(f"games are scored and not recorded: {error}")
             mean = statistics.fmean(game.row.score for game in games)
-            console.print(f"{_name(one)}: mean {mean:,.1f} over {len(games)} games", highlight=False, soft_wrap=True)
+            say(f"{_name(one)}: mean {mean:,.1f} over {len(games)} games")
     if interrupt.is_set():
         console.print(f"interrupted: {len(wanted) - num_played} evaluation(s) are not finished", highlight=False)
     return num_played

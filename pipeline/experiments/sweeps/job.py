@@ -49,12 +49,13 @@ def run_granted(config: RunConfig, grant: Grant, console: Console | None = None)
     console = console or Console(file=lasting_output())
     run = granted_config(config, grant)
     if not config.plan and (score := _score_if_finished(run)) is not None:
-        console.print(f"{run.folder} is finished", highlight=False, soft_wrap=True)
+        console.print(f"{run.folder} is finished", markup=False, highlight=False, soft_wrap=True)
         return score
     num_threads, num_hosts = sum(grant.hosts.values()), len(grant.hosts)
     console.print(
         f"job {grant.job}, attempt {grant.attempt}: granted {num_threads} threads on "
         + ("one host: all roles in this process" if grant.fits_one_host else f"{num_hosts} hosts"),
+        markup=False,
         highlight=False,
     )
     result = train(
