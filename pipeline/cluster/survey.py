@@ -50,7 +50,10 @@ def first_survey(answers: Mapping[str, Answer]) -> Survey:
 
 
 def later_survey(ours: HostReport, answers: Mapping[str, Answer]) -> Survey:
-    """The same of a run under way, without hosts that are not as `ours`. Raises OSError if one died meanwhile."""
+    """The same of a run under way, without hosts that are not as `ours`. Raises OSError if one died meanwhile.
+
+    A host that stood still does not count as asked: on a busy machine it may only be slow to begin.
+    """
     if (death := _death_among(answers)) is not None:
         raise death
     reports = {
@@ -58,7 +61,8 @@ def later_survey(ours: HostReport, answers: Mapping[str, Answer]) -> Survey:
         for address, answer in answers.items()
         if isinstance(answer, HostReport) and not version_differences(ours, answer)
     }
-    return Survey(frozenset(answers), reports)
+    asked = frozenset(address for address, answer in answers.items() if not isinstance(answer, RemoteLostError))
+    return Survey(asked, reports)
 
 
 def _death_among(answers: Mapping[str, Answer]) -> OSError | None:

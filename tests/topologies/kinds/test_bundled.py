@@ -156,7 +156,7 @@ def test_bundles_that_were_killed_with_their_hosts_go_on_where_they_were_as_soon
         if "waiting up to" in said[0]:
             # A slow machine takes more than some seconds for a host, and is told so once.
             gone = f"its host {before[BUNDLES[0]][0]} is gone"
-            assert said.pop(0) == f"{', '.join(BUNDLES)} lost ({gone}); waiting up to 60 s for a host"
+            assert said.pop(0) == f"{', '.join(BUNDLES)} lost ({gone}); waiting up to {LIMIT_SECONDS:g} s for a host"
         said += run.supervise_until(2 - len(said))
         assert not run.fleet.finished()
         for sentence, (role, (address, _)) in zip(said, before.items(), strict=True):
