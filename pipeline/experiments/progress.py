@@ -13,6 +13,10 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from pipeline.cluster.glance import RunGlance
 
 _LINE_SECONDS = 10.0
+_BAR_WIDTH = 11
+_BESIDE_TEXT = _BAR_WIDTH + len(" 100% ") + len(" 10:00:00")
+"""Columns that the bar, the percentage and the time take, spaces between them included."""
+_SEPARATOR = " \u00b7 "
 
 
 class RunProgress:
@@ -24,10 +28,9 @@ class RunProgress:
         self._kind = ("bar" if console.is_terminal else "lines") if kind == "auto" else kind
         self._line_at = time.monotonic()
         self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
+            BarColumn(bar_width=_BAR_WIDTH),
             TaskProgressColumn(),
-            TextColumn("{task.fields[text]}"),
+            TextColumn("{task.fields[text]}", markup=False),
             TimeElapsedColumn(),
             console=console,
             transient=True,
@@ -44,30 +47,39 @@ class RunProgress:
 
     def show(self, glance: RunGlance) -> None:
         """Show where the run is."""
-        text = line(glance)
+        # A terminal may be made narrower meanwhile.
+        text = line(glance, self._console.width - _BESIDE_TEXT)
         self._bar.update(self._task, completed=glance.fraction, text=text)
         now = time.monotonic()
         if self._kind == "lines" and now - self._line_at >= _LINE_SECONDS:
             self._line_at = now
-            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+            self._console.print(line(glance), markup=False, highlight=False, soft_wrap=True)
 
     def say(self, text: str) -> None:
         """A sentence for the user, above the bar."""
         self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def line(glance: RunGlance) -> str:
-    """A glance in one line."""
-    score = "-" if glance.mean_score is None else f"{glance.mean_score:.1f}"
-    seconds = glance.eta_seconds
-    eta = "-" if seconds is None else str(datetime.timedelta(seconds=round(seconds)))
-    return (
-        f"{glance.num_frames:,} frames · {glance.steps_per_second:,.0f} steps/s · "
-        f"{glance.updates_per_second:,.0f} updates/s · {_learning(glance)} · score {score} · ETA {eta}"
-    )
+def line(glance: RunGlance, width: int | None = None) -> str:
+    """A glance in one line of at most `width` characters, if it is given: what says least is left out first."""
+    score = "-" if glance.mean_score is None else f"{glance.mean_score:,.1f}"
+    # From what is left out last to what is left out first.
+    speed = [f"{glance.steps_per_second:,.0f} steps/s", f"{glance.updates_per_second:,.0f} updates/s"]
+    in_order = [f"{glance.num_frames:,} frames", *speed, *_learning(glance), f"score {score}", _time_left(glance)]
+    by_worth = [in_order[-1], in_order[-2], speed[0], in_order[0], speed[1], *_learning(glance)]
+    while width is not None and len(by_worth) > 1 and len(_SEPARATOR.join(by_worth)) > width:
+        by_worth.pop()
+    return _SEPARATOR.join(part for part in in_order if part in by_worth)
 
 
-def _learning(glance: RunGlance) -> str:
+def _time_left(glance: RunGlance) -> str:
+    if glance.eta_seconds is None:
+        return "ETA -"
+    left = datetime.timedelta(seconds=round(glance.eta_seconds))
+    return f"ETA {left.days:,} days" if left.days > 1 else f"ETA {left}"
+
+
+def _learning(glance: RunGlance) -> list[str]:
     """What the newest updates tell of the learning, beyond their speed."""
     words = []
     if glance.mean_staleness is not None:
@@ -78,4 +90,4 @@ def _learning(glance: RunGlance) -> str:
         words.append(f"entropy {glance.entropy:.2f}")
     if glance.late_share is not None:
         words.append(f"late {glance.late_share:.0%}")
-    return " · ".join(words) or "staleness -"
+    return words or ["staleness -"]

@@ -40,6 +40,32 @@ def test_what_is_told_of_the_learning_is_its_algorithm_s(seen: RunGlance, words:
     assert f" updates/s \u00b7 {words} \u00b7 score 3.0 " in line(seen)
 
 
+LONG = glance(
+    num_frames=1_234_567_890, mean_staleness=1.5, entropy=1.75, late_share=0.25, mean_score=12_345.6,
+    eta_seconds=90_061.0, steps_per_second=12_345.0, updates_per_second=1_234.0, fraction=0.5,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_a_terminal_of_any_width_shows_bar_score_and_both_times_uncut(width: int) -> None:
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    with RunProgress(console, "auto") as shown:
+        shown.show(LONG)
+    assert isinstance(console.file, io.StringIO)
+    (last,) = {part for part in console.file.getvalue().splitlines() if "score" in part}
+    assert "score 12,345.6 \u00b7 ETA 1 day, 1:01:01" in last and "0:00:00" in last and "\u2026" not in last
+    assert " 50% " in last and last.count("\u2501") >= 5
+    assert ("frames" in last) == (width >= 120) and ("late 25%" in last) == (width >= 200)
+
+
+def test_a_very_narrow_terminal_has_the_time_that_is_left() -> None:
+    assert line(LONG, width=10) == "ETA 1 day, 1:01:01"
+
+
+def test_many_days_are_days_alone() -> None:
+    assert line(glance(eta_seconds=7e6)).endswith("ETA 81 days")
+
+
 def test_what_is_not_known_yet_is_a_dash() -> None:
     assert line(glance(mean_score=None, eta_seconds=None)).endswith("score - \u00b7 ETA -")
 
