@@ -42,23 +42,25 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         arguments, imports = parse_arguments(sys.argv[1:] if words is None else words)
     except PipelineError as error:
-        print(error, file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         return 2
     # pandas and matplotlib, which the help has no use for
     from pipeline.results.imports import load_imports
     from pipeline.results.load import load_runs
     from pipeline.results.report_files import write_report
+    from pipeline.results.report_summary import found, written
 
     loaded = load_runs(arguments.results_dir)
     imported = load_imports(imports)
     for problem in (*loaded.problems, *imported.problems):
         print(problem, file=sys.stderr)
     if loaded.runs.empty:
-        print(f"No run folder below {arguments.results_dir}: nothing to report.", file=sys.stderr)
+        print(f"error: {arguments.results_dir}: no run folder is below it, nothing to report", file=sys.stderr)
         return 1
+    print(found(loaded.runs), flush=True)  # before the seconds that drawing takes
     source, num_processes = str(arguments.results_dir), os.cpu_count() or 1
-    for path in write_report(loaded, arguments.output_dir, source, imported=imported, num_processes=num_processes):
-        print(path)
+    paths = write_report(loaded, arguments.output_dir, source, imported=imported, num_processes=num_processes)
+    print(written(paths))
     return 0
 
 

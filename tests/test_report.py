@@ -11,16 +11,24 @@ from tests.results.foreign_files import write_dopamine
 from tests.results.run_folders import episode, evaluation, write_run
 
 
-def test_files_are_listed_and_bad_folders_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_found_and_where_it_is_are_said_and_bad_folders_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = write_run(tmp_path, [episode(1.0), evaluation(2.0)])
     (write_run(tmp_path, [], game="Hero") / "run.json").write_text("{")
     status = main([f"results_dir={folder.parents[2]}", f"output_dir={tmp_path / 'out'}"])
     out, err = capsys.readouterr()
     assert status == 0
-    written = [Path(line) for line in out.splitlines()]
-    assert {path for path in (tmp_path / "out").rglob("*") if path.is_file()} == set(written)
-    assert written[-1] == tmp_path / "out" / "report.html"
-    assert all(path.stat().st_size > 0 for path in written)
+    first, page, *folders = out.splitlines()
+    assert first == "1 run of 1 experiment, 1 game, seed 0"
+    assert page == str(tmp_path / "out" / "report.html")
+    files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert all(path.stat().st_size > 0 for path in files)
+    csv, png = (sum(path.suffix == suffix for path in files) for suffix in (".csv", ".png"))
+    assert [line.partition(":")[0] for line in folders] == [
+        str(tmp_path / "out" / name) for name in ("tables", "figures")
+    ]
+    assert f"{csv} csv" in folders[0] and f"{png} png" in folders[1]
     assert "Hero/0: skipped: " in err
 
 
@@ -51,7 +59,7 @@ def test_what_is_cut_off_missing_or_of_another_version_is_named_and_all_else_rep
 
 def test_nothing_to_report_is_said_and_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([f"results_dir={tmp_path}", f"output_dir={tmp_path}"]) == 1
-    assert f"No run folder below {tmp_path}" in capsys.readouterr().err
+    assert f"error: {tmp_path}: no run folder is below it" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

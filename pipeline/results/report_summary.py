@@ -1,0 +1,33 @@
+"""What a report says on the terminal: what it is of, and where it is.
+
+Not here: the report itself (`pipeline.results.report`), its files (`pipeline.results.report_files`).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+
+def found(runs: pd.DataFrame) -> str:
+    """What there is to report: "12 runs of 3 experiments, 2 games, seeds 0 to 2"."""
+    seeds = sorted(runs["seed"].unique())
+    of_seeds = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+    parts = [_counted(runs["experiment"].nunique(), "experiment"), _counted(runs["game"].nunique(), "game"), of_seeds]
+    return f"{_counted(len(runs), 'run')} of {', '.join(parts)}"
+
+
+def written(paths: Sequence[Path]) -> str:
+    """Where to look: the page first, then how many files are in which folder."""
+    page = next(path for path in paths if path.suffix == ".html")
+    lines = [str(page)]
+    for folder in dict.fromkeys(path.parent for path in paths if path != page):
+        kinds = Counter(path.suffix.removeprefix(".") for path in paths if path.parent == folder)
+        lines.append(f"{folder}: {', '.join(f'{count} {kind}' for kind, count in sorted(kinds.items()))}")
+    return "\n".join(lines)
+
+
+def _counted(count: int, noun: str) -> str:
+    """ "1 run", "2 runs"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
