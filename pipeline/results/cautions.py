@@ -48,13 +48,17 @@ def missing_scores(loaded: LoadedRuns, scores: pd.DataFrame) -> list[str]:
 
 
 def protocol_warnings(scores: pd.DataFrame) -> list[str]:
-    """Scores of trained agents that were played otherwise than published ones, and how; one line an entry."""
+    """Scores of trained agents that were played otherwise than published ones, and how; one line a protocol."""
     apart = scores[(scores["differs"] != "") & (scores["agent"] != RANDOM)]
-    return [
-        f"{entry}, protocol {protocol} ({_games(list(rows['game'].unique()))}): not the published protocol: {differs}. "
-        "These scores are not normalised and stand in no table beside published ones."
-        for (entry, protocol, differs), rows in apart.groupby(["entry", "protocol", "differs"], sort=True)
-    ]
+    found = []
+    for (protocol, differs), alike in apart.groupby(["protocol", "differs"], sort=True):
+        games_of = alike.groupby("entry", sort=True)["game"].unique()
+        of_entries = "; ".join(f"{entry} ({_games(list(games))})" for entry, games in games_of.items())
+        found.append(
+            f"{protocol} is not the published protocol: {differs}. Scores under it are not normalised and stand in no "
+            f"table beside published ones: {of_entries}."
+        )
+    return found
 
 
 def unlike_runs(scores: pd.DataFrame) -> list[str]:

@@ -117,8 +117,9 @@ def notes(table: pd.DataFrame) -> list[str]:
         found.append(OUR_START_STATES)
     for row in table[table["init_from"] != ""].to_dict("records"):
         found.append(f"{row['agent']}, {row['source']}: began with the parameters of {row['init_from']}.")
-    for row in table[table["differs"] != ""].to_dict("records"):
-        found.append(f"{row['agent']}, {row['source']}: not the published protocol: {row['differs']}.")
+    for differs, alike in table[table["differs"] != ""].groupby("differs", sort=False):
+        agents = "; ".join(f"{row['agent']}, {row['source']}" for row in alike.to_dict("records"))
+        found.append(f"{agents}: not the published protocol: {differs}.")
     return found
 
 

@@ -41,10 +41,12 @@ def test_a_run_that_ended_before_its_budget_is_named(tmp_path: Path) -> None:
 def test_a_score_under_another_protocol_is_none_under_no_op_starts_and_warned_of(tmp_path: Path) -> None:
     for game in ("Pong", "Hero"):
         write_run(tmp_path, [evaluation(1.0, protocol="smoke", max_frames=400)], game=game, end_reason="budget")
+    write_run(tmp_path, [evaluation(1.0, protocol="smoke", max_frames=400)], experiment="dqn", end_reason="budget")
     assert "49 of 49 games" in missing(tmp_path)[0]
     (warning,) = protocol_warnings(run_scores(load_runs(tmp_path / "runs")))
-    assert warning.startswith(
-        "gorila, protocol smoke (Hero, Pong): not the published protocol: max_frames 400 instead of 18000"
+    assert warning == (
+        "smoke is not the published protocol: max_frames 400 instead of 18000. Scores under it are not normalised and "
+        "stand in no table beside published ones: dqn (Pong); gorila (Hero, Pong)."
     )
 
 
