@@ -27,7 +27,8 @@ HUMAN_LEVEL = 75.0
 """Percent of the human's normalised score that counts as his level (Mnih et al. 2015, figure 3)."""
 
 COLUMNS = ("games", "agent", "num_games", "num_seeds", "statistic", "value", "low", "high")
-"""`games` names the set of games, "all" or an entry; value in percent, in games, or a probability."""
+"""`games` names the set of games: "all", a few by their names, or "those of" entries; value in percent, in games, or a
+probability."""
 
 _HEADINGS = {
     "median": "median %",
@@ -48,6 +49,9 @@ _DECIMALS = {"median": 1, "mean": 1, "iqm": 1, "optimality_gap": 1, "improvement
 """Counts of games have none."""
 
 
+_MOST_NAMED = 3
+"""Games; a row has no room for the names of more."""
+
 NO_RUN = "-"
 """In place of the number of seeds, of an agent that nobody trained."""
 
@@ -61,7 +65,7 @@ def summary_table(starts: Starts, entries: Mapping[str, pd.DataFrame], random: p
     rows = []
     for (games, agent), of_agent in numbers.groupby(["games", "agent"], sort=False):
         first = of_agent.iloc[0]
-        which = f"all {first['num_games']}" if games == "all" else f"{first['num_games']}: those of {games}"
+        which = f"all {first['num_games']}" if games == "all" else f"{first['num_games']}: {games}"
         cells = {"agent": agent, "games": which, "seeds": first["num_seeds"]}
         for row in of_agent.to_dict("records"):
             cells[_HEADINGS[row["statistic"]]] = (
@@ -84,7 +88,7 @@ def summary(starts: Starts, entries: Mapping[str, pd.DataFrame], random: pd.Data
     rows: list[dict[str, Any]] = []
     floor = of_starts(random, starts)["mean"]
     for games, ours in blocks.items():
-        block = "all" if games == ATARI49 else "; ".join(ours)
+        block = _name_of_games(games, list(ours))
         published = load_published().loc[list(games)]
         agents = {agent: published[[column]].to_numpy("float64").T for agent, column in starts.agents.items()}
         if set(games) <= set(floor.index):
@@ -107,6 +111,12 @@ def summary(starts: Starts, entries: Mapping[str, pd.DataFrame], random: pd.Data
                 )
             ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _name_of_games(games: Sequence[str], entries: Sequence[str]) -> str:
+    if len(games) == len(ATARI49):
+        return "all"
+    return ", ".join(games) if len(games) <= _MOST_NAMED else f"those of {'; '.join(entries)}"
 
 
 def _statistics_of(agent: str, scores: FloatArray, games: Sequence[str], starts: Starts) -> list[dict[str, Any]]:

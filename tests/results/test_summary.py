@@ -86,32 +86,39 @@ def test_an_incomplete_entry_is_compared_over_its_own_games_only(tmp_path: Path)
     loaded = load_runs(tmp_path / "runs")
     scores = entries(run_scores(loaded))
     numbers = summary(NOOP_STARTS, scores, random_scores(loaded))
-    assert numbers.groupby("games")["num_games"].first().to_dict() == {"all": 49, "gorila": 2, "dqn": 1}
-    assert set(numbers[numbers["games"] == "dqn"]["agent"]) == {DQN, GORILA, "ours: dqn"}
+    assert numbers.groupby("games")["num_games"].first().to_dict() == {"all": 49, "Breakout, Pong": 2, "Pong": 1}
+    assert set(numbers[numbers["games"] == "Pong"]["agent"]) == {DQN, GORILA, "ours: dqn"}
     # Pong: DQN 18.9, random -20.7, human 9.3.
-    assert values(numbers, DQN, "dqn")["mean"] == pytest.approx(132.0)
-    assert values(numbers, "ours: dqn", "dqn")["mean"] == pytest.approx(100 * 40.7 / 30)
-    assert "1: those of dqn" in summary_table(NOOP_STARTS, scores, random_scores(loaded)).text["games"].tolist()
+    assert values(numbers, DQN, "Pong")["mean"] == pytest.approx(132.0)
+    assert values(numbers, "ours: dqn", "Pong")["mean"] == pytest.approx(100 * 40.7 / 30)
+    assert "1: Pong" in summary_table(NOOP_STARTS, scores, random_scores(loaded)).text["games"].tolist()
+
+
+def test_many_games_are_named_by_whose_they_are(tmp_path: Path) -> None:
+    for experiment in ("dqn", "gorila"):
+        for game in ("Alien", "Breakout", "Hero", "Pong"):
+            write_run(tmp_path, [evaluation(20.0)], experiment=experiment, game=game)
+    assert summary_of(tmp_path)["games"].unique().tolist() == ["all", "those of dqn; gorila"]
 
 
 def test_entries_with_the_same_games_share_a_block(tmp_path: Path) -> None:
     for experiment in ("dqn", "gorila"):
         write_run(tmp_path, [evaluation(20.0)], experiment=experiment)
     numbers = summary_of(tmp_path)
-    assert numbers["games"].unique().tolist() == ["all", "dqn; gorila"]
+    assert numbers["games"].unique().tolist() == ["all", "Pong"]
 
 
 def test_a_multiple_of_dqn_is_reached_by_none_that_is_not_above_it(tmp_path: Path) -> None:
     # Montezuma's Revenge: DQN scores 0, as the random player does, and any multiple of it is 0.
     write_run(tmp_path, [evaluation(0.0)], game="MontezumaRevenge")
-    ours = values(summary_of(tmp_path), "ours: gorila", "gorila")
+    ours = values(summary_of(tmp_path), "ours: gorila", "MontezumaRevenge")
     assert (ours["twice_dqn"], ours["five_times_dqn"], ours["above_dqn"], ours["improvement_dqn"]) == (0, 0, 0, 0.5)
 
 
 def test_exactly_twice_dqn_is_at_least_twice(tmp_path: Path) -> None:
     random, dqn = (float(load_published()[column]["Breakout"]) for column in ("random_noop", "dqn_nature_noop"))
     write_run(tmp_path, [evaluation(random + 2 * (dqn - random))], game="Breakout")
-    ours = values(summary_of(tmp_path), "ours: gorila", "gorila")
+    ours = values(summary_of(tmp_path), "ours: gorila", "Breakout")
     assert (ours["twice_dqn"], ours["five_times_dqn"], ours["above_dqn"]) == (1, 0, 1)
 
 
@@ -131,9 +138,9 @@ def test_our_random_player_has_a_row_and_who_is_above_it_is_counted(tmp_path: Pa
         random = [evaluation(score, number, 0, agent="random", epsilon=1.0) for number, score in enumerate((0.0, 1.0))]
         write_run(tmp_path, ours + random, game=game)
     numbers = summary_of(tmp_path)
-    assert values(numbers, "ours: gorila", "gorila")["above_random"] == 1
-    assert pd.isna(values(numbers, DQN, "gorila")["above_random"])
-    player = numbers[(numbers["agent"] == OUR_RANDOM_PLAYER) & (numbers["games"] == "gorila")]
+    assert values(numbers, "ours: gorila", "Breakout, Pong")["above_random"] == 1
+    assert pd.isna(values(numbers, DQN, "Breakout, Pong")["above_random"])
+    player = numbers[(numbers["agent"] == OUR_RANDOM_PLAYER) & (numbers["games"] == "Breakout, Pong")]
     assert player["num_seeds"].unique().tolist() == ["-"]
     # Over all 49 games it has none.
     assert OUR_RANDOM_PLAYER not in set(numbers[numbers["games"] == "all"]["agent"])
@@ -143,10 +150,10 @@ def test_where_the_random_player_did_not_play_nobody_is_counted_above_it(tmp_pat
     ours = [evaluation(5.0 + spread, number) for number, spread in enumerate((-0.5, 0.0, 0.5))]
     for game in ("Pong", "Breakout"):
         write_run(tmp_path, ours, game=game)
-    assert pd.isna(values(summary_of(tmp_path), "ours: gorila", "gorila")["above_random"])
+    assert pd.isna(values(summary_of(tmp_path), "ours: gorila", "Breakout, Pong")["above_random"])
     random = [evaluation(score, number, 0, agent="random", epsilon=1.0) for number, score in enumerate((0.0, 1.0))]
     write_run(tmp_path, [*ours, *random], game="Pong", experiment="dqn")
-    assert values(summary_of(tmp_path), "ours: gorila", "gorila")["above_random"] == 1
+    assert values(summary_of(tmp_path), "ours: gorila", "Breakout, Pong")["above_random"] == 1
     loaded = load_runs(tmp_path / "runs")
     notes = summary_table(NOOP_STARTS, entries(run_scores(loaded)), random_scores(loaded)).notes
     assert any(note.startswith("Of 1 of the 2 games of gorila there are no games of our random") for note in notes)
