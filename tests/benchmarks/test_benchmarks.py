@@ -9,7 +9,6 @@ import torch
 
 from benchmarks import (
     actor_stepping,
-    devices,
     gorila_scaling,
     loss_costs,
     optimizer_step,
@@ -24,6 +23,7 @@ from benchmarks import (
     sweep_overhead,
     update_step,
 )
+from benchmarks.devices import __main__ as devices
 from pipeline.config.overrides import compose
 from pipeline.results.load import load_run
 from pipeline.results.run_scores import run_scores

@@ -31,7 +31,7 @@ def processes_session(nothing_leaks: None) -> Iterator[Session]:
         yield session
 
 
-@pytest.fixture(params=["threads", "processes"])
+@pytest.fixture(params=["threads", pytest.param("processes", marks=pytest.mark.slow)])
 def session(request: pytest.FixtureRequest) -> Session:
     """Each kind of cluster in turn."""
     found: Session = request.getfixturevalue(f"{request.param}_session")

@@ -66,7 +66,14 @@ def test_each_step_asks_for_each_episode_under_way_once_and_for_no_other(
     assert len(recorder.asked[-1]) == 1
 
 
-@pytest.mark.parametrize("changes", [{}, {"sticky_probability": 0.25}, RANDOM_SKIP | {"sticky_probability": 0.25}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({}, marks=pytest.mark.slow),
+        {"sticky_probability": 0.25},
+        pytest.param(RANDOM_SKIP | {"sticky_probability": 0.25}, marks=pytest.mark.slow),
+    ],
+)
 def test_a_replayed_episode_shows_the_same_pixels_and_score(make_nature: MakeDueLanes, changes: dict[str, Any]) -> None:
     recorder = Recorder()
     lanes = make_nature("Breakout", 2, max_frames=1200, **changes)

@@ -67,10 +67,9 @@ def small(tmp_path: Path, experiment: str) -> RunConfig:
     "experiment",
     [
         "smoke_gorila",
-        "smoke_dba3c",
         *(
             pytest.param(name, marks=pytest.mark.slow)
-            for name in ("smoke_gorila_quantile", "smoke_dqn", "smoke_rainbow", "smoke_apex")
+            for name in ("smoke_dba3c", "smoke_gorila_quantile", "smoke_dqn", "smoke_rainbow", "smoke_apex")
         ),
     ],
 )

@@ -66,7 +66,7 @@ def test_a_run_waits_until_another_one_has_left_says_so_once_and_holds_what_it_t
     assert {plan.placement[role].address for role in ("bundle-0", "bundle-1")} == set(shared.ours.hosts)
     first, second = shared.ours.hosts
     assert console.heard.getvalue() == (
-        "waiting up to 60 s for room; others have dba3c on [Pong], seed 7 "
+        f"waiting up to {LIMIT_SECONDS:g} s for room; others have dba3c on [Pong], seed 7 "
         f"(1 thread on {first}, 1 thread on {second})\n"
     )
     with pytest.raises(PlacementError):

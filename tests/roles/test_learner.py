@@ -73,6 +73,7 @@ def test_three_odd_shards_learn_what_one_shard_learns_bit_for_bit(optimizer: Opt
     assert servers[0].version == servers[1].version > 20
 
 
+@pytest.mark.slow
 def test_a_run_with_the_same_seed_is_the_same_and_with_another_is_another() -> None:
     first, again, other = (Wired(bundle_spec(seed=seed)).run(150).params for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)

@@ -86,7 +86,7 @@ def loop_by_hand(spec: WorkerSpec, num_updates: int, optimizer_config: Optimizer
         pytest.param("relu", 1e-4, 1e-3, id="recalled"),
         pytest.param("linear", 1e-4, None, id="averages clipped", marks=pytest.mark.slow),
         pytest.param("linear", None, None, id="unclipped", marks=pytest.mark.slow),
-        pytest.param("linear", 1e-4, 1e-3, id="all clipped"),
+        pytest.param("linear", 1e-4, 1e-3, id="all clipped", marks=pytest.mark.slow),
     ],
 )
 def test_one_worker_equals_a_loop_written_by_hand_bit_for_bit(

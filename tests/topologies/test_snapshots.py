@@ -80,7 +80,7 @@ def by_hand(start: ServerSnapshot, version: int) -> Float32Array:
     return server.snapshot().params
 
 
-@pytest.fixture(scope="module", params=["threads", "processes"])
+@pytest.fixture(scope="module", params=["threads", pytest.param("processes", marks=pytest.mark.slow)])
 def session(request: pytest.FixtureRequest, nothing_leaks: None) -> Iterator[Session]:
     """Two hosts."""
     with open_session(cluster_config(request.param), num_hosts=2, threads_per_host=2) as session:

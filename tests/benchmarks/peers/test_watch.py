@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
 from benchmarks.peers.progress import Rates
 from benchmarks.peers.watch import Outcome, Start, Window, watch
@@ -24,6 +25,7 @@ def is_alive(pid: int) -> bool:
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.slow
 def test_a_driver_is_ended_when_its_window_is_over(tmp_path: Path) -> None:
     facts = "print('SPS: 3'); print(json.dumps({'facts': {'torch': '3'}}))"
     child = (

@@ -68,6 +68,7 @@ def test_points_settings_and_folder_of_a_run_are_read_back(results_dir: Path) ->
     assert found.info.status == "FINISHED" and found.info.run_name == "Breakout/0"
 
 
+@pytest.mark.slow
 def test_a_resumed_run_goes_on_in_the_same_run_of_mlflow(results_dir: Path) -> None:
     log(logged_run(results_dir, seed=1), Scalar("bundle-0", "episodes/score", 1.0, 100, 1.0))
     log(logged_run(results_dir, seed=1, goes_on=True), Scalar("bundle-0", "episodes/score", 2.0, 200, 2.0))

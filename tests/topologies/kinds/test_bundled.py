@@ -28,7 +28,7 @@ OPTIMIZERS: list[OptimizerConfig] = [
     RMSPropConfig(kind="rmsprop", learning_rate=2.5e-4, learning_rate_changes=(), decay=0.95, epsilon=1e-5),
     AdamConfig(kind="adam", learning_rate=1e-4, learning_rate_changes=(), beta1=0.9, beta2=0.999, epsilon=1e-8),
 ]
-QUICK = (("threads", "beside", OPTIMIZERS[0]), ("processes", "beside", OPTIMIZERS[-1]))
+QUICK = (("threads", "beside", OPTIMIZERS[0]),)
 """Kind of cluster, place of shards and optimizer that are compared bit for bit in the quick tests."""
 NUM_STEPS = 200
 _BATCH_OF_8 = replace(bundle_spec().replay, batch_size=8)

@@ -69,7 +69,7 @@ def wired_by_hand() -> tuple[ServerSnapshot, RoleProgress]:
         pytest.param("threads", workers(1), id="threads"),
         pytest.param("threads", workers(1, sync=False), id="threads, asynchronous"),
         pytest.param("threads", SINGLE, id="threads, single", marks=pytest.mark.slow),
-        pytest.param("processes", workers(1), id="processes"),
+        pytest.param("processes", workers(1), id="processes", marks=pytest.mark.slow),
         pytest.param("processes", workers(1, sync=False), id="processes, asynchronous", marks=pytest.mark.slow),
     ],
 )
@@ -99,7 +99,7 @@ def gradients(run: Run) -> list[ActorCriticUpdateRow]:
     return [row for row in run.rows if isinstance(row, ActorCriticUpdateRow)]
 
 
-@pytest.mark.parametrize("kind", ["threads", "processes"])
+@pytest.mark.parametrize("kind", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
 def test_two_workers_of_a_quorum_go_hand_in_hand(kind: str, request: pytest.FixtureRequest) -> None:
     session: Session = request.getfixturevalue(f"{kind}_session")
     with fleet_on(session, spec(), workers(2), ADAM) as run:

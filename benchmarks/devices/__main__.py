@@ -5,7 +5,7 @@
 
 All roles of a run share the GPU. Emulators and preprocessing stay on the processor. Without a CUDA device only the
 processor's lines are printed. Whole: six minutes with 16 cores and a GPU.
-Not here: the table (`benchmarks.devices_table`), several GPUs, which are declared by hosts (`docs/clusters/gpus.md`).
+Not here: the table (`benchmarks.devices.table`), several GPUs, which are declared by hosts (`docs/clusters/gpus.md`).
 """
 
 import itertools

@@ -1,6 +1,6 @@
-"""The tables of docs/clusters/gpus.md, from rows: `python -m benchmarks.devices_table` writes them anew.
+"""The tables of docs/clusters/gpus.md, from rows: `python -m benchmarks.devices.table` writes them anew.
 
-Not here: measuring (`benchmarks.devices`).
+Not here: measuring (`benchmarks.devices.__main__`).
 """
 
 import statistics

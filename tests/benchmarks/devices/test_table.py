@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.devices_table import DOCUMENT, ROWS, tables
+from benchmarks.devices.table import DOCUMENT, ROWS, tables
 from benchmarks.peers.table import read
 from measuring.markdown import with_tables
 
