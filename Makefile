@@ -1,11 +1,11 @@
 # `make` alone lists what there is. Settings: ARGS="…" is handed on to the command, PYTHONS="…" names the Pythons to try,
-# TEST_PROCESSES=… says how many run the quick tests side by side, SMOKE_THREADS=… how many threads the jobs of sweep-smoke share.
+# TEST_PROCESSES=… says how many run the tests side by side, SMOKE_THREADS=… how many threads the jobs of sweep-smoke share.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-# One more than two cores: tests wait for files, processes and clocks in a tenth of their time.
-TEST_PROCESSES ?= 3
+# Not more than cores: a third process cost as much as it gained.
+TEST_PROCESSES ?= 2
 # Two jobs of two roles on two cores: runs this short wait for files and processes half of their time.
 SMOKE_THREADS ?= 4
 PYTHONS ?= python3.11 python3.12 python3.13 python3 python
@@ -53,7 +53,7 @@ test: setup ## run the tests, without those marked slow; ARGS="tests/replay"
 
 .PHONY: test-slow
 test-slow: setup ## run the tests marked slow
-	@OMP_NUM_THREADS=1 $(PY) -m pytest -m slow -n 2 --dist worksteal $(ARGS)
+	@OMP_NUM_THREADS=1 $(PY) -m pytest -m slow -n $(TEST_PROCESSES) --dist worksteal $(ARGS)
 
 .PHONY: fuzz
 fuzz: setup ## read thousands of damaged files of every kind; ARGS="rounds seed"

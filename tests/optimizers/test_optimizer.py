@@ -163,7 +163,9 @@ def test_a_loaded_state_continues_bit_for_bit(config: OptimizerConfig) -> None:
 
 
 def test_every_optimizer_is_tested_here() -> None:
-    assert {type(config) for config in CONFIGS} == set(OptimizerConfig.__subclasses__())
+    # Other tests of the same process may have brought one of somebody's own.
+    ours = {kind for kind in OptimizerConfig.__subclasses__() if kind.__module__.startswith("pipeline.")}
+    assert {type(config) for config in CONFIGS} == ours
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.kind)
