@@ -63,9 +63,9 @@ class RunProgress:
 def line(glance: RunGlance, width: int | None = None) -> str:
     """A glance in one line of at most `width` characters, if it is given: what says least is left out first."""
     score = "-" if glance.mean_score is None else f"{glance.mean_score:,.1f}"
-    # From what is left out last to what is left out first.
     speed = [f"{glance.steps_per_second:,.0f} steps/s", f"{glance.updates_per_second:,.0f} updates/s"]
     in_order = [f"{glance.num_frames:,} frames", *speed, *_learning(glance), f"score {score}", _time_left(glance)]
+    # What is left out first stands last.
     by_worth = [in_order[-1], in_order[-2], speed[0], in_order[0], speed[1], *_learning(glance)]
     while width is not None and len(by_worth) > 1 and len(_SEPARATOR.join(by_worth)) > width:
         by_worth.pop()

@@ -98,10 +98,9 @@ def commit() -> str | None:
 
     As it was when first asked: what has been imported does not change any more.
     """
-    folder = Path(__file__).parent
     try:
-        head = _git(folder, "rev-parse", "HEAD")
-        return head + ("+" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")
+        head = _git("rev-parse", "HEAD")
+        return head + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
     except (OSError, subprocess.SubprocessError):
         return None
 
@@ -110,7 +109,7 @@ def commit() -> str | None:
 def num_untracked() -> int | None:
     """Files of the checkout that git neither holds nor ignores: code that the commit does not have; None outside."""
     try:
-        return len(_git(Path(__file__).parent, "ls-files", "--others", "--exclude-standard", ":/").splitlines())
+        return len(_git("ls-files", "--others", "--exclude-standard", ":/").splitlines())
     except (OSError, subprocess.SubprocessError):
         return None
 
@@ -122,7 +121,7 @@ def changes() -> str | None:
     As it was when first asked.
     """
     try:
-        text = _git(Path(__file__).parent, "diff", "HEAD", "--", ":/")
+        text = _git("diff", "HEAD", "--", ":/")
     except (OSError, subprocess.SubprocessError):
         return None
     if len(text) > _MOST_CHANGES:
@@ -149,9 +148,18 @@ def coordinator() -> dict[str, str | None]:
     }
 
 
-def _git(folder: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(folder), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_GIT_SECONDS)
+def _git(*arguments: str) -> str:
+    """What git says of the checkout that holds this file.
+
+    Raises CalledProcessError where it is installed: a checkout around that is somebody else's.
+    """
+    file = Path(__file__)
+    for words in (["ls-files", "--error-unmatch", file.name], arguments):
+        command = ["git", "-C", str(file.parent), *words]
+        # Whatever letters a changed file has: what it says is only kept.
+        done = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", check=True, timeout=_GIT_SECONDS
+        )
     return done.stdout.strip()
 
 

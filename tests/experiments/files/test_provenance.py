@@ -67,6 +67,19 @@ def test_changes_of_the_code_are_kept_as_git_reads_them_again(tmp_path: Path, mo
     git(tmp_path, "apply", "code.diff")
     assert code.read_text() == "a = 2\n"
 
+    # Another encoding's letters, and a program that is installed below somebody's checkout.
+    code.write_bytes(b"a = '\xe9'\n")
+    provenance.changes.cache_clear()
+    assert "a = '\ufffd'" in str(provenance.changes())
+    installed = tmp_path / "site-packages" / "code.py"
+    installed.parent.mkdir()
+    installed.write_text("")
+    monkeypatch.setattr(provenance, "__file__", str(installed))
+    for each in (provenance.changes, provenance.num_untracked, provenance.commit):
+        each.cache_clear()
+    assert [provenance.commit(), provenance.changes(), provenance.num_untracked()] == [None, None, None]
+
+    monkeypatch.setattr(provenance, "__file__", str(code))
     monkeypatch.setattr(provenance, "_MOST_CHANGES", 10)
     provenance.changes.cache_clear()
     assert "characters differ from the commit; at most 10 are kept here" in str(provenance.changes())
