@@ -4,13 +4,15 @@
     run     agent steps per second of `gorila` and `dba3c`, over the number of bundles or workers
 
 All roles of a run share the GPU. Emulators and preprocessing stay on the processor. Without a CUDA device only the
-processor's lines are printed. Whole: six minutes with 16 cores and a GPU.
+processor's lines are printed. Where many roles share little, one may make too few updates to be measured: that run is
+named on standard error, and the next one is made.
 Not here: the table (`benchmarks.devices.table`), several GPUs, which are declared by hosts (`docs/clusters/gpus.md`).
 """
 
 import itertools
 import logging
 import statistics
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -48,8 +50,11 @@ def main(
             _measure_steps(experiment, batch_size, words, devices, num_rounds)
     for cluster, count, device in itertools.product(clusters, num_playing, devices):
         words = [f"game={game}", f"device={device}", f"cluster={cluster}", *overrides]
-        _measure_bundles(count, role_steps, device, cluster, words)
-        _measure_workers(count, role_steps, device, cluster, words)
+        for measure in (_measure_bundles, _measure_workers):
+            try:
+                measure(count, role_steps, device, cluster, words)
+            except ValueError as error:
+                print(f"{count} roles, {device}, cluster={cluster}: {error}", file=sys.stderr)
 
 
 def _measure_steps(

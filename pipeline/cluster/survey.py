@@ -50,10 +50,7 @@ def first_survey(answers: Mapping[str, Answer]) -> Survey:
 
 
 def later_survey(ours: HostReport, answers: Mapping[str, Answer]) -> Survey:
-    """The same of a run under way, without hosts that are not as `ours`. Raises OSError if one died meanwhile.
-
-    A host that stood still does not count as asked: on a busy machine it may only be slow to begin.
-    """
+    """The same of a run under way, without hosts that are not as `ours`. Raises OSError if one died meanwhile."""
     if (death := _death_among(answers)) is not None:
         raise death
     reports = {
@@ -61,8 +58,7 @@ def later_survey(ours: HostReport, answers: Mapping[str, Answer]) -> Survey:
         for address, answer in answers.items()
         if isinstance(answer, HostReport) and not version_differences(ours, answer)
     }
-    asked = frozenset(address for address, answer in answers.items() if not isinstance(answer, RemoteLostError))
-    return Survey(asked, reports)
+    return Survey(frozenset(answers), reports)
 
 
 def _death_among(answers: Mapping[str, Answer]) -> OSError | None:

@@ -83,7 +83,7 @@ def bundles_figure(rows: pd.DataFrame) -> Figure:
 
 @matplotlib.rc_context(STYLE)
 def published_figure(rows: pd.DataFrame) -> Figure:
-    """Share of the ideal speed over the learners: simulated, each with the compared number of shards, and published."""
+    """Share of the ideal speed over the learners: of rows with one number of shards, and published."""
     figure, (axes,) = _panels(1)
     alike = rows.sort_values("num_bundles")
     share = alike[_RATE] / alike["num_bundles"] / (alike[_RATE] / alike["num_bundles"]).iloc[0]
