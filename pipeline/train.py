@@ -20,9 +20,10 @@ from omegaconf import DictConfig
 
 from dask_jobs.needs import current_grant
 from pipeline.cluster.coordination.host_logs import leave_dask_out
-from pipeline.config.composition import config_directory
+from pipeline.config.composition import config_directory, jobs_composed_in_turn
 from pipeline.config.help_text import help_text
 from pipeline.config.overrides import check_command_line, from_hydra
+from pipeline.config.sweep_jobs import jobs_to_plan
 from pipeline.errors import ConfigError, PipelineError
 
 
@@ -67,11 +68,19 @@ def main() -> None:
             return
         if mistakes := check_command_line(arguments):
             raise ConfigError(mistakes)
-    except ConfigError as error:
+        if (jobs := jobs_to_plan(arguments)) is not None:
+            from rich.console import Console
+
+            from pipeline.experiments.sweeps.plan import show
+
+            show(jobs, Console())
+            return
+    except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(MISTAKEN_STATUS)
     leave_dask_out()
-    _job()
+    with jobs_composed_in_turn():
+        _job()
 
 
 if __name__ == "__main__":

@@ -8,28 +8,25 @@ Not here: what a run may contain (`run_config`), Hydra itself (`composition`), w
 starting it (`pipeline.train`).
 """
 
-import copy
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar
 
 from hydra._internal.utils import get_args_parser  # the words that Hydra itself takes from the command line
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, ValueType
-from hydra.errors import HydraException
+from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig
 
 from pipeline.cluster.config import ClusterConfig
 from pipeline.config import tree as config_tree
-from pipeline.config.composition import Files, as_tree, launchers, one_line, resolved
+from pipeline.config.choices import of_sweep_file, read_choices, text_of
+from pipeline.config.composition import Files, as_tree, launchers, resolved
 from pipeline.config.run_config import RunConfig
-from pipeline.config.sweep_words import SWEEP, cases, shared_folder, wrong_launcher_words, wrong_sweep
+from pipeline.config.sweep_words import SWEEP, cases, shared_folder, wrong_launcher_words
 from pipeline.config.tree import Tree
 from pipeline.config.warm_start import warm_start_mistakes
 from pipeline.config.words import listed, no_such, with_words_typed
 from pipeline.errors import ConfigError
-from pipeline.extras import how_to_install
 from pipeline.settings import leaves
 
 T = TypeVar("T")
@@ -74,20 +71,34 @@ def from_hydra(config: DictConfig) -> RunConfig:
     return config_tree.build(resolved(as_tree(config)))
 
 
-def check_command_line(arguments: Sequence[str]) -> list[str]:
+def check_command_line(arguments: Sequence[str], say: Callable[[str], object] = print) -> list[str]:
     """All mistakes in the arguments of a program with `@hydra.main`, flags included; empty: let Hydra start.
 
     Nothing is checked where Hydra only shows something (`--help`, `--info`, `--cfg`, ...), nor where files in the place
     of `conf/` are named (`-cp`, `-cn`, `hydra.searchpath`): there `from_hydra` has the last word. Those in a folder
-    beside it (`--config-dir`, `-cd`) count like those of `conf/`.
+    beside it (`--config-dir`, `-cd`) count like those of `conf/`. `say` hears how many values it is that take seconds.
     """
+    words = typed_words(arguments)
+    return [] if words is None else _check(words.overrides, words.multirun, words.own, say)[0]
+
+
+class TypedWords(NamedTuple):
+    """What Hydra takes from a command line that starts something."""
+
+    overrides: list[str]
+    multirun: bool
+    own: Path | None
+    """The folder of --config-dir."""
+
+
+def typed_words(arguments: Sequence[str]) -> TypedWords | None:
+    """The words that are checked; None where nothing is, as `check_command_line` says."""
     words = get_args_parser().parse_args(list(arguments))
     only_shows = (words.help, words.hydra_help, words.cfg, words.info, words.shell_completion, words.experimental_rerun)
     elsewhere = (words.config_path, words.config_name)
     if any(only_shows) or any(elsewhere) or any("hydra.searchpath" in word for word in words.overrides):
-        return []
-    own = None if words.config_dir is None else Path(words.config_dir)
-    return check_overrides(words.overrides, multirun=words.multirun, config_dir=own)
+        return None
+    return TypedWords(words.overrides, words.multirun, None if words.config_dir is None else Path(words.config_dir))
 
 
 def check_overrides(overrides: Sequence[str], *, multirun: bool = False, config_dir: Path | None = None) -> list[str]:
@@ -99,22 +110,27 @@ def check_overrides(overrides: Sequence[str], *, multirun: bool = False, config_
     return _check(overrides, multirun=multirun, config_dir=config_dir)[0]
 
 
-def _check(overrides: Sequence[str], multirun: bool, config_dir: Path | None) -> tuple[list[str], RunConfig | None]:
+def _check(
+    overrides: Sequence[str], multirun: bool, config_dir: Path | None, say: Callable[[str], object] = lambda _: None
+) -> tuple[list[str], RunConfig | None]:
     """All mistakes, and the run that the first choices make; what is wrong by itself is left out of it."""
     if config_dir is not None and not config_dir.is_dir():
         return [f"--config-dir {config_dir}: there is no such folder"], None
     files = Files(config_dir)
-    parsed, found = _parse(overrides, files, multirun=multirun)
+    parsed, found = read_choices(overrides, files, multirun=multirun)
     found += wrong_launcher_words(overrides, launchers())
-    of_file, unusable = _of_sweep_file(parsed, files)
+    of_file, unusable = of_sweep_file(parsed, files)
     if unusable:
         return [*found, *unusable], None
-    parsed += of_file
+    given = {choices[0].key_or_group for choices in parsed}
+    parsed += [choices for choices in of_file if choices[0].key_or_group not in given]
     compose_once = functools.cache(files.compose_tree)
     folders: dict[Path, RunConfig] = {}
     first_run: RunConfig | None = None
+    if (count := sum(map(len, parsed))) > _MANY_VALUES:
+        say(f"checking {count:,} values of this command line")
     for swept, case in cases(parsed):
-        mistakes, run = _check_case(case, files, compose_once)
+        mistakes, run = check_case(case, files, compose_once)
         first_run = first_run or run
         found += mistakes
         # A word that is wrong was left out of its run, whose folder is not the one that was meant.
@@ -124,7 +140,7 @@ def _check(overrides: Sequence[str], multirun: bool, config_dir: Path | None) ->
         first = folders.setdefault(run.folder, run)
         if first is not run and swept:
             found.append(shared_folder(swept, first, run))
-    right = {_text(choices[0]) for choices in parsed}
+    right = {text_of(choices[0]) for choices in parsed}
     if any(text.lstrip("+").startswith(f"{SWEEP}=") and text not in right for text in overrides):
         # One that is misspelt would have named the games.
         found = [line for line in found if not line.startswith("game is missing")]
@@ -133,23 +149,23 @@ def _check(overrides: Sequence[str], multirun: bool, config_dir: Path | None) ->
 
 def _changed(saved: Tree, overrides: Sequence[str], groups: Sequence[str], files: Files) -> tuple[Tree, list[str]]:
     """`saved` with those of `overrides` that are right by themselves, and the mistakes of the others."""
-    parsed, found = _parse(overrides, files, multirun=False)
+    parsed, found = read_choices(overrides, files, multirun=False)
     words = []
     for (word,) in parsed:
         if word.key_or_group.partition(".")[0] in groups:
             words.append(word)
         else:
-            found.append(f"{_text(word)}: only settings of {' and '.join(groups)} can be changed here")
+            found.append(f"{text_of(word)}: only settings of {' and '.join(groups)} can be changed here")
     choices = [word for word in words if files.options(word.key_or_group)]
     found += [mistake for word in choices if (mistake := _wrong_choice(word, files)) is not None]
     sound = [word for word in choices if _wrong_choice(word, files) is None]
     # Without an experiment: what it says of these groups is in the saved settings, if it is of this run at all.
-    composed = files.compose_tree(("~experiment", *(_text(word) for word in sound)))
+    composed = files.compose_tree(("~experiment", *(text_of(word) for word in sound)))
     tree = {**saved, **{word.key_or_group: composed[word.key_or_group] for word in sound}}
     settings = [word for word in words if word not in choices]
-    mistakes = {_text(word): _wrong_setting(word, tree, files) for word in settings}
+    mistakes = {text_of(word): _wrong_setting(word, tree, files) for word in settings}
     found += [mistake for mistake in mistakes.values() if mistake is not None]
-    return _with(tree, [word for word in settings if mistakes[_text(word)] is None]), found
+    return _with(tree, [word for word in settings if mistakes[text_of(word)] is None]), found
 
 
 def _without(mistakes: Sequence[str], build: Callable[[], T]) -> T:
@@ -163,85 +179,28 @@ def _without(mistakes: Sequence[str], build: Callable[[], T]) -> T:
     return built
 
 
-def _parse(overrides: Sequence[str], files: Files, *, multirun: bool) -> tuple[list[list[Override]], list[str]]:
-    """Each override as the list of its choices (one, if it is no sweep), and the mistakes of those that are none."""
-    parser = OverridesParser.create()
-    parsed: list[list[Override]] = []
-    found: list[str] = []
-    for text in overrides:
-        try:
-            override = parser.parse_override(text)
-            if override.is_hydra_override():
-                continue
-            if override.key_or_group == SWEEP:
-                mistake = wrong_sweep(override, multirun, files.options(SWEEP))
-                if mistake is not None:
-                    found.append(mistake)
-                    continue
-            choices = [parser.parse_override(choice) for choice in _choices(override, files)]
-        except (HydraException, AttributeError) as error:
-            found.append(f"{text}: Hydra cannot read this: {one_line(error)}")
-            continue
-        if override.is_sweep_override() and not multirun:
-            found.append(f"{text}: several values need --multirun (-m), or quotes if it is one text")
-        if choices:
-            parsed.append(choices)
-        else:
-            found.append(f"{text}: a sweep without values")
-    return parsed, found
-
-
-def _of_sweep_file(parsed: Sequence[Sequence[Override]], files: Files) -> tuple[list[list[Override]], list[str]]:
-    """What the file of a sweep, if there is one, says besides the command line, which wins; and why it cannot be used.
-
-    What a sweeper chooses by itself, such as the numbers of an interval, is left to the jobs.
-    """
-    given = {choices[0].key_or_group for choices in parsed}
-    for word, *_ in parsed:
-        if word.key_or_group == SWEEP:
-            try:
-                params = files.sweep_params(_text(word))
-            except ConfigError as error:
-                missing = "hydra/sweeper/optuna" in error.mistakes[0]
-                why = f"it needs {how_to_install('optuna')}" if missing else error.mistakes[0]
-                return [], [f"{_text(word)}: {why}"]
-            words = [f"{name}={values}" for name, values in params.items() if name not in given]
-            return _parse(words, files, multirun=True)[0], []
-    return [], []
-
-
-def _choices(override: Override, files: Files) -> list[str]:
-    """The override once for each of its values, as text."""
-    if not override.is_sweep_override():
-        return [cast(str, override.input_line)]
-    key = override.get_key_element()
-    if override.value_type == ValueType.GLOB_CHOICE_SWEEP:
-        return [f"{key}={name}" for name in override.value().filter(files.options(override.key_or_group))]  # type: ignore[union-attr]
-    return [f"{key}={value}" for value in override.sweep_string_iterator()]
-
-
-def _check_case(
+def check_case(
     case: Sequence[Override], files: Files, compose_once: Callable[[tuple[str, ...]], Tree]
 ) -> tuple[list[str], RunConfig | None]:
     """The mistakes of one run's overrides, and the run if they make one: what is wrong by itself is left out of it."""
     groups = [override for override in case if files.options(override.key_or_group)]
     settings = [override for override in case if override not in groups]
-    found = {_text(override): _wrong_choice(override, files) for override in groups}
+    found = {text_of(override): _wrong_choice(override, files) for override in groups}
     run: RunConfig | None = None
     try:
-        chosen = compose_once(tuple(_text(override) for override in groups if found[_text(override)] is None))
-        found |= {_text(override): _wrong_setting(override, chosen, files) for override in settings}
-        run = config_tree.build(resolved(_with(chosen, [word for word in settings if found[_text(word)] is None])))
+        chosen = compose_once(tuple(text_of(override) for override in groups if found[text_of(override)] is None))
+        found |= {text_of(override): _wrong_setting(override, chosen, files) for override in settings}
+        run = config_tree.build(resolved(_with(chosen, [word for word in settings if found[text_of(word)] is None])))
         others = tuple(warm_start_mistakes(run))
     except ConfigError as error:
-        others = with_words_typed(error.mistakes, {word.key_or_group: _text(word) for word in groups})
-    in_order = [found.get(_text(override)) for override in case]
+        others = with_words_typed(error.mistakes, {word.key_or_group: text_of(word) for word in groups})
+    in_order = [found.get(text_of(override)) for override in case]
     return [*(line for line in in_order if line is not None), *others], run
 
 
 def _wrong_choice(override: Override, files: Files) -> str | None:
     """What is wrong with choosing an option of a group, or None."""
-    group, text = override.key_or_group, _text(override)
+    group, text = override.key_or_group, text_of(override)
     if override.is_delete():
         return f"{text}: a run needs {group}"
     if (override.is_add() and group in _ALWAYS_CHOSEN) or override.is_force_add():
@@ -254,7 +213,7 @@ def _wrong_choice(override: Override, files: Files) -> str | None:
 
 def _wrong_setting(override: Override, tree: Tree, files: Files) -> str | None:
     """What is wrong with one setting's name or the type of its value, or None."""
-    name, text = override.key_or_group, _text(override)
+    name, text = override.key_or_group, text_of(override)
     for leaf, value in leaves(name, override.value()):
         if (mistake := config_tree.unknown_setting(leaf, text, tree)) is not None:
             return mistake
@@ -273,17 +232,20 @@ def _wrong_setting(override: Override, tree: Tree, files: Files) -> str | None:
 
 def _with(tree: Tree, settings: Sequence[Override]) -> Tree:
     """A copy of `tree` in which each of `settings`, all known to it, has its value: as Hydra does it, but quickly."""
-    changed = copy.deepcopy(dict(tree))
+    changed = dict(tree)
     for override in settings:
         for leaf, value in leaves(override.key_or_group, override.value()):
             *groups, word = leaf.split(".")
-            functools.reduce(dict.__getitem__, groups, changed)[word] = value
+            node = changed
+            for group in groups:
+                node[group] = dict(node[group])
+                node = node[group]
+            node[word] = value
     return changed
 
 
-def _text(override: Override) -> str:
-    return cast(str, override.input_line)
-
+_MANY_VALUES = 200
+"""So many are checked in two seconds."""
 
 _ALWAYS_CHOSEN = frozenset(RunConfig.__dataclass_fields__)
 

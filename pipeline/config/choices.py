@@ -1,0 +1,92 @@
+"""Each word of a command line as the choices that it leaves: one, or the values of a sweep.
+
+    read_choices    the words, as Hydra's parser reads them      of_sweep_file    what the file of +sweep= adds to them
+    all_jobs        every combination, in the order in which Hydra's own sweeper numbers its jobs
+
+Not here: whether a choice is right (`overrides`), the words that are about a sweep alone (`sweep_words`).
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override, ValueType
+from hydra.errors import HydraException
+
+from pipeline.config.composition import Files, one_line
+from pipeline.config.sweep_words import SWEEP, wrong_sweep
+from pipeline.errors import ConfigError
+from pipeline.extras import how_to_install
+
+
+def read_choices(overrides: Sequence[str], files: Files, *, multirun: bool) -> tuple[list[list[Override]], list[str]]:
+    """Each override as the list of its choices (one, if it is no sweep), and the mistakes of those that are none."""
+    parser = OverridesParser.create()
+    parsed: list[list[Override]] = []
+    found: list[str] = []
+    for text in overrides:
+        try:
+            override = parser.parse_override(text)
+            if override.is_hydra_override():
+                continue
+            if override.key_or_group == SWEEP:
+                mistake = wrong_sweep(override, multirun, files.options(SWEEP))
+                if mistake is not None:
+                    found.append(mistake)
+                    continue
+            choices = [parser.parse_override(choice) for choice in _choices(override, files)]
+        except (HydraException, AttributeError) as error:
+            found.append(f"{text}: Hydra cannot read this: {one_line(error)}")
+            continue
+        if override.is_sweep_override() and not multirun:
+            found.append(f"{text}: several values need --multirun (-m), or quotes if it is one text")
+        if choices:
+            parsed.append(choices)
+        else:
+            found.append(f"{text}: a sweep without values")
+    return parsed, found
+
+
+def of_sweep_file(parsed: Sequence[Sequence[Override]], files: Files) -> tuple[list[list[Override]], list[str]]:
+    """What the file of a sweep says, if there is one, the words that are typed as well included; and why it is no use.
+
+    What a sweeper chooses by itself, such as the numbers of an interval, is left to the jobs.
+    """
+    for word, *_ in parsed:
+        if word.key_or_group == SWEEP:
+            try:
+                params = files.sweep_params(text_of(word))
+            except ConfigError as error:
+                missing = "hydra/sweeper/optuna" in error.mistakes[0]
+                why = f"it needs {how_to_install('optuna')}" if missing else error.mistakes[0]
+                return [], [f"{text_of(word)}: {why}"]
+            words = [f"{name}={values}" for name, values in params.items()]
+            return read_choices(words, files, multirun=True)[0], []
+    return [], []
+
+
+def all_jobs(parsed: Sequence[Sequence[Override]], of_file: Sequence[Sequence[Override]]) -> Iterator[list[Override]]:
+    """The overrides of each job, numbered as Hydra does: the file's words first, the last word fastest.
+
+    A word that the file has too stands in the file's place.
+    """
+    words = {choices[0].key_or_group: choices for choices in of_file}
+    words |= {choices[0].key_or_group: choices for choices in parsed}
+    words.pop(SWEEP, None)
+    return map(list, itertools.product(*words.values()))
+
+
+def _choices(override: Override, files: Files) -> list[str]:
+    """The override once for each of its values, as text."""
+    if not override.is_sweep_override():
+        return [cast(str, override.input_line)]
+    key = override.get_key_element()
+    if override.value_type == ValueType.GLOB_CHOICE_SWEEP:
+        return [f"{key}={name}" for name in override.value().filter(files.options(override.key_or_group))]  # type: ignore[union-attr]
+    return [f"{key}={value}" for value in override.sweep_string_iterator()]
+
+
+def text_of(override: Override) -> str:
+    """As it was typed, or stands for one choice of what was."""
+    return cast(str, override.input_line)

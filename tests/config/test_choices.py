@@ -1,0 +1,37 @@
+"""Words of a command line as choices, and jobs numbered as Hydra's own sweeper numbers them."""
+
+import pytest
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
+
+from pipeline.config.choices import all_jobs, of_sweep_file, read_choices, text_of
+from pipeline.config.composition import Files
+
+FILES = Files()
+OF_SMOKE = "experiment=smoke_gorila,smoke_dba3c"
+
+
+def jobs_of(*words: str) -> list[tuple[str, ...]]:
+    parsed, mistakes = read_choices(words, FILES, multirun=True)
+    assert mistakes == []
+    return [tuple(map(text_of, job)) for job in all_jobs(parsed, of_sweep_file(parsed, FILES)[0])]
+
+
+@pytest.mark.parametrize(
+    ("typed", "of_file"),
+    [
+        (["game=Pong,Breakout", "seed=range(0,3)"], []),
+        (["+sweep=smoke", "game=Pong,Breakout", "seed=1,2"], [OF_SMOKE, "game=Alien"]),
+        (["+sweep=smoke", "seed=1,2", "game=Pong", "experiment=dqn"], [OF_SMOKE, "game=Alien"]),
+        (["game=Pong", "seed=0,1", "game=Breakout"], []),
+    ],
+)
+def test_jobs_stand_in_the_order_in_which_hydra_numbers_them(typed: list[str], of_file: list[str]) -> None:
+    words = [word for word in typed if not word.startswith("+sweep=")]
+    (expected,) = BasicSweeper.split_arguments(OverridesParser.create().parse_overrides(of_file + words), None)
+    assert jobs_of(*typed) == [tuple(job) for job in expected]
+
+
+def test_a_word_without_a_sweep_is_its_only_choice_and_one_about_hydra_is_none() -> None:
+    parsed, _ = read_choices(["seed=1,2", "game=Pong", "hydra/launcher=dask"], FILES, multirun=True)
+    assert [[text_of(choice) for choice in choices] for choices in parsed] == [["seed=1", "seed=2"], ["game=Pong"]]
