@@ -85,6 +85,8 @@ class Session:
         self._sharing = Sharing(client) if config.is_shared and granted is None else None
         self._hosts = Surveyor(client, granted, settings.answer_seconds)
         self._surveying = Errand[bool]("pipeline-survey")
+        # Not the same one: whoever waits for a survey must not lose its result to whoever only looks at the hosts.
+        self._asking_new = Errand[bool]("pipeline-new-hosts")
 
     @property
     def dashboard_url(self) -> str:
@@ -187,11 +189,11 @@ class Session:
         return set(self._hosts.num_threads())
 
     def fit_hosts(self) -> set[str]:
-        """Addresses of the hosts that are there now and have this installation; of new ones, once they were asked."""
+        """Addresses of the hosts that are there now and have this installation; new ones once they answered."""
         present = self.present_hosts()
         if not self._hosts.survey.is_complete(present):
             with contextlib.suppress(OSError):  # one has died meanwhile
-                self.survey_soon()
+                self._asking_new.ask(self._survey)
         return self._hosts.survey.fit(present)
 
     def open_hosts(self, num_threads: int) -> set[str]:

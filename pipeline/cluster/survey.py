@@ -22,12 +22,12 @@ class Survey:
     """The answers of all hosts that were there at one time."""
 
     asked: frozenset[str]
-    """Addresses of those hosts, whatever they are."""
+    """Addresses of those hosts, whatever they are; not those that stood still, which are asked again."""
     reports: Mapping[str, HostReport]
     """Of those that take part, by address, in a stable order."""
 
     def is_complete(self, present: Set[str]) -> bool:
-        """Whether all hosts that are there now were asked."""
+        """Whether all hosts that are there now were asked and have said something."""
         return present <= self.asked
 
     def fit(self, present: Set[str]) -> set[str]:
@@ -58,7 +58,8 @@ def later_survey(ours: HostReport, answers: Mapping[str, Answer]) -> Survey:
         for address, answer in answers.items()
         if isinstance(answer, HostReport) and not version_differences(ours, answer)
     }
-    return Survey(frozenset(answers), reports)
+    told = {address for address, answer in answers.items() if not isinstance(answer, RemoteLostError)}
+    return Survey(frozenset(told), reports)
 
 
 def _death_among(answers: Mapping[str, Answer]) -> OSError | None:

@@ -133,6 +133,7 @@ def test_a_host_that_stands_still_is_lost_and_left_out_and_nobody_waits_for_it_f
             open_session(cluster_config("address", address=address), 1, 1, settings=impatient).__enter__()
     finally:
         os.kill(pid, signal.SIGCONT)
+    wait_until(lambda: session.fit_hosts() == {first, second}, "the host that goes on has been asked again")
 
 
 def test_a_wrong_address_is_refused_with_words_within_its_timeout() -> None:

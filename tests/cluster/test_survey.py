@@ -34,12 +34,19 @@ def test_a_host_without_a_report_lets_no_session_begin(answer: Exception, error:
         first_survey(beside_ours(answer))
 
 
-@pytest.mark.parametrize("answer", [OTHERS, RemoteLostError("sleeps"), ModuleNotFoundError("no torch")])
+@pytest.mark.parametrize("answer", [OTHERS, ModuleNotFoundError("no torch")])
 def test_such_a_host_is_left_out_of_a_run_under_way_and_not_asked_again(answer: Answer) -> None:
     survey = later_survey(OURS, beside_ours(answer))
     assert survey.reports == {"tcp://a:1": OURS}
     assert survey.is_complete({"tcp://a:1", "tcp://b:2"})
     assert survey.fit({"tcp://a:1", "tcp://b:2"}) == {"tcp://a:1"}
+
+
+def test_a_host_that_stands_still_is_left_out_of_a_run_under_way_until_it_answers() -> None:
+    survey = later_survey(OURS, beside_ours(RemoteLostError("sleeps")))
+    assert survey.fit({"tcp://a:1", "tcp://b:2"}) == {"tcp://a:1"}
+    assert not survey.is_complete({"tcp://a:1", "tcp://b:2"})
+    assert later_survey(OURS, beside_ours(OURS)).fit({"tcp://a:1", "tcp://b:2"}) == {"tcp://a:1", "tcp://b:2"}
 
 
 def test_a_host_that_dies_meanwhile_leaves_a_run_under_way_without_a_survey() -> None:

@@ -73,8 +73,8 @@ class CurveFigure:
     def __init__(self, curve: Curve, height: int, legend: bool = False) -> None:
         self._curve = curve
         self.root = plain_figure(curve.title, height, x_axis_label=curve.x_label)
-        self.root.xaxis.formatter = NumeralTickFormatter(format="0[.]0a")
-        self.root.yaxis.formatter = NumeralTickFormatter(format="0[.]00a")
+        self.root.xaxis.formatter = NumeralTickFormatter(format="0.[00]a")
+        self.root.yaxis.formatter = NumeralTickFormatter(format="0.[00]a")
         self.root.yaxis.ticker = AdaptiveTicker(desired_num_ticks=4, min_interval=1 if curve.counts else 0)
         if curve.is_positive:
             self.root.y_range = Range1d(0, 1)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bokeh.document import Document
-from bokeh.models import Column, Div, GridBox
+from bokeh.models import Column, Div, GridBox, InlineStyleSheet
 from distributed import Scheduler
 from distributed.dashboard.components.scheduler import env
 
@@ -22,12 +22,19 @@ MAX_CURVES = 100
 _UPDATE_MILLISECONDS = 2_000
 _TALL, _LOW = 230, 150
 """Pixels: three rows of figures and a sweep of 49 games nearly stand on one screen."""
+_BELOW_EACH_OTHER = """
+@media (max-width: 700px) {
+  :host { grid-template-columns: minmax(0, 1fr) !important; }
+  div { grid-column: 1; grid-row: auto; }
+}
+"""
+"""Of a row of figures on a screen that is too narrow for it, as a phone's."""
 _LEARNING = Curve(
-    "Learning curves: mean score of the last 100 training games",
+    "Mean score of the last 100 training games",
     "emulator frames",
     lambda point: point.num_frames,
     lambda point: point.mean_score,
-    "No game has ended yet.\nEach run on this scheduler has a line here from its first ended game on.",
+    "No game has ended yet.\nEach run on this scheduler has a line here\nfrom its first ended game on.",
 )
 
 
@@ -113,7 +120,11 @@ class Page:
 
 def _row(widths: Any, *figures: Any) -> GridBox:
     children = [(figure, 0, index) for index, figure in enumerate(figures)]
-    return GridBox(children=children, cols=widths, sizing_mode="stretch_width", spacing=6, margin=(0, 0, 6, 0))
+    below = InlineStyleSheet(css=_BELOW_EACH_OTHER)
+    margin = (0, 0, 6, 0)
+    return GridBox(
+        children=children, cols=widths, sizing_mode="stretch_width", spacing=6, margin=margin, stylesheets=[below]
+    )
 
 
 def _counts(counts: dict[str, int]) -> str:

@@ -15,7 +15,7 @@ from pipeline.cluster.glance import TOPIC as RUN_TOPIC
 from tests.cluster.glances import glance
 
 TITLES = [
-    "Learning curves: mean score of the last 100 training games", "Steps/s of each role", "Updates/s of the server",
+    "Mean score of the last 100 training games", "Steps/s of each role", "Updates/s of the server",
     "Staleness (versions)", "Replay fill (1: full)", "Restarts of roles", "Entropy of the policy (nats)",
     "Late gradients (share)",
 ]  # fmt: skip
