@@ -68,6 +68,7 @@ def test_devices_are_compared_in_steps_and_in_runs(capsys: pytest.CaptureFixture
     )
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_losses_has_a_line_for_each_beside_that_of_its_system(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -139,6 +140,7 @@ def test_a_sample_is_part_of_its_update(capsys: pytest.CaptureFixture[str]) -> N
     assert 0 < line["sample_over_update"] < 1
 
 
+@pytest.mark.slow
 def test_actor_and_bare_environment_are_stepped_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
     actor_stepping.main(threads=(1,), num_rounds=2, steps_per_round=5, num_lanes=2)
     (line,) = printed(capsys)

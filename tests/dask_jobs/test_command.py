@@ -165,6 +165,7 @@ def test_an_override_that_tells_no_job_from_another_does_not_make_a_done_job_run
     }
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_jobs_in_order_and_the_same_command_goes_on(program: Program, scheduler_address: str) -> None:
     words = "+kind=plain,waits,reports"
     with program.start(words, *ONE_HOST) as process:

@@ -122,7 +122,7 @@ class SlowGame:
 def test_steps_of_two_three_and_four_frames_are_equally_likely(
     make_ba3c: MakeDueLanes, episode_frames: Callable[[], Int64Array]
 ) -> None:
-    found = np.array(frames_per_step(make_ba3c("Pong", 6, **TINY), np.arange(6), 300, episode_frames))
+    found = np.array(frames_per_step(make_ba3c("Pong", 3, **TINY), np.arange(3), 600, episode_frames))
     lengths, counts = np.unique(found, return_counts=True)
     assert lengths.tolist() == [2, 3, 4]
     assert chisquare(counts).pvalue > 0.01

@@ -63,15 +63,9 @@ def small(tmp_path: Path, experiment: str) -> RunConfig:
     return smoke_config(tmp_path, *(SMALL_WORKERS if experiment == "smoke_dba3c" else []), experiment=experiment)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "experiment",
-    [
-        "smoke_gorila",
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in ("smoke_dba3c", "smoke_gorila_quantile", "smoke_dqn", "smoke_rainbow", "smoke_apex")
-        ),
-    ],
+    "experiment", ["smoke_gorila", "smoke_dba3c", "smoke_gorila_quantile", "smoke_dqn", "smoke_rainbow", "smoke_apex"]
 )
 def test_every_system_can_be_rehearsed_and_leaves_nothing_behind(tmp_path: Path, experiment: str) -> None:
     config, before = small(tmp_path, experiment), threading.active_count()

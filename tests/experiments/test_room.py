@@ -119,6 +119,7 @@ def test_a_plan_whose_hosts_others_take_meanwhile_is_not_carried_out(
         plan_now(config_for(tmp_path), shared.ours)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_run_that_waits_for_room_in_words(shared: Shared, start: Start, tmp_path: Path) -> None:
     address = shared.ours.client.scheduler_info()["address"]
     words = [*smoke_words(tmp_path / "runs"), "cluster=address", f"cluster.address={address}"]

@@ -50,6 +50,7 @@ def carry_out(results_dir: Path, *words: str, experiment: str = "smoke_dba3c") -
     return Finished(result.folder, result, output.getvalue())
 
 
+@pytest.mark.slow
 def test_a_run_of_two_workers_leaves_rows_of_both_and_one_version_in_all_shards_and_can_go_on(tmp_path: Path) -> None:
     run = carry_out(tmp_path, f"budget.frames={FRAMES}")
     assert run.result.end_reason == "budget"

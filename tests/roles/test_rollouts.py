@@ -295,7 +295,9 @@ def segments_of(
 @pytest.mark.parametrize(
     "config",
     [
-        pytest.param(ba3c_protocol(max_frames=500, life_loss_ends_return=True), id="random skip"),
+        pytest.param(
+            ba3c_protocol(max_frames=500, life_loss_ends_return=True), id="random skip", marks=pytest.mark.slow
+        ),
         pytest.param(nature_protocol(max_frames=500, noop_max=0), id="fixed skip"),
     ],
 )

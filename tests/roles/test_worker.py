@@ -94,7 +94,7 @@ def test_one_worker_equals_a_loop_written_by_hand_bit_for_bit(
 ) -> None:
     algorithm = actor_critic(max_average_norm=max_average_norm, max_gradient_norm=max_gradient_norm)
     network = actor_critic_config(torso="nature", activation=activation)
-    spec = worker_spec(algorithm=algorithm, network=network)
+    spec = worker_spec(num_lanes=4, algorithm=algorithm, network=network)
     by_hand = loop_by_hand(spec, NUM_UPDATES)
     assert not np.array_equal(by_hand, first_server(spec).params)
     three_shards = replace(spec, param_server=server_config(num_shards=3, target_period_updates=None))

@@ -28,13 +28,13 @@ ADAGRAD = AdaGradConfig(
 
 
 def bundle_spec(**changes: Any) -> QRoleSpec:
-    """A bundle on Breakout that learns within a second: 4 lanes, 16 hidden units, float32."""
+    """A bundle on Breakout that learns within a second: 2 lanes, 16 hidden units, float32."""
     spec = QRoleSpec(
         place=RolePlace("bundle-0", 0, 1, 0, 0.0),
         attempt=1,
         seed=0,
         game="Breakout",
-        num_lanes=4,
+        num_lanes=2,
         compute_threads=1,
         device="cpu",
         precision="float32",

@@ -48,13 +48,13 @@ def actor_critic(**changes: Any) -> ActorCriticConfig:
 
 
 def worker_spec(index: int = 0, num_workers: int = 1, **changes: Any) -> WorkerSpec:
-    """A worker on Pong, seen small: 4 lanes, batches of 20 steps, 16 hidden units, float32, two shards."""
+    """A worker on Pong, seen small: 2 lanes, batches of 20 steps, 16 hidden units, float32, two shards."""
     spec = WorkerSpec(
         place=RolePlace(f"worker-{index}", index, num_workers, 0, 0.0),
         attempt=1,
         seed=0,
         game="Pong",
-        num_lanes=4,
+        num_lanes=2,
         compute_threads=1,
         device="cpu",
         precision="float32",

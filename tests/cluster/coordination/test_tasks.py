@@ -30,7 +30,7 @@ class FailingRole(CountingRole):
         self.closed.append(self._name)
 
 
-@pytest.mark.parametrize("kind", ["threads", "processes"])
+@pytest.mark.parametrize("kind", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
 def test_a_role_s_own_error_is_what_its_task_ends_with(kind: str, request: pytest.FixtureRequest) -> None:
     session: Session = request.getfixturevalue(f"{kind}_session")
     address = RoleAddress("failing", "counter-0", 1, LIMIT_SECONDS)

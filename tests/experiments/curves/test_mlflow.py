@@ -76,6 +76,7 @@ def test_a_resumed_run_goes_on_in_the_same_run_of_mlflow(results_dir: Path) -> N
     assert [step for step, *_ in history(client, found, "episodes/score/bundle-0")] == [100, 200]
 
 
+@pytest.mark.slow
 def test_a_run_that_begins_anew_has_a_new_run_and_the_old_one_is_marked_as_deleted(results_dir: Path) -> None:
     for _ in range(2):
         log(logged_run(results_dir, seed=2), Scalar("bundle-0", "episodes/score", 1.0, 100, 1.0))

@@ -48,8 +48,8 @@ def wired_by_hand(optimizer: OptimizerConfig) -> tuple[ServerSnapshot, RoleProgr
 
 
 def bundles(num_bundles: int = 1, shards: str = "beside") -> BundledConfig:
-    """So many bundles of four lanes."""
-    return BundledConfig("bundled", num_lanes=4, shards=shards, compute_threads=1, num_bundles=num_bundles)
+    """So many bundles of two lanes."""
+    return BundledConfig("bundled", num_lanes=2, shards=shards, compute_threads=1, num_bundles=num_bundles)
 
 
 @pytest.mark.parametrize(

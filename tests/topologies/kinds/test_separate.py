@@ -29,7 +29,7 @@ STEPS_PER_UPDATE = 4
 
 
 def role(**changes: Any) -> QRoleSpec:
-    """What all roles are made from: four lanes, minibatches of 8, two parameter shards."""
+    """What all roles are made from: two lanes, minibatches of 8, two parameter shards."""
     server = server_config(num_shards=2, target_period_updates=10)
     return bundle_spec(**{"replay": replace(bundle_spec().replay, batch_size=8), "param_server": server} | changes)
 
@@ -38,7 +38,7 @@ def topology(**changes: Any) -> GlobalConfig:
     """Two actors, one learner, two replay shards with hosts of their own."""
     config = GlobalConfig(
         kind="global",
-        num_lanes=4,
+        num_lanes=2,
         shards="beside",
         compute_threads=1,
         num_actors=2,

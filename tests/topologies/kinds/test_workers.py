@@ -30,16 +30,16 @@ BOTH = ("worker-0", "worker-1")
 
 
 def spec(num_shards: int = 2, **changes: Any) -> WorkerSpec:
-    """What all workers are made from: four lanes, batches of 20 steps."""
+    """What all workers are made from: two lanes, batches of 20 steps."""
     server = server_config(num_shards=num_shards, target_period_updates=None, timeout_seconds=LIMIT_SECONDS)
     return worker_spec(param_server=server, **changes)
 
 
 def workers(num_workers: int, num_backup_workers: int = 0, sync: bool = True, shards: str = "beside") -> WorkersConfig:
-    """N + b workers of four lanes, none of them slow on purpose."""
+    """N + b workers of two lanes, none of them slow on purpose."""
     return WorkersConfig(
         kind="workers",
-        num_lanes=4,
+        num_lanes=2,
         shards=shards,
         compute_threads=1,
         num_workers=num_workers,
@@ -49,7 +49,7 @@ def workers(num_workers: int, num_backup_workers: int = 0, sync: bool = True, sh
     )
 
 
-SINGLE = BundledConfig("single", num_lanes=4, shards="beside", compute_threads=1, num_bundles=1)
+SINGLE = BundledConfig("single", num_lanes=2, shards="beside", compute_threads=1, num_bundles=1)
 
 
 @functools.cache
