@@ -92,11 +92,11 @@ def jobs_composed_in_turn() -> Iterator[None]:
     It would take 0.2 s for each, without a word, to look for mistakes that were found before.
     """
     composes_all = BasicSweeper.validate_batch_is_legal
-    BasicSweeper.validate_batch_is_legal = lambda sweeper, batch: None
+    BasicSweeper.validate_batch_is_legal = lambda sweeper, batch: None  # type: ignore[assignment, method-assign]
     try:
         yield
     finally:
-        BasicSweeper.validate_batch_is_legal = composes_all
+        BasicSweeper.validate_batch_is_legal = composes_all  # type: ignore[method-assign]
 
 
 def as_tree(config: DictConfig) -> Tree:

@@ -111,7 +111,7 @@ def _sums(jobs: Sequence[JobPlan], num_cores: int) -> list[str]:
     if (together := hours_side_by_side(jobs, num_cores)) is not None:
         lines.append(
             f"training one after the other takes about {_hours(sum(known))} hours; side by side on the {num_cores} "
-            f"cores of this machine (hydra/launcher=dask) about {_hours(together)}. Games after training are not counted"
+            f"cores of this machine (hydra/launcher=dask) about {_hours(together)}; games after it are not counted"
         )
     else:
         lines.append(

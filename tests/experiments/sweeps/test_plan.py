@@ -42,7 +42,7 @@ def test_each_kind_of_run_is_measured_once_whatever_its_game_and_seed(tmp_path: 
     asked: list[float] = []
 
     def speed(run: RunConfig) -> float:
-        asked.append(run.algorithm.discount)  # type: ignore[attr-defined]
+        asked.append(run.algorithm.discount)
         return 1_000.0
 
     planned = plan_jobs([SweepJob(("game=Pong", "algorithm.discount=0.9"), run) for run in runs], speed)
