@@ -5,7 +5,7 @@ Not here: one game in detail (`pipeline.results.table`), one number for all game
 under other protocols (`pipeline.results.other_protocols`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -22,13 +22,15 @@ SINGLE_SEED = "†"
 """Marks an interval over the episodes of a single run."""
 
 
-def atari49_table(starts: Starts, entries: Mapping[str, pd.DataFrame], random: pd.DataFrame) -> ReportTable:
-    """All 49 games, always; `entries` as `run_scores.entries` gives them, none for starts that nobody can repeat.
+def atari49_table(
+    starts: Starts, entries: Mapping[str, pd.DataFrame], random: pd.DataFrame, games: Sequence[str] = ATARI49
+) -> ReportTable:
+    """A row for each of `games`; `entries` as `run_scores.entries` gives them, none for starts that nobody can repeat.
 
     `random`: our random player's, as `random_player.random_scores` gives them.
     """
-    published, numbers, text = load_published(), pd.DataFrame(index=pd.Index(ATARI49, name="game")), {}
-    text["game"] = list(ATARI49)
+    published, numbers, text = load_published().loc[list(games)], pd.DataFrame(index=pd.Index(games, name="game")), {}
+    text["game"] = list(games)
     for name, column in {"random": starts.random, "human": starts.human, **starts.agents}.items():
         numbers[name] = published[column]
         text[name] = [cell(score, 1) for score in published[column]]
@@ -36,18 +38,25 @@ def atari49_table(starts: Starts, entries: Mapping[str, pd.DataFrame], random: p
             numbers[f"{name} %"] = normalised(published[column], starts)
             text[f"{name} %"] = [cell(score, 1) for score in numbers[f"{name} %"]]
     if entries:
-        floor = of_starts(random, starts)[["mean", "low", "high"]].reindex(ATARI49)
+        floor = of_starts(random, starts)[["mean", "low", "high"]].reindex(list(games))
         numbers = numbers.join(floor.add_prefix("our random "))
         text["ours: random"] = [
             NOT_PLAYED if pd.isna(mean) else interval_cell(mean, low, high, 1)
             for _, mean, low, high in floor.itertuples()
         ]
     for name, scores in entries.items():
-        ours = entry_by_game(scores, starts, random)
+        ours = entry_by_game(scores, starts, random).loc[list(games)]
         numbers = numbers.join(ours.add_prefix(f"{name} "))
         text |= _entry_text(name, ours, num_seeds=scores["seed"].nunique())
     table = pd.DataFrame(text)
-    return ReportTable(f"atari49_{starts.key}", f"49 games, {starts.name}", numbers, table, _notes(starts, entries))
+    return ReportTable(
+        f"atari49_{starts.key}", f"{counted_games(games)}, {starts.name}", numbers, table, _notes(starts, entries)
+    )
+
+
+def counted_games(games: Sequence[str]) -> str:
+    """ "1 game", "49 games"."""
+    return f"{len(games)} game{'s' * (len(games) != 1)}"
 
 
 def entry_by_game(scores: pd.DataFrame, starts: Starts, random: pd.DataFrame) -> pd.DataFrame:

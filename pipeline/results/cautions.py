@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pipeline.games import ATARI49
+from pipeline.results.atari49 import counted_games
 from pipeline.results.load import RUN_KEYS, LoadedRuns, short_commit
 from pipeline.results.run_scores import LAST, RANDOM, entries
 
@@ -21,21 +22,21 @@ _LAST_ROWS = 10
 """Of a run, over which the share is averaged."""
 
 
-def missing_scores(loaded: LoadedRuns, scores: pd.DataFrame) -> list[str]:
+def missing_scores(loaded: LoadedRuns, scores: pd.DataFrame, games: Sequence[str] = ATARI49) -> list[str]:
     """Games and seeds of each experiment without a score under no-op starts, and runs without an end; a line each."""
     played = scores[(scores["agent"] == LAST) & (scores["differs"] == "")]
     found = []
     for experiment, runs in loaded.runs.groupby("experiment", sort=True):
         seeds_of = played[played["experiment"] == experiment].groupby("game")["seed"].agg(set).to_dict()
-        if lacking := [game for game in ATARI49 if game not in seeds_of]:
-            how_many = f"{len(lacking)} of {len(ATARI49)} games"
+        if lacking := [game for game in games if game not in seeds_of]:
+            how_many = f"{len(lacking)} of {counted_games(games)}"
             found.append(f"{experiment}: no score under no-op starts on {how_many}: {', '.join(lacking)}")
         games_without: dict[str, list[str]] = {}
         for game, seeds in sorted(seeds_of.items()):
             if lost := sorted(set(runs["seed"]) - seeds):
                 games_without.setdefault(_seeds(lost), []).append(str(game))
-        for lost_seeds, games in games_without.items():
-            found.append(f"{experiment}: no score under no-op starts of {lost_seeds} on {', '.join(games)}")
+        for lost_seeds, without in games_without.items():
+            found.append(f"{experiment}: no score under no-op starts of {lost_seeds} on {', '.join(without)}")
     for run in loaded.runs[loaded.runs["end_reason"].isna()].to_dict("records"):
         found.append(f"{_name(run)}: no end is written: it goes on, or it was killed")
     ended_early = loaded.runs["end_reason"].astype(str).str.startswith(("interrupted", "error"))

@@ -58,11 +58,12 @@ def as_latex(table: ReportTable) -> str:
         table.text.style.hide(axis="index")
         .format(escape="latex")
         .format_index(escape="latex", axis="columns")
-        .to_latex(environment="longtable", column_format=layout, hrules=True, caption=title)
+        .to_latex(environment="longtable", column_format=layout, hrules=True, caption=title, label=f"tab:{table.name}")
     )
     for sign, command in _LATEX.items():
         body = body.replace(sign, command)
-    return "".join(f"% {note}\n" for note in table.notes) + body
+    head = ("Needs \\usepackage{booktabs,longtable}.", *table.notes)
+    return "".join(f"% {line}\n" for line in head) + body
 
 
 def write_table(table: ReportTable, directory: Path) -> list[Path]:

@@ -3,14 +3,14 @@
 Not here: files and the page (`pipeline.results.report_files`), how each table or figure is made (their modules).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from pipeline.games import ATARI49
-from pipeline.results.atari49 import atari49_table, entry_by_game, normalised
+from pipeline.results.atari49 import atari49_table, counted_games, entry_by_game, normalised
 from pipeline.results.cautions import blind_runs, missing_scores, protocol_warnings, unlike_runs, warm_starts
 from pipeline.results.curves import Curve, learning_panels
 from pipeline.results.formats import ReportTable
@@ -18,6 +18,7 @@ from pipeline.results.import_section import imported_cautions, imported_curves, 
 from pipeline.results.imports import NOTHING, Imported
 from pipeline.results.load import LoadedRuns, join_runs, short_commit
 from pipeline.results.other_protocols import other_protocols_table
+from pipeline.results.our_agents import MOST_GAMES, our_agents_table
 from pipeline.results.profiles import profile_figure
 from pipeline.results.protocols import HUMAN_STARTS, NOOP_STARTS
 from pipeline.results.published import load_published
@@ -30,6 +31,9 @@ from pipeline.results.scores import normalised_score
 from pipeline.results.summary import summary_table
 from pipeline.results.table import as_report_table, table_of_scores
 from pipeline.results.time_to_score import hours_to_score, time_to_score_figure
+
+FEW_GAMES = 12
+"""Of the 49; a report of no more is of these alone."""
 
 
 class ReportFigure(NamedTuple):
@@ -93,7 +97,7 @@ def make_report(loaded: LoadedRuns, imported: Imported = NOTHING) -> Report:
             *imported_cautions(imported),
         ),
         sections=tuple(_sections(loaded, scores, imported)),
-        missing=tuple(missing_scores(loaded, scores)),
+        missing=tuple(missing_scores(loaded, scores, games_of(loaded))),
         problems=(*loaded.problems, *imported.problems),
         scores=scores,
     )
@@ -128,21 +132,31 @@ def game_section(runs: GameRuns) -> Section:
     )
 
 
+def games_of(loaded: LoadedRuns) -> tuple[str, ...]:
+    """The games that tables and figures have a place for: those of the 49 that have runs if they are few, else all."""
+    with_runs = tuple(game for game in ATARI49 if (loaded.runs["game"] == game).any())
+    return with_runs if 0 < len(with_runs) <= FEW_GAMES else ATARI49
+
+
 def _sections(loaded: LoadedRuns, scores: pd.DataFrame, imported: Imported) -> Iterator[Section]:
-    ours, random = entries(scores), random_scores(loaded)
+    ours, random, games = entries(scores), random_scores(loaded), games_of(loaded)
+    with_scores = sorted(scores["game"].unique())
+    if 0 < len(with_scores) <= MOST_GAMES:
+        text = "One row per experiment, and one for the random player of each protocol."
+        yield Section("ours", "Our agents", text, (our_agents_table(scores, with_scores),), ())
     yield Section(
         "summary",
         "Summary",
         "One row per agent. Figures over other sets of games may not be compared with each other.",
-        (summary_table(NOOP_STARTS, ours, random),),
-        (_profiles(ours),),
+        (summary_table(NOOP_STARTS, ours, random, games),),
+        (_profiles(ours, games),),
     )
     yield Section(
         "games49",
-        "The 49 games",
+        "The 49 games" if games == ATARI49 else f"{counted_games(games)} of the 49",
         "Our scores beside the published ones, all under no-op starts.",
-        (atari49_table(NOOP_STARTS, ours, random),),
-        tuple(_score_charts(ours, random)),
+        (atari49_table(NOOP_STARTS, ours, random, games),),
+        tuple(_score_charts(ours, random, games)),
     )
     hours = hours_to_score(loaded)
     if len(hours):
@@ -182,34 +196,35 @@ def _by_game(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {str(game): of_game for game, of_game in rows.groupby("game", sort=False)}
 
 
-def _profiles(ours: Mapping[str, pd.DataFrame]) -> ReportFigure:
+def _profiles(ours: Mapping[str, pd.DataFrame], games: Sequence[str]) -> ReportFigure:
+    scores_of = load_published().loc[list(games)]
     published = {
-        agent: normalised(load_published()[column], NOOP_STARTS)[None] for agent, column in NOOP_STARTS.agents.items()
+        agent: normalised(scores_of[column], NOOP_STARTS)[None] for agent, column in NOOP_STARTS.agents.items()
     }
-    complete = {name: rows for name, rows in ours.items() if set(ATARI49) <= set(rows["game"])}
-    reference = load_published()[[NOOP_STARTS.random, NOOP_STARTS.human]].to_numpy("float64").T
-    runs = {
-        f"ours: {name}": normalised_score(score_matrix(rows, ATARI49), *reference) for name, rows in complete.items()
-    }
+    complete = {name: rows for name, rows in ours.items() if set(games) <= set(rows["game"])}
+    reference = scores_of[[NOOP_STARTS.random, NOOP_STARTS.human]].to_numpy("float64").T
+    runs = {f"ours: {name}": normalised_score(score_matrix(rows, games), *reference) for name, rows in complete.items()}
     left_out = sorted(set(ours) - set(complete))
     caption = (
-        "Performance profiles over all 49 games: the share of runs above each level. Bands: 95 %, level by level, "
-        "where each game has several seeds. Grey: as published, one score per game."
+        f"Performance profiles over {counted_games(games)}: the share of runs above each level. Bands: 95 %, level by "
+        "level, where each game has several seeds. Grey: as published, one score per game."
         + (f" Without {'; '.join(left_out)}: games are missing." if left_out else "")
     )
     return ReportFigure(
         "profiles",
         caption,
-        profile_figure(published, runs, title=f"Performance profiles, {NOOP_STARTS.name}, 49 games"),
+        profile_figure(published, runs, title=f"Performance profiles, {NOOP_STARTS.name}, {counted_games(games)}"),
     )
 
 
-def _score_charts(ours: Mapping[str, pd.DataFrame], random: pd.DataFrame) -> Iterator[ReportFigure]:
+def _score_charts(
+    ours: Mapping[str, pd.DataFrame], random: pd.DataFrame, games: Sequence[str]
+) -> Iterator[ReportFigure]:
     if not ours:
-        yield ReportFigure("scores", "Normalised scores as published.", score_chart(NOOP_STARTS, None))
+        yield ReportFigure("scores", "Normalised scores as published.", score_chart(NOOP_STARTS, None, games))
     for name, rows in ours.items():
         stem = "scores_" + "".join(letter if letter.isalnum() else "_" for letter in name)
-        chart = score_chart(NOOP_STARTS, (name, entry_by_game(rows, NOOP_STARTS, random)))
+        chart = score_chart(NOOP_STARTS, (name, entry_by_game(rows, NOOP_STARTS, random)), games)
         yield ReportFigure(
             stem, f"Normalised scores of ours: {name}; games in order of score, beside the published agents.", chart
         )

@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jinja2
+import numpy as np
 
 from pipeline.results.formats import MISSING, ReportTable, write_table
 from pipeline.results.imports import NOTHING, Imported
 from pipeline.results.load import LoadedRuns
-from pipeline.results.report import GameRuns, Report, Section, game_runs, game_section, make_report
+from pipeline.results.report import GameRuns, Report, Section, game_runs, game_section, games_of, make_report
+from pipeline.results.run_scores import entries, rliable_scores
 from pipeline.results.style import as_svg, inline_svg, save_figure, settle
 
 _OPEN_GAMES = 6
@@ -96,12 +98,16 @@ def as_html(report: Report, sections: Sequence[PageSection], games: Sequence[Pag
 
 
 def _write_rows(report: Report, loaded: LoadedRuns, directory: Path) -> list[Path]:
-    """Runs, their scores and their evaluation games, tidy; training rows stay where they are, they are many."""
+    """Runs, scores and evaluation games, tidy, and the scores as arrays; training rows stay where they are."""
     directory.mkdir(parents=True, exist_ok=True)
     rows = {"runs": loaded.runs, "scores": report.scores, "evaluations": loaded.evaluations}
     for name, frame in rows.items():
         frame.to_csv(directory / f"{name}.csv", index=False)
-    return [directory / f"{name}.csv" for name in rows]
+    arrays = directory / "rliable.npz"
+    games = games_of(loaded)
+    named: dict[str, Any] = {"games": np.array(games), **rliable_scores(entries(report.scores), games)}
+    np.savez(arrays, **named)
+    return [*(directory / f"{name}.csv" for name in rows), arrays]
 
 
 def _write_game(output_dir: Path, runs: GameRuns) -> WrittenSection:

@@ -8,7 +8,7 @@ Not here: tables (`pipeline.results.table`, `pipeline.results.atari49`), statist
 (`pipeline.results.aggregates`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ import pandas as pd
 
 from pipeline.results.load import RUN_KEYS, LoadedRuns
 from pipeline.results.protocols import NOOP_STARTS, differences
-from pipeline.results.scores import FloatArray, mean_interval
+from pipeline.results.published import load_published
+from pipeline.results.scores import FloatArray, mean_interval, normalised_score
 from pipeline.rows import GAME_FIELDS, PROTOCOL_FIELDS
 
 RANDOM, LAST, BEST = "random", "checkpoint", "best"
@@ -108,6 +109,18 @@ def entries(scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
     in_order = comparable.sort_values(["version", "episodes"], kind="stable")
     comparable = in_order.drop_duplicates([*RUN_KEYS, "entry"], keep="last").sort_index()
     return {str(name): rows for name, rows in comparable.groupby("entry", sort=True)}
+
+
+def rliable_scores(of_entries: Mapping[str, pd.DataFrame], games: Sequence[str]) -> dict[str, FloatArray]:
+    """Entry -> normalised scores (num_runs, num_games), 1.0 the human, as rliable takes them.
+
+    Only entries that have all of `games`, and of those only as many runs as each game has.
+    """
+    published = load_published().loc[list(games)]
+    random, human = (published[column].to_numpy("float64") for column in (NOOP_STARTS.random, NOOP_STARTS.human))
+    matrices = {name: score_matrix(rows, games) for name, rows in of_entries.items() if set(games) <= set(rows["game"])}
+    whole = {name: matrix[~np.isnan(matrix).any(axis=1)] for name, matrix in matrices.items()}
+    return {name: normalised_score(matrix, random, human) / 100 for name, matrix in whole.items()}
 
 
 def score_matrix(scores: pd.DataFrame, games: Sequence[str]) -> FloatArray:

@@ -56,16 +56,18 @@ NO_RUN = "-"
 """In place of the number of seeds, of an agent that nobody trained."""
 
 
-def summary_table(starts: Starts, entries: Mapping[str, pd.DataFrame], random: pd.DataFrame) -> ReportTable:
-    """The published agents and `entries`, over all 49 games and over those that an incomplete entry has.
+def summary_table(
+    starts: Starts, entries: Mapping[str, pd.DataFrame], random: pd.DataFrame, games: Sequence[str] = ATARI49
+) -> ReportTable:
+    """The published agents and `entries`, over all of `games` and over those that an incomplete entry has.
 
     `random`: our random player's, as `random_player.random_scores` gives them; it has a row where it played all games.
     """
-    numbers = summary(starts, entries, random)
+    numbers = summary(starts, entries, random, games)
     rows = []
-    for (games, agent), of_agent in numbers.groupby(["games", "agent"], sort=False):
+    for (of_games, agent), of_agent in numbers.groupby(["games", "agent"], sort=False):
         first = of_agent.iloc[0]
-        which = f"all {first['num_games']}" if games == "all" else f"{first['num_games']}: {games}"
+        which = f"all {first['num_games']}" if of_games == "all" else f"{first['num_games']}: {of_games}"
         cells = {"agent": agent, "games": which, "seeds": first["num_seeds"]}
         for row in of_agent.to_dict("records"):
             cells[_HEADINGS[row["statistic"]]] = (
@@ -79,9 +81,11 @@ def summary_table(starts: Starts, entries: Mapping[str, pd.DataFrame], random: p
     )
 
 
-def summary(starts: Starts, entries: Mapping[str, pd.DataFrame], random: pd.DataFrame) -> pd.DataFrame:
+def summary(
+    starts: Starts, entries: Mapping[str, pd.DataFrame], random: pd.DataFrame, all_games: Sequence[str] = ATARI49
+) -> pd.DataFrame:
     """The same as numbers, one row per set of games, agent and statistic, with COLUMNS."""
-    blocks: dict[tuple[str, ...], dict[str, pd.DataFrame]] = {ATARI49: {}}
+    blocks: dict[tuple[str, ...], dict[str, pd.DataFrame]] = {tuple(all_games): {}}
     for name, scores in entries.items():
         if games := tuple(game for game in ATARI49 if (scores["game"] == game).any()):
             blocks.setdefault(games, {})[name] = scores

@@ -38,7 +38,8 @@ def test_a_bar_in_a_cell_does_not_end_it() -> None:
 
 def test_latex_escapes_what_is_a_command_there() -> None:
     latex = as_latex(TABLE._replace(text=pd.DataFrame({"game": ["a_b & c"], "x %": ["5 %"]})))
-    assert latex.startswith("% 50 % of a_b.\n\\begin{longtable}{lr}")
+    assert latex.startswith("% Needs \\usepackage{booktabs,longtable}.\n% 50 % of a_b.\n\\begin{longtable}{lr}")
+    assert "\\label{tab:" in latex
     assert r"a\_b \& c & 5 \% \\" in latex
     assert r"game & x \% \\" in latex
     assert r"\caption{Scores \& more}" in latex

@@ -3,7 +3,8 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.results.load import LoadedRuns, load_runs
-from pipeline.results.run_scores import COLUMNS, entries, run_scores, score_matrix
+from pipeline.results.published import load_published
+from pipeline.results.run_scores import COLUMNS, entries, rliable_scores, run_scores, score_matrix
 from tests.results.run_folders import evaluation, write_run
 
 
@@ -102,3 +103,14 @@ def test_no_evaluation_at_all_gives_no_row_and_all_columns(tmp_path: Path) -> No
     scores = run_scores(load(tmp_path))
     assert len(scores) == 0 and list(scores.columns) == list(COLUMNS)
     assert entries(scores) == {}
+
+
+def test_arrays_for_rliable_hold_whole_seeds_of_whole_entries_with_the_human_at_one(tmp_path: Path) -> None:
+    human = load_published()["human_noop"]
+    for seed in range(2):
+        write_run(tmp_path, [evaluation(human["Pong"])], seed=seed)
+        write_run(tmp_path, [evaluation(0.0)], "dqn", seed=seed)
+    write_run(tmp_path, [evaluation(human["Hero"])], game="Hero")
+    found = rliable_scores(entries(run_scores(load(tmp_path))), ["Hero", "Pong"])
+    assert list(found) == ["gorila"]
+    np.testing.assert_allclose(found["gorila"], [[1.0, 1.0]])

@@ -1,0 +1,81 @@
+"""Our agents on the few games that they were trained on: a row each, a column a game, whatever the protocol.
+
+Rows of different protocols stand apart. Not here: published scores beside ours (`pipeline.results.atari49`), figures
+over games (`pipeline.results.summary`).
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pipeline.results.atari49 import SINGLE_SEED
+from pipeline.results.formats import MISSING, ReportTable, interval_cell
+from pipeline.results.run_scores import RANDOM
+from pipeline.results.scores import seed_interval
+
+MOST_GAMES = 6
+"""There is room for no more columns."""
+
+COLUMNS = ("protocol", "differs", "entry", "game", "score", "low", "high", "seeds", "episodes", "frames", "hours")
+"""Score in points, with Student's t over seeds or the interval over the episodes of one; frames and hours of training:
+the mean over the seeds of the game, NaN of the random player."""
+
+
+def our_agents(scores: pd.DataFrame) -> pd.DataFrame:
+    """One row per protocol, entry and game of `run_scores`, with COLUMNS; the random player first."""
+    rows = []
+    for (protocol, differs, entry, game), runs in scores.groupby(["protocol", "differs", "entry", "game"], sort=True):
+        low, high = seed_interval(runs["score"]) if len(runs) > 1 else (runs["low"].iloc[0], runs["high"].iloc[0])
+        is_random = (runs["agent"] == RANDOM).all()
+        # The random player's rows have the clock of the run that played it.
+        frames, seconds = (np.nan, np.nan) if is_random else runs[["total_frames", "wall_seconds"]].mean()
+        score, episodes = runs["score"].mean(), runs["episodes"].sum()
+        rows.append((protocol, differs, entry, game, score, low, high, len(runs), episodes, frames, seconds / 3600))
+    numbers = pd.DataFrame(rows, columns=list(COLUMNS))
+    numbers["is_trained"] = numbers["frames"].notna()
+    in_order = numbers.sort_values(["protocol", "is_trained", "differs", "entry", "game"], kind="stable")
+    return in_order.drop(columns="is_trained").reset_index(drop=True)
+
+
+def our_agents_table(scores: pd.DataFrame, games: Sequence[str]) -> ReportTable:
+    """The same as a table with a column for each of `games`, as of `run_scores` of these games."""
+    numbers = our_agents(scores)
+    rows = []
+    for (protocol, differs, entry), of_agent in numbers.groupby(["protocol", "differs", "entry"], sort=False):
+        by_game = {row["game"]: row for row in of_agent.to_dict("records")}
+        seeds = of_agent["seeds"]
+        cells = {
+            "agent": entry,
+            "protocol": f"{protocol}{' *' if differs else ''}",
+            "seeds": str(seeds.max()) if seeds.min() == seeds.max() else f"{seeds.min()}-{seeds.max()}",
+        }
+        for game in games:
+            row = by_game.get(game)
+            cells[game] = MISSING if row is None else _score(row)
+        trained = of_agent["frames"].notna().all()
+        cells["frames"] = _millions(of_agent["frames"].mean()) if trained else "-"
+        cells["hours"] = f"{of_agent['hours'].mean():.2f}" if trained else "-"
+        rows.append(cells)
+    return ReportTable("our_agents", "Our agents", numbers, pd.DataFrame(rows), _notes(numbers))
+
+
+def _score(row: Mapping[Hashable, Any]) -> str:
+    return interval_cell(row["score"], row["low"], row["high"], 1) + (SINGLE_SEED if row["seeds"] == 1 else "")
+
+
+def _millions(frames: float) -> str:
+    return f"{frames / 1e6:,.2f} M"
+
+
+def _notes(numbers: pd.DataFrame) -> tuple[str, ...]:
+    found = [
+        "Score in points, 95 % interval in brackets: Student's t over seeds. "
+        f"{SINGLE_SEED}: a single seed, over its games. Frames and hours: of training, mean over seeds.",
+        "Rows of different protocols may not be compared.",
+    ]
+    trained = numbers[numbers["frames"].notna() & (numbers["differs"] != "")]
+    for (protocol, differs), _ in trained.groupby(["protocol", "differs"], sort=False):
+        found.append(f"* {protocol}: played otherwise than published scores under no-op starts: {differs}.")
+    return tuple(found)
