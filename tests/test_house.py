@@ -21,6 +21,7 @@ ACROSS = {
     "adding",
     "architecture",
     "docs",
+    "experiments_page",
     "house",
     "launcher_distribution",
     "light_commands",
