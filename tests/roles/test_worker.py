@@ -20,7 +20,7 @@ from pipeline.param_server.snapshot import first_snapshot
 from pipeline.roles import divergence, worker
 from pipeline.roles.rollouts import Rollouts
 from pipeline.roles.spec import WorkerSpec
-from pipeline.types import Float32Array, Receipt, UInt8Array
+from pipeline.types import AnyGradient, FactoredGradient, Float32Array, Receipt, UInt8Array
 from tests.clocks import Clock
 from tests.networks.configs import actor_critic_config
 from tests.param_server.configs import server_config
@@ -116,7 +116,8 @@ class Sent:
         self._push = one._exchange.push
         one._exchange.push = self  # type: ignore[method-assign]  # on its way to the shards, looked at
 
-    def __call__(self, gradient: Float32Array, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
+    def __call__(self, gradient: AnyGradient, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
+        assert not isinstance(gradient, FactoredGradient)
         self.gradients.append(gradient.copy())
         return self._push(gradient, computed_at)
 
@@ -222,7 +223,7 @@ class NeverReady(GradientExchange):
     def pull_target(self, into: ParamVector, known_versions: Sequence[int]) -> tuple[int, ...]:
         raise AssertionError("there is no target network")
 
-    def push(self, gradient: Float32Array, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
+    def push(self, gradient: AnyGradient, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
         raise AssertionError("nothing was computed")
 
     def flush(self) -> tuple[Receipt, ...]:
