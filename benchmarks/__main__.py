@@ -17,6 +17,7 @@ QUICK = (
     "actor_stepping",
     "random_frame_skip",
     "server_wire",
+    "gradient_wire",
     "replay_wire",
     "gorila_scaling",
     "replay_prioritised",

@@ -11,7 +11,7 @@ from measuring.rounds import median_seconds
 from pipeline.optimizers.config import AdaGradConfig, AdamConfig, RMSPropConfig
 from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.client import ParamClient
-from pipeline.param_server.config import WIRE_DTYPES, ParamServerConfig
+from pipeline.param_server.config import DENSE, WIRE_DTYPES, ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot
@@ -65,6 +65,7 @@ def server_config(wire_dtype: str) -> ParamServerConfig:
         num_shards=1,
         max_staleness=None,
         target_period_updates=10**9,
+        wire=DENSE,
         wire_dtype=wire_dtype,
         actor_pull_every_steps=1,
         learner_pull_every_updates=1,

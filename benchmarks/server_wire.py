@@ -74,7 +74,7 @@ def exchange(
             {
                 "push": partial(seconds, remote.push),
                 "pull": partial(seconds, remote.pull),
-                "socket": partial(seconds, partial(_there_and_back, connection, buffer)),
+                "socket": partial(seconds, partial(there_and_back, connection, buffer, buffer)),
                 "direct": lambda: seconds(direct.push) + seconds(direct.pull),
             },
             num_rounds,
@@ -82,17 +82,17 @@ def exchange(
         )
 
 
-def answer_on_socket(num_bytes: int) -> tuple[str, int]:
-    """On the shard's host: answer every `num_bytes` with as many, for one connection; returns where to connect."""
+def answer_on_socket(num_there: int, num_back: int) -> tuple[str, int]:
+    """On the shard's host: answer every `num_there` bytes with others, for one connection; returns where to connect."""
     server = socket.create_server(("127.0.0.1", 0))
     address: tuple[str, int] = server.getsockname()
 
     def answer() -> None:
-        buffer = memoryview(bytearray(num_bytes))
+        taken, given = memoryview(bytearray(num_there)), memoryview(bytearray(num_back))
         with server, server.accept()[0] as connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            while _receive(connection, buffer):
-                connection.sendall(buffer)
+            while _receive(connection, taken):
+                connection.sendall(given)
 
     threading.Thread(target=answer, name="bare-socket", daemon=True).start()
     return address
@@ -122,7 +122,7 @@ def _measure(session: Session, config: ParamServerConfig, num_params: int, num_r
     start = session.send(_start(num_params), shard_host)
     future = session.submit(HostedShard, name, start, OPTIMIZER, config, 1, host=shard_host, name=name, actor=True)
     num_bytes = num_params * BYTES_PER_VALUE[config.wire_dtype]
-    socket_address = session.submit(answer_on_socket, num_bytes, host=shard_host, name="answer").result()
+    socket_address = session.submit(answer_on_socket, num_bytes, num_bytes, host=shard_host, name="answer").result()
     address = ShardAddress(name, future.result())
     task = session.submit(
         exchange, address, socket_address, config, num_params, num_rounds, host=caller_host, name="exchange"
@@ -140,9 +140,10 @@ def _values(num_params: int) -> Float32Array:
     return np.random.default_rng(0).standard_normal(num_params).astype(np.float32)
 
 
-def _there_and_back(connection: socket.socket, buffer: memoryview) -> None:
-    connection.sendall(buffer)
-    _receive(connection, buffer)
+def there_and_back(connection: socket.socket, there: memoryview, back: memoryview) -> None:
+    """Send bytes to `answer_on_socket`, and wait until its answer is in `back`."""
+    connection.sendall(there)
+    _receive(connection, back)
 
 
 def _receive(connection: socket.socket, buffer: memoryview) -> bool:

@@ -4,8 +4,8 @@
     | ... |
     <!-- end -->
 
-Not here: which tables there are (`studies.tables`, `benchmarks.peers.table`), those of a report
-(`pipeline.results.formats`).
+Not here: which tables there are (`studies.tables`, `benchmarks.peers.table`, `benchmarks.gradient_wire.table`), those
+of a report (`pipeline.results.formats`).
 """
 
 import re
@@ -41,6 +41,15 @@ def counted(count: int, noun: str) -> str:
 def commits_cell(commits: Iterable[str]) -> str:
     """Each commit once, as short as it is spoken of, in the order of the rows."""
     return ", ".join(dict.fromkeys(commit.removesuffix("-dirty")[:7] for commit in commits))
+
+
+def with_table(text: str, name: str, table: str) -> str:
+    """The text with one of its tables anew, the others as they are. Raises ValueError as `with_tables` does."""
+    _, *parts = _MARK.split(text)
+    others = {
+        other: body.partition(_END)[0].removesuffix("\n") for other, body in zip(parts[::2], parts[1::2], strict=True)
+    }
+    return with_tables(text, others | {name: table})
 
 
 def with_tables(text: str, tables: Mapping[str, str]) -> str:

@@ -10,7 +10,17 @@ from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from pipeline.rows import Row
-from pipeline.types import Float32Array, Int64Array, LaneStep, Receipt, TransitionBatch, UInt8Array, WireArray
+from pipeline.types import (
+    AnyGradient,
+    Float32Array,
+    Int64Array,
+    LaneStep,
+    Receipt,
+    SliceGradient,
+    TransitionBatch,
+    UInt8Array,
+    WireArray,
+)
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -25,8 +35,8 @@ class Call(Protocol[T_co]):
 class Push(NamedTuple):
     """One slice of one gradient on its way to one shard. (sender, generation, sequence) name it for ever."""
 
-    gradient: WireArray
-    """(slice length,) float32, or bfloat16 as uint16."""
+    gradient: SliceGradient
+    """(slice length,) float32, or bfloat16 as uint16; or in factors."""
     sender: str
     generation: int
     """Generation of the server that the sender believes in; another one is refused."""
@@ -146,8 +156,8 @@ class ParamSource(Protocol):
 class GradientSink(Protocol):
     """Where a learner sends gradients to."""
 
-    def push(self, gradient: Float32Array, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
-        """Send one whole gradient (P,), computed at the given shard versions; one receipt per shard.
+    def push(self, gradient: AnyGradient, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
+        """Send one whole gradient, computed at the given shard versions; one receipt per shard.
 
         A sink that does not wait gives those of the gradient before; none for the first.
         """

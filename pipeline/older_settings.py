@@ -13,6 +13,7 @@ TRUE_BEFORE: Mapping[str, Any] = {
     "evaluation.policy": "greedy",
     "algorithm.exploration.decay_share": None,
     "deterministic": False,
+    "param_server.wire": "dense",
     "init_from": None,
     "init_from_optimizer": False,
 }

@@ -21,6 +21,48 @@ Distribution = Literal["atoms", "quantiles"]
 """How a network says which returns are likely: by the chances of given ones, or by equally likely ones."""
 
 
+class FactoredGradient(NamedTuple):
+    """A gradient (P,) whose largest tensor, a fully connected layer's weights, is given as the product that it is.
+
+    Of U units with F inputs each it is delta^T inputs, U * F numbers from number `start` of the vector on; the rest
+    lies before and behind. Xie et al. 2014 ("Distributed Machine Learning via Sufficient Factor Broadcasting").
+    """
+
+    rest: WireArray
+    """(P - U * F,): the vector without that tensor."""
+    start: int
+    delta: WireArray
+    """(B, U): d loss / d what the units were before they were rectified, of each of the B observations."""
+    inputs: WireArray
+    """(B, F): what the units were given."""
+
+
+AnyGradient = Float32Array | FactoredGradient
+"""A whole gradient: (P,) float32, or with factors of float32."""
+
+
+class FactoredSlice(NamedTuple):
+    """A shard's part of a FactoredGradient. It has `size` numbers of the product, between those of `rest`.
+
+    A slice may begin and end in the middle of a row of the product; all rows that it has a part of are here.
+    """
+
+    rest: WireArray
+    before: int
+    """Numbers of `rest` that come before those of the product; the others come behind."""
+    skipped: int
+    """Numbers at the beginning of the first row that belong to the shard before."""
+    size: int
+    delta: WireArray
+    """(B, R): of the units whose rows are here."""
+    inputs: WireArray
+    """(B, F)"""
+
+
+SliceGradient = WireArray | FactoredSlice
+"""A shard's part of a gradient, as it travels."""
+
+
 class LaneStep(NamedTuple):
     """One step of all E lanes of an actor, as the replay takes it: what was seen, what was done, what came of it."""
 

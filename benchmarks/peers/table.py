@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from measuring.markdown import commits_cell, markdown, with_tables
+from measuring.markdown import commits_cell, markdown, with_table
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 ROWS = CHECKOUT / "benchmarks" / "results" / "peers.jsonl"
@@ -26,7 +26,7 @@ Row = Mapping[str, Any]
 
 def main(document: Path = DOCUMENT, rows: Path = ROWS) -> None:
     """Write the table between its marks."""
-    document.write_text(with_tables(document.read_text(), {NAME: table(read(rows))}))
+    document.write_text(with_table(document.read_text(), NAME, table(read(rows))))
 
 
 def read(path: Path) -> list[Row]:

@@ -14,6 +14,7 @@ from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.cluster.config import ClusterConfig
 from pipeline.config.course import BudgetConfig, CheckpointConfig, TrainingEvaluationConfig
 from pipeline.config.determinism import undeterministic
+from pipeline.config.factors import without_factors
 from pipeline.config.words import listed, no_such
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import num_actions
@@ -174,6 +175,7 @@ class RunConfig:
             found += self._too_few_hosts()
         if {"network", "environment"} <= sound and self.game in ATARI49 and self.precision in PRECISIONS:
             found += self._unfit_network()
+        found += without_factors(self.network, self.param_server) if {"network", "param_server"} <= sound else []
         if {"topology", "environment", "algorithm"} <= sound and self.replay is not None:
             found += self._too_small_replay(self.replay)
         if {"environment", "evaluation"} <= sound:

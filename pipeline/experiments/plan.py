@@ -18,6 +18,7 @@ from pipeline.config.run_config import EVALUATOR, RunConfig, unlike_training
 from pipeline.envs.rom import num_actions
 from pipeline.errors import PlacementError
 from pipeline.networks.network import Network
+from pipeline.param_server.config import FACTORS
 from pipeline.replay.memory import memory_bytes
 from pipeline.roles.recollection import num_activations
 from pipeline.topologies.needs import RoleNeeds
@@ -202,9 +203,14 @@ def _needs(config: RunConfig, num_parameters: int, host_bytes: int) -> RoleNeeds
 
 
 def _num_kept(config: RunConfig) -> int:
-    """Vectors of P floats that all synchronous shards keep at most: a gradient of each worker, and the mean."""
+    """Vectors of P floats that all shards keep at most: of synchronous ones a gradient of each worker, and the mean.
+
+    One that applies gradients as they come keeps none, but for what it multiplies factors out to.
+    """
     topology = config.topology
-    return 0 if topology.quorum is None else topology.num_learning + 1
+    if topology.quorum is None:
+        return 1 if config.param_server.wire == FACTORS else 0
+    return topology.num_learning + 1
 
 
 def _replay_bytes(config: RunConfig) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch.utils.dlpack import from_dlpack
 
+from pipeline.networks.computed_gradient import ComputedGradient, DenseGradient, PartlyFactored
 from pipeline.networks.linear import NO_NOISE
 from pipeline.networks.network import ActorCriticNetwork, Network, QNetwork, expected_values
 from pipeline.networks.parameters import ParameterShape, num_parameters
@@ -80,11 +81,28 @@ class Replica(ABC):
 
     def gradient(self, loss: torch.Tensor) -> torch.Tensor:
         """d loss / d parameters as float32 (P,) on the device; the tensor is overwritten by the next call."""
-        self._written.is_written = False
+        self._written.is_written, self._written.factors = False, None
         gradients = torch.autograd.grad(loss, self._leaves, allow_unused=self._plain_layers is not None)
         if not self._written.is_written:
             torch._foreach_copy_(self._gradient_views, list(gradients))
         return self._gradient
+
+    def computed_gradient(self, loss: torch.Tensor, *, factored: bool) -> ComputedGradient:
+        """The same, to be clipped and sent; `factored`: without the hidden layer's product, which is never made.
+
+        Only a network whose gradient is written out can do that: others raise ValueError.
+        """
+        if not factored:
+            return DenseGradient(self.gradient(loss), self.gradient_tensors)
+        self._written.wants_factors = True
+        try:
+            self.gradient(loss)
+        finally:
+            self._written.wants_factors = False
+        if self._plain_layers is None or self._written.factors is None:
+            raise ValueError("the gradient of this network is autograd's and has no factors: param_server.wire=dense")
+        product = list(self.parameters).index(f"{self._plain_layers.hidden}.weight")
+        return PartlyFactored(self.gradient_tensors, product, self._written.factors)
 
     def activations(self, observations: UInt8Array) -> Activations | None:
         """What a pass through the network leaves for the way back, if its gradient is written out; else None."""

@@ -39,6 +39,15 @@ def joined(rows: Sequence[tuple[Activations, int]]) -> Activations:
     return Activations(torso, torch.cat([kept.hidden[row : row + 1] for kept, row in rows]))
 
 
+class Factors(NamedTuple):
+    """The gradient of a layer's weights as the product that it is, delta^T inputs, of B observations."""
+
+    delta: torch.Tensor
+    """(B, U): d loss / d what the layer answers, before it is rectified."""
+    inputs: torch.Tensor
+    """(B, F)"""
+
+
 @dataclass
 class Gradient:
     """Where a gradient is written to, once."""
@@ -46,6 +55,9 @@ class Gradient:
     tensors: Tensors
     """float32, by `ParameterShape.name`, in the layout of the parameters."""
     is_written: bool = False
+    wants_factors: bool = False
+    """Whether the hidden layer's weights are left as they are, and `factors` written in their place."""
+    factors: Factors | None = None
 
 
 @dataclass(frozen=True)
@@ -71,10 +83,10 @@ class PlainLayers:
         return cast(tuple[torch.Tensor, ...], apply(self, parameters, activations, gradient, *parameters.values()))
 
     def backward(
-        self, parameters: Tensors, activations: Activations, d_outputs: Sequence[torch.Tensor], into: Tensors
+        self, parameters: Tensors, activations: Activations, d_outputs: Sequence[torch.Tensor], gradient: Gradient
     ) -> None:
         """Write d loss / d parameters, given d loss / d outputs (B, N) float32 of each output layer."""
-        hidden, features = activations.hidden, activations.torso[-1]
+        into, hidden, features = gradient.tensors, activations.hidden, activations.torso[-1]
         as_float32 = hidden.float()
         for name, d in zip(self.outputs, d_outputs, strict=True):
             _linear_backward(name, as_float32, d, into)
@@ -84,7 +96,11 @@ class PlainLayers:
         d_hidden = rectified_backward(first.to(hidden.dtype), hidden)
         self.torso.backward(parameters, activations.torso, d_hidden @ parameters[f"{self.hidden}.weight"], into)
         # The largest of all comes last: it is read again at once, and is then still in the cache.
-        _linear_backward(self.hidden, features, d_hidden, into)
+        if gradient.wants_factors:
+            gradient.factors = Factors(d_hidden, features)
+            _bias_backward(self.hidden, d_hidden, into)
+        else:
+            _linear_backward(self.hidden, features, d_hidden, into)
 
 
 def rectified_backward(d: torch.Tensor, rectified: torch.Tensor) -> torch.Tensor:
@@ -112,7 +128,7 @@ class _Answers(torch.autograd.Function):
         layers, parameters, activations, gradient = ctx.way_back
         if gradient.is_written:
             raise RuntimeError("a loss of two passes through the network: the gradient of one would be lost")
-        layers.backward(parameters, activations, d_outputs, gradient.tensors)
+        layers.backward(parameters, activations, d_outputs, gradient)
         gradient.is_written = True
         return (None,) * (4 + len(parameters))
 
@@ -127,4 +143,8 @@ def _linear_backward(name: str, x: torch.Tensor, d: torch.Tensor, into: Tensors)
         torch.mm(d.t(), x, out=weight)
     else:
         weight.copy_(d.t() @ x)
+    _bias_backward(name, d, into)
+
+
+def _bias_backward(name: str, d: torch.Tensor, into: Tensors) -> None:
     torch.sum(d, 0, dtype=torch.float32, out=into[f"{name}.bias"])

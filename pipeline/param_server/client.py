@@ -14,8 +14,9 @@ from typing import TypeVar
 from pipeline.interfaces import Call, GradientExchange, ParamVector, Push, ShardHandle
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
-from pipeline.param_server.wire import decode, encode
-from pipeline.types import Float32Array, Receipt
+from pipeline.param_server.slices import copied, sliced
+from pipeline.param_server.wire import decode
+from pipeline.types import AnyGradient, Receipt
 
 _UNKNOWN = -1
 _Answer = TypeVar("_Answer")
@@ -71,7 +72,7 @@ class ParamClient(GradientExchange):
                 into.load_slice(part.start, decode(params))
         return tuple(version for version, _ in answers)
 
-    def push(self, gradient: Float32Array, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
+    def push(self, gradient: AnyGradient, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
         """Offer `gradient` (P,), computed at the versions `computed_at` (S,), to all shards; one receipt from each.
 
         With `config.overlap` it is on its way at the return, and the receipts are those of the push before.
@@ -81,8 +82,8 @@ class ParamClient(GradientExchange):
         self._check_one_per_shard(computed_at)
         receipts = self.flush()
         if self._config.overlap:
-            gradient = gradient.copy()
-        parts = [encode(part, self._config.wire_dtype) for part in self._layout.cut(gradient)]
+            gradient = copied(gradient)
+        parts = sliced(gradient, self._layout, self._config.wire_dtype)
         # Counted before it is sent: a push that timed out may have arrived, and its number must not come again.
         self._num_pushes += 1
         pushes = [

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 WIRE_DTYPES = ("float32", "bfloat16")
+DENSE, FACTORS = "dense", "factors"
+WIRES = (DENSE, FACTORS)
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,9 @@ class ParamServerConfig:
     target_period_updates: int | None
     """The target network is a copy of the server's parameters, renewed every this many server updates; None: never,
     for an algorithm without one."""
+    wire: str
+    """How gradients travel: "dense", all P numbers; "factors", that of the hidden layer's weights as the two thin
+    matrices whose product it is. Parameters travel as they are."""
     wire_dtype: str
     """"float32" or "bfloat16": what crosses a process border. Master parameters are float32 always."""
     actor_pull_every_steps: int
@@ -45,6 +50,13 @@ class ParamServerConfig:
         ):
             if getattr(self, name) < 1:
                 found.append(f"{name}={getattr(self, name)} must be at least 1")
+        if self.wire not in WIRES:
+            found.append(f"wire={self.wire} must be one of {', '.join(WIRES)}")
+        if self.wire == FACTORS and self.push_every_updates > 1:
+            found.append(
+                f"push_every_updates={self.push_every_updates} must be 1 with wire={FACTORS}: a mean of several "
+                f"gradients travels with wire={DENSE} only"
+            )
         if self.wire_dtype not in WIRE_DTYPES:
             found.append(f"wire_dtype={self.wire_dtype} must be one of {', '.join(WIRE_DTYPES)}")
         if self.timeout_seconds <= 0:

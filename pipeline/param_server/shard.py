@@ -22,9 +22,10 @@ import threading
 from pipeline.interfaces import Immediate, PulledSlice, Push, ShardHandle, SliceLoader
 from pipeline.optimizers.optimizer import OptimizerConfig, OptimizerState
 from pipeline.param_server.config import ParamServerConfig
+from pipeline.param_server.slices import Multiplier, check_length
 from pipeline.param_server.snapshot import ShardSnapshot
-from pipeline.param_server.wire import decode, encode
-from pipeline.types import Receipt, WireArray
+from pipeline.param_server.wire import encode
+from pipeline.types import Float32Array, Receipt, WireArray
 
 ADMITTED = ""
 OLD_GENERATION = "old_generation"
@@ -49,6 +50,7 @@ class ParameterShard:
         self._config = config
         self._generation = generation
         self._params = start.params.copy()
+        self._multiplier = Multiplier()
         self._optimizer = optimizer.make(self._params.size)
         if start.version > 0 or start.slots:
             self._optimizer.load_state(OptimizerState(start.version, start.slots))
@@ -61,7 +63,7 @@ class ParameterShard:
 
     def push(self, push: Push) -> Receipt:
         """Apply one gradient slice, or say why not. Raises ValueError for a slice of another length."""
-        self._check_shape(push)
+        check_length(push.gradient, self._params.size)
         with self._lock:
             version = self._optimizer.num_updates
             last_sequence = self._last_sequence.get(push.sender, 0)
@@ -69,7 +71,7 @@ class ParameterShard:
             if reason in (ADMITTED, STALE):
                 self._last_sequence[push.sender] = push.sequence
             if reason == ADMITTED:
-                self._update(push.gradient)
+                self._update(self._multiplier.whole(push.gradient))
             return Receipt(reason == ADMITTED, reason, self._optimizer.num_updates, version - push.computed_at)
 
     def pull(self, known_version: int) -> PulledSlice:
@@ -118,14 +120,8 @@ class ParameterShard:
                 slots=state.slots,
             )
 
-    def _check_shape(self, push: Push) -> None:
-        if push.gradient.shape != self._params.shape:
-            raise ValueError(
-                f"got a gradient slice of shape {push.gradient.shape}, this shard holds {self._params.shape}"
-            )
-
-    def _update(self, gradient: WireArray) -> None:
-        self._optimizer.apply(self._params, decode(gradient))
+    def _update(self, gradient: Float32Array) -> None:
+        self._optimizer.apply(self._params, gradient)
         self._published = None
         version, period = self._optimizer.num_updates, self._config.target_period_updates
         if period is not None and version % period == 0:

@@ -20,10 +20,7 @@ Not here: whose gradients (`pipeline.param_server.quorum`); waiting on an event 
 
 import contextlib
 import time
-from collections.abc import Sequence
 from concurrent.futures import Future
-
-import numpy as np
 
 from pipeline.errors import BrokenQuorumError
 from pipeline.interfaces import ClosedUpdate, Immediate, Push, SynchronousShardHandle
@@ -31,10 +28,10 @@ from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.quorum import DUPLICATE, LATE, OLD_GENERATION
 from pipeline.param_server.shard import DirectShard, ParameterShard
+from pipeline.param_server.slices import check_length
 from pipeline.param_server.snapshot import ShardSnapshot
 from pipeline.param_server.version_signal import VersionSignal
-from pipeline.param_server.wire import decode
-from pipeline.types import Float32Array, Receipt
+from pipeline.types import Receipt
 
 KEPT = ""
 
@@ -49,7 +46,6 @@ class SynchronousShard(ParameterShard):
         super().__init__(start, optimizer, config, generation)
         self._kept: dict[str, Push] = {}
         """By sender, of the version that the shard is at."""
-        self._mean = np.empty_like(self._params)
         self._signal = VersionSignal(start.version)
         self._closed: ClosedUpdate | None = None
         """The newest update that was told of."""
@@ -66,7 +62,7 @@ class SynchronousShard(ParameterShard):
 
         It is kept where it lies, which nobody may change before its version is past.
         """
-        self._check_shape(push)
+        check_length(push.gradient, self._params.size)
         with self._lock:
             version = self._optimizer.num_updates
             reason = reason_to_refuse(push, self._generation, version, self._kept.get(push.sender))
@@ -77,8 +73,9 @@ class SynchronousShard(ParameterShard):
     def apply(self, update: ClosedUpdate) -> int:
         """Carry out one update, unless it was; the version afterwards.
 
-        The mean is a sum in float32 in the order of the senders, divided by their number: the same however the vector
-        is cut. Raises BrokenQuorumError for what a leader that agrees with this shard would never ask.
+        The mean of dense gradients is a sum in float32 in the order of the senders, divided by their number: the same
+        however the vector is cut. That of factored ones is one product (`pipeline.param_server.slices`).
+        Raises BrokenQuorumError for what a leader that agrees with this shard would never ask.
         """
         self.foretell(update)
         with self._lock:
@@ -121,7 +118,7 @@ class SynchronousShard(ParameterShard):
     def _carry_out(self, update: ClosedUpdate) -> int:
         """Apply `update` if it is this version's and all that it is made of is here; the version afterwards."""
         if update.version == self._optimizer.num_updates and all(sender in self._kept for sender in update.senders):
-            self._update(self._mean_of(update.senders))
+            self._update(self._multiplier.mean([self._kept[sender].gradient for sender in update.senders]))
             self._kept.clear()
         return self._optimizer.num_updates
 
@@ -138,13 +135,6 @@ class SynchronousShard(ParameterShard):
             f"a shard of generation {self._generation} at version {version} was told to apply the update of version "
             f"{update.version}, but {wrong}: all shards have to go back to one checkpoint together"
         )
-
-    def _mean_of(self, senders: Sequence[str]) -> Float32Array:
-        np.copyto(self._mean, decode(self._kept[senders[0]].gradient))
-        for sender in senders[1:]:
-            self._mean += decode(self._kept[sender].gradient)
-        self._mean /= len(senders)
-        return self._mean
 
 
 def reason_to_refuse(push: Push, generation: int, version: int, kept: Push | None) -> str:

@@ -18,7 +18,7 @@ from pipeline.interfaces import Commit, LeaderHandle, ParamVector, SynchronousSh
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
-from pipeline.types import Float32Array, Receipt
+from pipeline.types import AnyGradient, Receipt
 
 _REMIND_SECONDS = 1.0
 """An update that does not come for so long may have been lost on its way to a shard: the leader is asked to repeat."""
@@ -68,7 +68,7 @@ class SynchronousClient(ParamClient):
             versions = super().pull(into, versions)
         return versions
 
-    def push(self, gradient: Float32Array, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
+    def push(self, gradient: AnyGradient, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
         """Offer `gradient` (P,), computed at the one version in `computed_at` (S,); S receipts with the same reason.
 
         "" is a gradient of the quorum; "late" one that N others came before; see `pipeline.param_server.quorum`. Unlike

@@ -18,8 +18,9 @@ from pipeline.algorithms.config import QLearningConfig
 from pipeline.algorithms.importance import importance_exponent, importance_weights
 from pipeline.algorithms.outliers import LossOutlierRule, OutlierState
 from pipeline.interfaces import GradientSink, TransitionSource
+from pipeline.networks.computed_gradient import ComputedGradient, DenseGradient
 from pipeline.networks.replica import QReplica
-from pipeline.param_server.config import ParamServerConfig
+from pipeline.param_server.config import FACTORS, ParamServerConfig
 from pipeline.replay.config import ReplayConfig
 from pipeline.roles.divergence import DivergenceGuard
 from pipeline.roles.follower import Follower, FollowerState
@@ -92,14 +93,15 @@ class Learner:
         if not self._outliers.admit(loss_value):
             self._statistics.outlier(loss_value, mean_q_value)
             return
-        gradient = self._online.replica.gradient(loss.objective)
-        norm = gradient.norm().item()
+        factored = self._server.wire == FACTORS
+        gradient = self._online.replica.computed_gradient(loss.objective, factored=factored)
+        norm = gradient.norm()
         if not self._overflow.admits(norm, self._online.version):
             self._statistics.outlier(loss_value, mean_q_value)
             return
         limit = self._algorithm.max_gradient_norm
         if limit is not None and norm > limit:
-            gradient.mul_(limit / norm)
+            gradient.scale(limit / norm)
         self._statistics.computed(loss_value, mean_q_value, norm)
         self._send(gradient)
 
@@ -128,17 +130,19 @@ class Learner:
         """Wait for what became of the last gradient; some that were gathered and not yet sent are given up."""
         self._note(self._sink.flush())
 
-    def _send(self, gradient: torch.Tensor) -> None:
-        computed_at = self._online.versions
-        if self._server.push_every_updates > 1:
-            self._gathered.append((gradient.clone(), computed_at))
-            if len(self._gathered) < self._server.push_every_updates:
-                return
-            gradient = torch.stack([gathered for gathered, _ in self._gathered]).mean(dim=0)
-            # Of each shard the oldest version, which is the first one's.
-            computed_at = self._gathered[0][1]
-            self._gathered = []
-        self._note(self._sink.push(gradient.cpu().numpy(), computed_at))
+    def _send(self, gradient: ComputedGradient) -> None:
+        if self._server.push_every_updates == 1:
+            self._note(self._sink.push(gradient.as_sent(), self._online.versions))
+            return
+        assert isinstance(gradient, DenseGradient), "factors are not gathered: refused before the run starts"
+        self._gathered.append((gradient.flat.clone(), self._online.versions))
+        if len(self._gathered) < self._server.push_every_updates:
+            return
+        mean = torch.stack([gathered for gathered, _ in self._gathered]).mean(dim=0)
+        # Of each shard the oldest version, which is the first one's.
+        computed_at = self._gathered[0][1]
+        self._gathered = []
+        self._note(self._sink.push(mean.cpu().numpy(), computed_at))
 
     def _note(self, receipts: Sequence[Receipt]) -> None:
         if receipts:

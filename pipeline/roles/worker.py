@@ -30,6 +30,7 @@ from pipeline.networks import compute
 from pipeline.networks.network import ActorCriticNetwork
 from pipeline.networks.replica import PolicyReplica
 from pipeline.param_server.client import ParamClient
+from pipeline.param_server.config import FACTORS
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.synchronous_client import SynchronousClient
 from pipeline.roles.divergence import BlindnessGuard, DivergenceGuard
@@ -44,7 +45,7 @@ from pipeline.roles.straggler import delay_of
 from pipeline.roles.worker_statistics import WorkerStatistics, WorkerSums
 from pipeline.schedules import value_at
 from pipeline.states import StreamState, restore_stream, stream_state
-from pipeline.types import Float32Array, RolloutBatch
+from pipeline.types import AnyGradient, RolloutBatch
 
 UPDATES_PER_ROW = 20
 """Gradients of one worker that make one row."""
@@ -110,7 +111,7 @@ class Worker(LearningRole):
         self._statistics = WorkerStatistics(spec.place.role, spec.place.num_steps_before)
         self._num_updates = 0
         self._waited_seconds = 0.0
-        self._gradient: Float32Array | None = None
+        self._gradient: AnyGradient | None = None
         """Computed, and not yet sent by a straggler."""
         self._send_at = 0.0
 
@@ -199,30 +200,25 @@ class Worker(LearningRole):
         self._statistics.waited(waited)
         return ready
 
-    def _compute(self) -> Float32Array | None:
+    def _compute(self) -> AnyGradient | None:
         loss = self._loss(
             self._passes.next(lambda: self._rollouts.collect(self._recollection.policy, self._online.version))
         )
-        gradient = self._replica.gradient(loss.objective)
+        factored = self._spec.param_server.wire == FACTORS
+        gradient = self._replica.computed_gradient(loss.objective, factored=factored)
         # Each tensor is read for its norm once: that of the whole, and those behind the clipping, follow from them.
-        norms = torch.stack(torch._foreach_norm(self._replica.gradient_tensors))
+        norms = gradient.tensor_norms()
         norm = norms.norm().item()
         # A new tensor: what follows may scale the gradient where it lies.
-        first_layer = self._replica.gradient_tensors[0].view(self._num_filters, -1).clone()
+        first_layer = gradient.tensors[0].view(self._num_filters, -1).clone()
         if not self._divergence.admits(norm, self._online.version):
             return None
         self._num_updates += 1
         self._statistics.computed(loss, norm, first_layer)
-        self._clip(norms)
-        return gradient.cpu().numpy()
-
-    def _clip(self, norms: torch.Tensor) -> None:
-        algorithm, tensors = self._spec.algorithm, self._replica.gradient_tensors
-        sizes = [tensor.numel() for tensor in tensors]
-        factors = clipping_factors(norms, sizes, algorithm.max_average_norm, algorithm.max_gradient_norm)
-        for tensor, factor in zip(tensors, factors, strict=True):
-            if factor < 1.0:
-                tensor.mul_(factor)
+        limits = self._spec.algorithm.max_average_norm, self._spec.algorithm.max_gradient_norm
+        sizes = [tensor.numel() for tensor in self._replica.gradient_tensors]
+        gradient.scale_tensors(clipping_factors(norms, sizes, *limits))
+        return gradient.as_sent()
 
     def _loss(self, batch: RolloutBatch) -> ActorCriticLoss:
         algorithm, device = self._spec.algorithm, self._replica.device

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -24,7 +25,10 @@ from benchmarks import (
     update_step,
 )
 from benchmarks.devices import __main__ as devices
+from benchmarks.gradient_wire import __main__ as gradient_wire
 from pipeline.config.overrides import compose
+from pipeline.param_server.layout import ParamLayout
+from pipeline.param_server.slices import Multiplier, sliced
 from pipeline.results.load import load_run
 from pipeline.results.run_scores import run_scores
 
@@ -171,6 +175,33 @@ def test_both_wires_are_held_against_a_bare_socket(capsys: pytest.CaptureFixture
     assert [line["wire_dtype"] for line in lines] == ["float32", "bfloat16"]
     for line in lines:
         assert positive(line, "push_ms", "pull_ms", "socket_ms", "direct_ms", "push_pull_over_socket")
+
+
+@pytest.mark.slow
+def test_a_gradient_and_its_factors_are_held_against_each_other_and_bare_sockets(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    layer = gradient_wire.Layer(start=30, num_units=20, num_inputs=50, num_behind=40)
+    gradient_wire.main(layer, batch_sizes=(4,), counts=(2,), num_rounds=2)
+    *wires, mean = printed(capsys)
+    assert [(line["wire_dtype"], line["dense_bytes"], line["factors_bytes"]) for line in wires] == [
+        ("float32", 4_280, 4 * (70 + 4 * 70)),
+        ("bfloat16", 2_140, 2 * (70 + 4 * 70)),
+    ]
+    for line in wires:
+        for wire in ("dense", "factors"):
+            assert positive(line, f"push_{wire}_ms", f"pull_{wire}_ms", f"socket_{wire}_ms", f"{wire}_over_socket")
+        assert positive(line, "product_ms", "factors_over_dense")
+    assert mean["num_gradients"] == 2 and positive(mean, "mean_dense_ms", "mean_factors_ms", "factors_over_dense")
+
+
+def test_the_two_forms_of_the_gradient_that_is_sent_are_one() -> None:
+    layer = gradient_wire.Layer(start=3, num_units=4, num_inputs=5, num_behind=2)
+    sent = gradient_wire.Sent(layer, batch_size=6)
+    sent.multiply()
+    (one,) = sliced(sent.factored, ParamLayout(layer.num_params, 1), "float32")
+    np.testing.assert_array_equal(Multiplier().whole(one), sent.dense)
+    assert gradient_wire.NATURE.num_params == optimizer_step.NUM_PARAMS
 
 
 @pytest.mark.slow

@@ -120,6 +120,17 @@ def test_a_sound_run_has_no_mistakes(gorila: RunConfig, dba3c: RunConfig) -> Non
             [group("algorithm", munchausen_temperature=0.0)],
             "algorithm.munchausen_temperature=0.0 must be positive",
         ),
+        ([group("param_server", wire="thin")], "param_server.wire=thin must be one of dense, factors"),
+        (
+            [group("param_server", wire="factors", push_every_updates=4)],
+            "param_server.push_every_updates=4 must be 1 with wire=factors: a mean of several gradients travels with "
+            "wire=dense only",
+        ),
+        (
+            [group("param_server", wire="factors"), group("network", dueling=True)],
+            "param_server.wire=factors needs a gradient that is written out, and with network.dueling=true it is "
+            "autograd's: network.dueling=false, or param_server.wire=dense",
+        ),
         ([group("checkpoint", every_minutes=0.0)], "checkpoint.every_minutes=0.0 must be positive"),
         ([group("checkpoint", keep=0)], "checkpoint.keep=0 must be at least 1"),
         ([group("optimizer", learning_rate=0.0)], "optimizer.learning_rate=0.0 must be positive"),

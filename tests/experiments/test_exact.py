@@ -36,6 +36,7 @@ SYSTEMS = {
     "dba3c": ("smoke_dba3c", ACTOR_CRITIC, 2),
     "dba3c_clip": ("smoke_dba3c_clip", ACTOR_CRITIC, 2),
     "gorila": ("smoke_gorila", Q_LEARNING, 2),
+    "gorila with factors": ("smoke_gorila", [*Q_LEARNING, "param_server.wire=factors"], 2),
     "quantile": ("smoke_gorila_quantile", [*Q_LEARNING, "algorithm.munchausen=true", "network.num_quantiles=20"], 2),
 }
 """Name -> experiment, settings, and its roles."""

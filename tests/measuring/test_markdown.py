@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from measuring.markdown import commits_cell, markdown, median_cell, with_tables
+from measuring.markdown import commits_cell, markdown, median_cell, with_table, with_tables
 
 TEXT = "# A\n\n<!-- table: one -->\nold\n<!-- end -->\n\nWords.\n\n<!-- table: two -->\n<!-- end -->\nLast.\n"
 
@@ -14,6 +14,14 @@ def test_each_table_replaces_what_is_between_its_marks_and_nothing_else() -> Non
         "# A\n\n<!-- table: one -->\n| 1 |\n<!-- end -->\n\nWords.\n\n<!-- table: two -->\n| 2 |\n<!-- end -->\nLast.\n"
     )
     assert with_tables(text, {"two": "| 2 |", "one": "| 1 |"}) == text
+
+
+def test_one_table_can_be_written_anew_beside_others() -> None:
+    assert with_table(TEXT, "one", "| 1 |") == TEXT.replace("old", "| 1 |").replace("two -->\n", "two -->\n\n")
+    again = with_tables(TEXT, {"one": "| 1 |", "two": "| 2 |"})
+    assert with_table(again, "two", "| 3 |") == again.replace("| 2 |", "| 3 |")
+    with pytest.raises(ValueError, match="marks for one, two found, tables are one, two, three"):
+        with_table(TEXT, "three", "| 3 |")
 
 
 @pytest.mark.parametrize("tables", [{"one": "| 1 |"}, {"one": "| 1 |", "two": "| 2 |", "three": "| 3 |"}])

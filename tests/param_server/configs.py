@@ -11,6 +11,7 @@ def server_config(**changes: Any) -> ParamServerConfig:
         "num_shards": 1,
         "max_staleness": None,
         "target_period_updates": 20,
+        "wire": "dense",
         "wire_dtype": "float32",
         "actor_pull_every_steps": 1,
         "learner_pull_every_updates": 1,

@@ -1,5 +1,6 @@
 """The learner on a real replay and real shards."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -8,11 +9,16 @@ import torch
 
 from pipeline.errors import DivergedError
 from pipeline.interfaces import Push
+from pipeline.networks import computed_gradient
 from pipeline.optimizers.config import AdamConfig, RMSPropConfig
 from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.shard import ParameterShard
+from pipeline.param_server.slices import Multiplier
+from pipeline.roles import divergence
+from pipeline.types import Float32Array, Receipt
 from tests.param_server.configs import server_config
 from tests.roles.wiring import ADAGRAD, Wired, bundle_spec
+from tests.rounding import assert_equal_but_for_rounding
 
 OPTIMIZERS: list[OptimizerConfig] = [
     ADAGRAD,
@@ -169,6 +175,71 @@ def test_gathered_gradients_are_sent_as_their_mean_and_count_as_many() -> None:
         np.testing.assert_allclose(mean, np.mean(computed[4 * index : 4 * index + 4], axis=0), rtol=1e-5, atol=1e-9)
     admitted = sum(row.num_admitted for row in wired.rows.updates)
     assert admitted == 4 * sum(row.num_updates // 4 for row in wired.rows.updates)
+
+
+@pytest.mark.slow
+def test_factors_to_one_shard_are_learned_from_bit_for_bit_with_the_guards_as_they_are() -> None:
+    algorithm = replace(bundle_spec().algorithm, outlier_deviations=0.5, outlier_decay=0.9)
+    dense, factored = (
+        Wired(bundle_spec(algorithm=algorithm, param_server=server_config(wire=wire))) for wire in ("dense", "factors")
+    )
+    dense.run(600)
+    factored.run(600)
+    np.testing.assert_array_equal(factored.server().params, dense.server().params)
+    assert factored.server().version > 20
+    dropped = [[row.num_dropped_outlier for row in wired.rows.updates] for wired in (dense, factored)]
+    assert dropped[0] == dropped[1] and sum(dropped[0]) > 0
+
+
+CASES = list(itertools.product((1, 2, 3), (None, 1e-4), ("float32", "bfloat16")))
+QUICK = ((1, None, "float32"), (2, None, "bfloat16"), (3, 1e-4, "float32"))
+
+
+@pytest.mark.parametrize(
+    ("num_shards", "limit", "wire_dtype"),
+    [pytest.param(*case, marks=[] if case in QUICK else pytest.mark.slow) for case in CASES],
+)
+def test_factors_are_the_dense_gradient_of_the_same_step_but_for_rounding(
+    num_shards: int, limit: float | None, wire_dtype: str
+) -> None:
+    algorithm = replace(bundle_spec().algorithm, max_gradient_norm=limit)
+    sent = []
+    for wire in ("dense", "factors"):
+        server = server_config(num_shards=num_shards, wire=wire, wire_dtype=wire_dtype)
+        wired = Wired(bundle_spec(algorithm=algorithm, param_server=server))
+        watched = [watch(shard) for shard in wired.shards]
+        while not watched[-1]:
+            wired.bundle.step()
+        sent.append(torch.from_numpy(np.concatenate([pushes[0] for pushes in watched])))
+    dense, factored = sent
+    dtype = torch.float32 if wire_dtype == "float32" else torch.bfloat16
+    assert_equal_but_for_rounding(factored.to(dtype), dense.to(dtype), num_terms=32 + 2_592)
+    if limit is not None:
+        assert factored.norm().item() == pytest.approx(limit, rel=1e-2)
+
+
+def watch(shard: ParameterShard) -> list[Float32Array]:
+    """What is pushed to this shard from now on, as numbers."""
+    push, seen = shard.push, list[Float32Array]()
+
+    def look(pushed: Push) -> Receipt:
+        seen.append(Multiplier().whole(pushed.gradient).copy())
+        return push(pushed)
+
+    shard.push = look  # type: ignore[assignment, method-assign]
+    return seen
+
+
+def test_factors_that_are_no_numbers_are_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    wired = Wired(bundle_spec(param_server=server_config(wire="factors")))
+    wired.run(200)
+    learner, version = wired.bundle._learner, wired.server().version
+    monkeypatch.setattr(divergence, "_MAX_NOT_FINITE", 3)
+    monkeypatch.setattr(computed_gradient, "product_norm", lambda *factors: torch.tensor(np.nan))
+    with pytest.raises(DivergedError, match="loss or gradient was nan 3 times in a row"):
+        for _ in range(3):
+            learner.step()
+    assert wired.server().version == version and np.isfinite(wired.server().params).all()
 
 
 @pytest.mark.parametrize("every", [1, 3])

@@ -23,7 +23,7 @@ from pipeline.roles.turns import Turn, Turns
 from pipeline.roles.worker import Worker
 from pipeline.rows import Row
 from pipeline.types import UInt8Array
-from tests.networks.configs import network_config
+from tests.networks.configs import actor_critic_config, network_config
 from tests.param_server.configs import server_config
 from tests.param_server.synchronous_server import SynchronousServer
 from tests.protocols import nature_protocol
@@ -75,8 +75,20 @@ SPECS: Mapping[str, tuple[RoleSpec, int]] = {
         ),
         1,
     ),
+    "gorila that sends factors": (
+        replace(bundles(2), param_server=server_config(num_shards=2, target_period_updates=7, wire="factors")),
+        2,
+    ),
     "ba3c": (workers(1), 1),
     "dba3c": (workers(2), 2),
+    "dba3c that sends factors": (
+        replace(
+            workers(2),
+            network=actor_critic_config(torso="dqn_2013", activation="relu"),
+            param_server=server_config(num_shards=2, target_period_updates=None, wire="factors"),
+        ),
+        2,
+    ),
     "dba3c with random frame skips": (
         replace(workers(2), environment=replace(STICKY, stack=2, min_frame_skip=2, max_pool=False)),
         2,

@@ -20,7 +20,7 @@ from pipeline.param_server.snapshot import first_snapshot
 from pipeline.roles import divergence, worker
 from pipeline.roles.rollouts import Rollouts
 from pipeline.roles.spec import WorkerSpec
-from pipeline.types import Float32Array, Receipt, UInt8Array
+from pipeline.types import AnyGradient, FactoredGradient, Float32Array, Receipt, UInt8Array
 from tests.clocks import Clock
 from tests.networks.configs import actor_critic_config
 from tests.param_server.configs import server_config
@@ -34,6 +34,7 @@ from tests.roles.worker_wiring import (
     network_of,
     worker_spec,
 )
+from tests.rounding import assert_equal_but_for_rounding
 
 NUM_UPDATES = 4
 
@@ -116,7 +117,8 @@ class Sent:
         self._push = one._exchange.push
         one._exchange.push = self  # type: ignore[method-assign]  # on its way to the shards, looked at
 
-    def __call__(self, gradient: Float32Array, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
+    def __call__(self, gradient: AnyGradient, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
+        assert not isinstance(gradient, FactoredGradient)
         self.gradients.append(gradient.copy())
         return self._push(gradient, computed_at)
 
@@ -153,6 +155,53 @@ def test_an_update_of_two_workers_is_the_mean_of_their_two_gradients() -> None:
         optimizer.apply(params, mean_in_order([mine, other]))
         assert wired.synchronous.versions == [update] * 2
         np.testing.assert_array_equal(wired.server().params, params)
+
+
+RELU = actor_critic_config(torso="nature", activation="relu")
+
+
+def test_factors_of_a_lone_worker_to_one_shard_are_its_gradient_bit_for_bit() -> None:
+    servers = []
+    for wire in ("dense", "factors"):
+        config = server_config(target_period_updates=None, wire=wire)
+        spec = worker_spec(network=RELU, algorithm=actor_critic(max_average_norm=None), param_server=config)
+        for wired in (WiredAlone(spec), WiredTogether([spec], quorum=1)):
+            for _ in range(NUM_UPDATES):
+                wired.workers[0].step()
+            servers.append(wired.server())
+            wired.workers[0].close()
+    for server in servers:
+        assert set(server.versions) == {NUM_UPDATES}
+        np.testing.assert_array_equal(server.params, servers[0].params)
+
+
+@pytest.mark.parametrize(
+    ("num_shards", "max_average_norm", "max_gradient_norm"),
+    [
+        pytest.param(3, 1e-6, 1e-4, id="clipped"),
+        pytest.param(1, None, None, id="one shard", marks=pytest.mark.slow),
+        pytest.param(3, None, None, id="unclipped", marks=pytest.mark.slow),
+        pytest.param(1, 1e-6, 1e-4, id="clipped to one shard", marks=pytest.mark.slow),
+    ],
+)
+def test_factors_of_two_workers_are_the_mean_of_their_gradients_but_for_rounding(
+    num_shards: int, max_average_norm: float | None, max_gradient_norm: float | None
+) -> None:
+    algorithm = actor_critic(max_average_norm=max_average_norm, max_gradient_norm=max_gradient_norm)
+    moments = []
+    for wire in ("dense", "factors"):
+        config = server_config(num_shards=num_shards, target_period_updates=None, wire=wire)
+        wired = two_workers(quorum=2, network=RELU, algorithm=algorithm, param_server=config)
+        for one in wired.workers:
+            one.step()
+        assert set(wired.server().versions) == {1}
+        # Adam's first moment is 0.2 of the first gradient.
+        moments.append(torch.from_numpy(wired.server().slots["mean"]))
+        for one in wired.workers:
+            one.close()
+    dense, factored = moments
+    assert dense.abs().max() > 0
+    assert_equal_but_for_rounding(factored, dense, num_terms=2 * 20 + 576)
 
 
 @pytest.fixture
@@ -222,7 +271,7 @@ class NeverReady(GradientExchange):
     def pull_target(self, into: ParamVector, known_versions: Sequence[int]) -> tuple[int, ...]:
         raise AssertionError("there is no target network")
 
-    def push(self, gradient: Float32Array, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
+    def push(self, gradient: AnyGradient, computed_at: Sequence[int]) -> tuple[Receipt, ...]:
         raise AssertionError("nothing was computed")
 
     def flush(self) -> tuple[Receipt, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks.peers.table import DOCUMENT, ROWS, best_peers, main, ratios, read, table
-from measuring.markdown import with_tables
+from measuring.markdown import with_table
 
 
 def row(round_: int, name: str, steps: float | None, session: str = "2026-01-02", **more: Any) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def test_a_contender_that_was_never_measured_has_its_reason() -> None:
 
 def test_the_document_has_the_table_of_the_rows() -> None:
     text = DOCUMENT.read_text()
-    assert with_tables(text, {"peers": table(read(ROWS))}) == text
+    assert with_table(text, "peers", table(read(ROWS))) == text
 
 
 def test_the_table_is_written_between_its_marks(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """A synchronous parameter server on real hosts: the same updates as in one thread, and nobody in anybody's way."""
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 import numpy as np
@@ -26,7 +26,7 @@ from pipeline.param_server.shard import ParameterShard
 from pipeline.param_server.snapshot import first_snapshot, split_snapshot
 from pipeline.param_server.synchronous import DirectSynchronousShard
 from pipeline.param_server.synchronous_client import SynchronousClient
-from pipeline.types import Float32Array
+from pipeline.types import AnyGradient, FactoredGradient, Float32Array
 from tests.clusters import LIMIT_SECONDS, kill_host, wait_until
 from tests.param_server.configs import server_config
 from tests.param_server.conftest import Copy
@@ -54,6 +54,18 @@ def forget_servers(threads_session: Session, processes_session: Session) -> Iter
 
 def gradient_of(sender: str, version: int) -> Float32Array:
     return np.random.default_rng([version, *sender.encode()]).standard_normal(SIZE, dtype=np.float32)
+
+
+def factors_of(sender: str, version: int) -> FactoredGradient:
+    """Whole numbers, whose sums are never rounded."""
+    rng = np.random.default_rng([version, *sender.encode()])
+    rest, delta, inputs = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((2,), (8, 201), (8, 199)))
+    return FactoredGradient(rest, 1, delta, inputs)
+
+
+def numbers_of(sender: str, version: int) -> Float32Array:
+    rest, _, delta, inputs = factors_of(sender, version)
+    return np.concatenate([rest[:1], (delta.T @ inputs).ravel(), rest[1:]])
 
 
 def host_server(session: Session, quorum: int = 2) -> ServerAddresses:
@@ -86,7 +98,7 @@ def answer(call: Call[int]) -> int:
     return call.result(LIMIT_SECONDS)
 
 
-def by_hand(num_updates: int) -> Float32Array:
+def by_hand(num_updates: int, gradient_of: Callable[[str, int], Float32Array] = gradient_of) -> Float32Array:
     """The same updates by one shard in this thread."""
     shard = ParameterShard(split_snapshot(first_snapshot(START), ParamLayout(SIZE, 1))[0], ADAGRAD, SERVER, 1)
     for version in range(num_updates):
@@ -95,7 +107,12 @@ def by_hand(num_updates: int) -> Float32Array:
     return shard.snapshot().params
 
 
-def train(server: ServerAddresses, sender: str, num_updates: int) -> list[str]:
+def train(
+    server: ServerAddresses,
+    sender: str,
+    num_updates: int,
+    gradient_of: Callable[[str, int], AnyGradient] = gradient_of,
+) -> list[str]:
     """A worker in a task of its own; what became of its gradients."""
     servers = server.connect()
     assert servers.leader is not None
@@ -110,16 +127,19 @@ def train(server: ServerAddresses, sender: str, num_updates: int) -> list[str]:
     return reasons
 
 
-def test_two_workers_on_two_hosts_make_the_updates_of_one_thread_bit_for_bit(session: Session) -> None:
+@pytest.mark.parametrize(("sent", "numbers"), [(gradient_of, gradient_of), (factors_of, numbers_of)])
+def test_two_workers_on_two_hosts_make_the_updates_of_one_thread_bit_for_bit(
+    session: Session, sent: Callable[[str, int], AnyGradient], numbers: Callable[[str, int], Float32Array]
+) -> None:
     server = host_server(session)
     tasks = [
-        session.submit(train, server, sender, 4, host=host, name="worker")
+        session.submit(train, server, sender, 4, sent, host=host, name="worker")
         for sender, host in zip(SENDERS, sorted(session.hosts), strict=True)
     ]
     assert [task.result(timeout=LIMIT_SECONDS) for task in tasks] == [[""] * 8] * 2
     snapshots = [shard.snapshot().result(LIMIT_SECONDS) for shard in remote_shards(server)]
     assert [snapshot.version for snapshot in snapshots] == [4, 4]
-    np.testing.assert_array_equal(np.concatenate([snapshot.params for snapshot in snapshots]), by_hand(4))
+    np.testing.assert_array_equal(np.concatenate([snapshot.params for snapshot in snapshots]), by_hand(4, numbers))
 
 
 def test_whoever_waits_keeps_nobody_from_the_shard(session: Session) -> None:

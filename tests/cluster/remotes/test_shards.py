@@ -19,8 +19,9 @@ from pipeline.interfaces import PulledSlice, Push, ShardHandle
 from pipeline.optimizers.config import AdaGradConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
+from pipeline.param_server.slices import sliced
 from pipeline.param_server.snapshot import ShardSnapshot, first_snapshot, split_snapshot
-from pipeline.types import Float32Array, Receipt
+from pipeline.types import FactoredGradient, Float32Array, Receipt
 from tests.clusters import LIMIT_SECONDS, kill_host, wait_until
 from tests.param_server.configs import server_config
 
@@ -129,6 +130,18 @@ def test_every_push_gets_a_receipt_and_is_applied_at_most_once(make_shard: MakeS
         Receipt(True, "", 2, 1),
         Receipt(False, "duplicate", 2, 0),
     ]
+
+
+def test_a_push_of_factors_is_that_of_the_numbers_that_they_stand_for(make_shard: MakeShard) -> None:
+    shard, reference = make_shard(), make_shard()
+    rng = np.random.default_rng(0)
+    # Whole numbers: no sum is rounded, whatever its order.
+    rest, delta, inputs = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((2,), (8, 201), (8, 199)))
+    (slice_,) = sliced(FactoredGradient(rest, 1, delta, inputs), ParamLayout(SIZE, 1), "float32")
+    numbers = np.concatenate([rest[:1], (delta.T @ inputs).ravel(), rest[1:]])
+    for one, pushed in ((shard, slice_), (reference, numbers)):
+        assert push(one, push_of(1, computed_at=0)._replace(gradient=pushed)) == Receipt(True, "", 1, 0)
+    np.testing.assert_array_equal(pulled(shard), pulled(reference))
 
 
 def test_a_push_of_another_generation_or_too_old_changes_nothing(make_shard: MakeShard) -> None:

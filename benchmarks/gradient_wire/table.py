@@ -1,0 +1,105 @@
+"""The tables of docs/performance.md, from rows: `python -m benchmarks.gradient_wire.table` writes them anew.
+
+Of each processor, wire dtype, batch and number of gradients the newest row.
+Not here: measuring (`benchmarks.gradient_wire.__main__`).
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from measuring.markdown import commits_cell, markdown, with_table
+from pipeline.results.formats import cell
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+ROWS = CHECKOUT / "benchmarks" / "results" / "gradient_wire.jsonl"
+DOCUMENT = CHECKOUT / "docs" / "performance.md"
+Row = Mapping[str, Any]
+
+
+def main(document: Path = DOCUMENT, rows: Path = ROWS) -> None:
+    """Write the tables between their marks."""
+    document.write_text(with_tables_of(document.read_text(), read(rows)))
+
+
+def with_tables_of(text: str, rows: Iterable[Row]) -> str:
+    """A document with both tables, made of these rows."""
+    known = list(rows)
+    for name, line in LINES.items():
+        text = with_table(text, name, table(name, line, known))
+    return text
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of a file; none if it is not there."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def table(name: str, line: Callable[[Row], Mapping[str, str]], rows: Iterable[Row]) -> str:
+    """Markdown; without rows a sentence that says so."""
+    newest = {_key(row): row for row in rows if row["benchmark"] == name}
+    return markdown(line(newest[key]) for key in sorted(newest)) if newest else "Not measured yet."
+
+
+def pays_on(row: Row) -> str:
+    """The networks on which factors are sooner there, by what they cost more without one and the bytes that they spare.
+
+    Loopback copies bytes and has no speed limit of its own: a network adds the time that bytes take on it.
+    """
+    dense = row["product_ms"] + row["push_dense_ms"] + row["pull_dense_ms"]
+    more = row["push_factors_ms"] + row["pull_factors_ms"] - dense
+    spared = row["dense_bytes"] - row["factors_bytes"]
+    if spared <= 0:
+        return "none" if more >= 0 else "the fastest"
+    return "any" if more <= 0 else f"below {cell(8e-6 * spared / more, 1)} Gbit/s"
+
+
+def _key(row: Row) -> tuple[str, str, int, int]:
+    # float32 before bfloat16
+    return row["processor"], row.get("wire_dtype", "")[::-1], row["batch_size"], row.get("num_gradients", 0)
+
+
+def _wire_line(row: Row) -> Mapping[str, str]:
+    return {
+        "processor": row["processor"],
+        "wire_dtype": row["wire_dtype"],
+        "batch": str(row["batch_size"]),
+        "push, MB: dense / factors": f"{_mb(row['dense_bytes'])} / {_mb(row['factors_bytes'])}",
+        "dense: product + push": f"{cell(row['product_ms'], 1)} + {cell(row['push_dense_ms'], 1)}",
+        "factors: push": cell(row["push_factors_ms"], 1),
+        "pull": cell(row["pull_factors_ms"], 1),
+        "bare socket: dense / factors": f"{cell(row['socket_dense_ms'], 1)} / {cell(row['socket_factors_ms'], 1)}",
+        "factors / dense": _ratio(row),
+        "pays on": pays_on(row),
+        "commit": commits_cell([row["commit"]]),
+    }
+
+
+def _mean_line(row: Row) -> Mapping[str, str]:
+    return {
+        "processor": row["processor"],
+        "gradients": str(row["num_gradients"]),
+        "each worker's product": cell(row["product_ms"], 1),
+        "mean of numbers": cell(row["mean_dense_ms"], 1),
+        "product of factors": cell(row["mean_factors_ms"], 1),
+        "factors / numbers": _ratio(row),
+        "commit": commits_cell([row["commit"]]),
+    }
+
+
+LINES: Mapping[str, Callable[[Row], Mapping[str, str]]] = {"gradient_wire": _wire_line, "gradient_mean": _mean_line}
+"""A line of each table, by the name of its rows and of its marks."""
+
+
+def _mb(num_bytes: int) -> str:
+    return cell(num_bytes / 1e6, 2)
+
+
+def _ratio(row: Row) -> str:
+    low, high = row["factors_over_dense_low"], row["factors_over_dense_high"]
+    return f"{cell(row['factors_over_dense'], 2)} ({cell(low, 2)} to {cell(high, 2)})"
+
+
+if __name__ == "__main__":
+    main()
