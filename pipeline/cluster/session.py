@@ -12,7 +12,7 @@ Not here: how each kind of cluster is started (`pipeline.cluster.kinds`), how ho
 
 import contextlib
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any, cast
@@ -200,6 +200,11 @@ class Session:
         if self._sharing is None:
             return fit
         return {offer.address for offer in self.offers() if offer.num_threads >= num_threads} & fit
+
+    def served(self, hosts: Iterable[str]) -> set[str]:
+        """Those of the hosts with these addresses, be they there or not, that began so long ago that they may leave."""
+        limit = self._config.lifetime_seconds
+        return set() if limit is None else {host for host in hosts if self._hosts.age_seconds(host) >= limit}
 
     def ask_for_hosts(self) -> None:
         """Ask for another host in place of each that was lost, where nobody else does."""
