@@ -38,7 +38,7 @@ from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
 from pipeline.experiments.files.exact import keep_rows
 from pipeline.experiments.files.job_logs import JOBS, jobs_kept
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RunFolder, check_folder, open_folder
-from pipeline.experiments.interrupts import ending_at_once, interruptible
+from pipeline.experiments.interrupts import ending_at_once, interruptible, warning_of_job
 from pipeline.experiments.life import BUDGET, INTERRUPTED, SCORE, Life, RunTiming
 from pipeline.experiments.outlook import foretell, is_worth_a_rehearsal
 from pipeline.experiments.plan import Plan, make_plan, network_of
@@ -99,6 +99,8 @@ def train(
         _check_start(config)
     hosts = (plan.num_hosts, plan.threads_per_host) if can_tell else (1, config.topology.compute_threads)
     say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
+    if granted is None and (warning := warning_of_job()) is not None:
+        console.print(f"[yellow]warning:[/yellow] {escape(warning)}", highlight=False, soft_wrap=True)
     with ending_at_once(), open_session(cluster, *hosts, granted, say=say) as session:
         session.name = f"{config.experiment} on {config.game}, seed {config.seed}"
         plan = plan_beside_others(config, session, console)
