@@ -118,6 +118,13 @@ class ClusterConfig(ABC):
 
         return Client(cluster, direct_to_workers=self.reaches_hosts)
 
+    def why_hosts_stay_away(self, cluster: "Cluster | None") -> str | None:
+        """Why hosts of what `start` returned that are not there will never come, in words; None: they may.
+
+        Asked again and again while they are waited for.
+        """
+        return None
+
     def submission(self, num_hosts: int, threads_per_host: int) -> str | None:
         """The job script or the specification that `start` would hand to a batch system; None where there is none."""
         return None

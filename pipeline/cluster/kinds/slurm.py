@@ -6,6 +6,7 @@ module leaves open, dask-jobqueue takes from the site's `jobqueue.yaml`: `docs/c
 
 import shlex
 import shutil
+import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 _NAME = "pipeline"
 """Of jobs that are of no run."""
+_ENDED = frozenset("BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY TIMEOUT".split())
+"""States of a job that will not run again (squeue(1))."""
+_ANSWER_SECONDS = 30.0
+_MOST_LETTERS = 300
 
 
 @cluster_kind("slurm")
@@ -116,10 +121,37 @@ class SlurmConfig(ClusterConfig):
             cluster.worker_spec.update(cluster.new_worker_spec())
         return cluster
 
+    def why_hosts_stay_away(self, cluster: Any) -> str | None:
+        jobs = [str(job.job_id) for job in cluster.workers.values() if job.job_id is not None]
+        words = ["squeue", "--noheader", "--states=all", "--format=%i %T", f"--jobs={','.join(jobs)}"]
+        try:
+            answer = subprocess.run(words, capture_output=True, text=True, check=True, timeout=_ANSWER_SECONDS).stdout
+        except (OSError, subprocess.SubprocessError):  # a controller may be busy: it is asked again
+            return None
+        return None if (ended := ended_job(answer)) is None else _obituary(*ended, self.log_dir)
+
     def submission(self, num_hosts: int, threads_per_host: int) -> str:
         """The script of each job, the scheduler's address and the host's name left open."""
         job = _job_class()("SCHEDULER", name="HOST", **_options(self, threads_per_host))
         return str(job.job_script())
+
+
+def ended_job(states: str) -> tuple[str, str] | None:
+    """Id and state of the first job that has ended, of lines with the id and the state of one each."""
+    lines = (line.split() for line in states.splitlines())
+    return next(((job, state) for job, state in lines if state in _ENDED), None)
+
+
+def _obituary(job: str, state: str, log_dir: str | None) -> str:
+    if log_dir is None:
+        return f"job {job} has ended ({state}) before its host came"
+    file = _absolute(log_dir) / f"slurm-{job}.out"
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        lines = []
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
+    return f"job {job} has ended ({state}) before its host came; {file} ends with: {last[:_MOST_LETTERS]}"
 
 
 def _job_class() -> Any:

@@ -10,7 +10,8 @@ import psutil
 import pytest
 from distributed import Scheduler
 
-from pipeline.cluster.session import Session, open_session
+from pipeline.cluster.kinds.slurm import ended_job
+from pipeline.cluster.session import Session, SessionSettings, open_session
 from pipeline.cluster.start import submission
 from pipeline.errors import PlacementError
 from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until
@@ -48,10 +49,16 @@ jobqueue:
 """What an administrator or a user may have in a folder that Dask reads."""
 
 
+SQUEUE = """#!/bin/sh
+for word; do case $word in --jobs=*) jobs=$(echo "${word#--jobs=}" | tr , ' ');; esac; done
+for job in $jobs; do kill -0 "$job" 2>/dev/null && echo "$job RUNNING" || echo "$job FAILED"; done
+"""
+
+
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with `sbatch` and `scancel`, and a proof that no job outlives the test."""
-    for name, text in (("sbatch", SBATCH), ("scancel", SCANCEL)):
+    for name, text in (("sbatch", SBATCH), ("scancel", SCANCEL), ("squeue", SQUEUE)):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
@@ -167,6 +174,30 @@ def test_a_job_that_slurm_refuses_is_one_clear_error_with_its_words(slurm: Path)
     (slurm / "sbatch").write_text("#!/bin/sh\necho 'invalid partition specified: gpu' >&2\nexit 1\n")
     with pytest.raises(PlacementError, match=r"could not be started: (?s:.*)invalid partition specified: gpu"):
         open_session(cluster_config("slurm"), 1, 1).__enter__()
+
+
+def test_a_job_that_ends_before_its_host_came_is_one_clear_error_and_nobody_waits(slurm: Path, tmp_path: Path) -> None:
+    (tmp_path / "slurm-7.out").write_text("a line\nslurm_script: /nowhere/python: No such file\n\n")
+    (slurm / "squeue").write_text("#!/bin/sh\nprintf '6 RUNNING\\n7 FAILED\\n'\n")
+    config = cluster_config("slurm", python="/nowhere/python", log_dir=str(tmp_path))
+    with pytest.raises(
+        PlacementError, match=r"0 of 1 hosts came.*job 7 has ended \(FAILED\).*/nowhere/python: No such"
+    ):
+        open_session(config, 1, 1, settings=SessionSettings(untold_seconds=0.1)).__enter__()
+
+
+@pytest.mark.parametrize(
+    ("states", "ended"),
+    [
+        ("", None),
+        ("1 PENDING\n2 RUNNING\n3 COMPLETING\n4 REQUEUED\n", None),
+        ("1 RUNNING\n2 NODE_FAIL\n3 FAILED\n", ("2", "NODE_FAIL")),
+    ],
+)
+def test_of_the_states_of_jobs_those_are_told_that_will_not_run_again(
+    states: str, ended: tuple[str, str] | None
+) -> None:
+    assert ended_job(states) == ended
 
 
 def test_all_mistakes_of_slurm_are_reported_together() -> None:
