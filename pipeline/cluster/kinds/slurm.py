@@ -123,6 +123,8 @@ class SlurmConfig(ClusterConfig):
 
     def why_hosts_stay_away(self, cluster: Any) -> str | None:
         jobs = [str(job.job_id) for job in cluster.workers.values() if job.job_id is not None]
+        if not jobs:
+            return None
         words = ["squeue", "--noheader", "--states=all", "--format=%i %T", f"--jobs={','.join(jobs)}"]
         try:
             answer = subprocess.run(words, capture_output=True, text=True, check=True, timeout=_ANSWER_SECONDS).stdout
