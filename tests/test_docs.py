@@ -127,9 +127,9 @@ def commands(text: str) -> Iterator[Command]:
             continue
         lines = (block or span).replace("\\\n", " ").splitlines()
         for number, line in enumerate(lines, start=1):
-            if re.match(r"\s*(\$ )?(python|make|\.venv/bin/python)\b", line):
+            if re.match(r"\s*(\$ |exec )?(python|make|\.venv/bin/python)\b", line):
                 below = itertools.takewhile(lambda other: other.startswith(("error: ", "  ")), lines[number:])
-                yield Command(shlex.split(line.strip().removeprefix("$ "), comments=True), "\n".join(below))
+                yield Command(shlex.split(re.sub(r"^\s*(\$ |exec )?", "", line), comments=True), "\n".join(below))
 
 
 def error_of(command: Command) -> str:

@@ -37,6 +37,7 @@ ACROSS = {
     "experiments/own_package",
     "experiments/run_of_modules",
     "experiments/run_of_workers",
+    "experiments/slurm_runs",
     "experiments/train_command",
     "experiments/two_machines",
     "hydra_plugins/contract",

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 if TYPE_CHECKING:  # settings are read in programs that never start a cluster
     from distributed import Client
@@ -85,6 +85,11 @@ class ClusterConfig(ABC):
         return None
 
     @property
+    def lifetime_seconds(self) -> float | None:
+        """How long a host is there at least before it leaves by itself; None: as long as it is wanted."""
+        return None
+
+    @property
     def dashboard_host(self) -> str | None:
         """The machine that the Dask dashboard was told to listen on; None: Dask's own link says where it answers."""
         return None
@@ -92,6 +97,13 @@ class ClusterConfig(ABC):
     def num_hosts_to_come(self, num_wanted: int) -> int:
         """Hosts to wait for after the start, where the run wants `num_wanted`."""
         return num_wanted
+
+    def of_run(self, name: str, log_dir: Path) -> Self:
+        """The same for one run: what its jobs are called, and where what they print may go, if it has such things.
+
+        The folder need not be there. Most kinds start nothing that has a name and a file of its own.
+        """
+        return self
 
     @abstractmethod
     def start(self, num_hosts: int, threads_per_host: int) -> "Cluster | None":
@@ -105,6 +117,13 @@ class ClusterConfig(ABC):
         from distributed import Client
 
         return Client(cluster, direct_to_workers=self.reaches_hosts)
+
+    def why_hosts_stay_away(self, cluster: "Cluster | None") -> str | None:
+        """Why hosts of what `start` returned that are not there will never come, in words; None: they may.
+
+        Asked again and again while they are waited for.
+        """
+        return None
 
     def submission(self, num_hosts: int, threads_per_host: int) -> str | None:
         """The job script or the specification that `start` would hand to a batch system; None where there is none."""

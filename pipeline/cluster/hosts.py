@@ -5,11 +5,13 @@ Not here: choosing among hosts (`pipeline.cluster.placement`), asking them (`pip
 
 import contextlib
 import platform
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
+import psutil
 from distributed import Worker
 from distributed.system import MEMORY_LIMIT
 
@@ -43,6 +45,8 @@ class HostReport(BasicReport):
     """What `dask worker --resources GPU=…` said; None: nothing."""
     listens_beyond: str | None = None
     """Where others than this machine reach it, though its own address is one on loopback; None: nowhere."""
+    age_seconds: float = field(default=0.0, compare=False)
+    """Since the process began that has started it: its nanny, or the shell of its batch job."""
 
 
 def report_host(dask_worker: Worker | None = None, *, memory_limit_bytes: int = MEMORY_LIMIT) -> HostReport:
@@ -67,6 +71,7 @@ def report_host(dask_worker: Worker | None = None, *, memory_limit_bytes: int = 
         versions=versions,
         declared_gpus=None if declared is None else int(declared),
         listens_beyond=None if dask_worker is None else _listens_beyond(dask_worker),
+        age_seconds=_age_of_parent(),
     )
 
 
@@ -85,6 +90,11 @@ def _listens_beyond(worker: Worker) -> str | None:
         return None
     listening = [str(listener.listen_address) for listener in worker.listeners]
     return next((place for place in listening if not place.partition("://")[2].startswith(_LOOPBACK)), None)
+
+
+def _age_of_parent() -> float:
+    parent = psutil.Process().parent()
+    return 0.0 if parent is None else max(0.0, time.time() - parent.create_time())
 
 
 def _processor() -> str:

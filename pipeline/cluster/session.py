@@ -12,7 +12,7 @@ Not here: how each kind of cluster is started (`pipeline.cluster.kinds`), how ho
 
 import contextlib
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any, cast
@@ -203,6 +203,11 @@ class Session:
             return fit
         return {offer.address for offer in self.offers() if offer.num_threads >= num_threads} & fit
 
+    def served(self, hosts: Iterable[str]) -> set[str]:
+        """Those of the hosts with these addresses, be they there or not, that began so long ago that they may leave."""
+        limit = self._config.lifetime_seconds
+        return set() if limit is None else {host for host in hosts if self._hosts.age_seconds(host) >= limit}
+
     def ask_for_hosts(self) -> None:
         """Ask for another host in place of each that was lost, where nobody else does."""
         if self._config.restarts_hosts and self.client.cluster is not None:
@@ -251,22 +256,26 @@ def open_session(
     """
     say(f"waiting for the cluster ({config.kind})")
     with settled(_SETTINGS), open_client(config, num_hosts, threads_per_host) as (client, num_expected):
-        _wait_for_hosts(client, num_expected, config.start_timeout_seconds, settings.untold_seconds, say)
+        _wait_for_hosts(client, config, num_expected, settings.untold_seconds, say)
         yield Session(client, config, num_expected, granted, settings)
 
 
 def _wait_for_hosts(
-    client: Client, num_hosts: int, limit_seconds: float, untold_seconds: float, say: Callable[[str], None]
+    client: Client, config: ClusterConfig, num_hosts: int, untold_seconds: float, say: Callable[[str], None]
 ) -> None:
-    untold_seconds = min(untold_seconds, limit_seconds)
-    with contextlib.suppress(TimeoutError):
-        client.wait_for_workers(num_hosts, timeout=untold_seconds)
-        return
-    if (left_seconds := limit_seconds - untold_seconds) > 0:
-        say(f"hosts {len(client.nthreads())} of {num_hosts}; waiting up to {limit_seconds:g} s for the others")
+    limit_seconds = left_seconds = config.start_timeout_seconds
+    while left_seconds > 0:
+        is_first = left_seconds == limit_seconds
+        # A batch system that everybody asks has better things to do.
+        look_seconds = min(untold_seconds if is_first else 3 * untold_seconds, left_seconds)
         with contextlib.suppress(TimeoutError):
-            client.wait_for_workers(num_hosts, timeout=left_seconds)
+            client.wait_for_workers(num_hosts, timeout=look_seconds)
             return
+        left_seconds -= look_seconds
+        if (why := config.why_hosts_stay_away(client.cluster)) is not None:
+            raise PlacementError(f"{len(client.nthreads())} of {num_hosts} hosts came, and no others will: {why}")
+        if is_first and left_seconds > 0:
+            say(f"hosts {len(client.nthreads())} of {num_hosts}; waiting up to {limit_seconds:g} s for the others")
     raise PlacementError(
         f"{len(client.nthreads())} of {num_hosts} hosts came within {limit_seconds:g} s; "
         "start `dask worker` processes, or raise cluster.start_timeout_seconds"

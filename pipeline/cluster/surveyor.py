@@ -4,12 +4,14 @@ Not here: what follows from their answers (`pipeline.cluster.survey`).
 """
 
 import asyncio
+import math
+import time
 from collections.abc import Sequence
 
 from distributed import Client
 
 from pipeline.cluster.granted import GrantedHosts
-from pipeline.cluster.hosts import report_host
+from pipeline.cluster.hosts import HostReport, report_host
 from pipeline.cluster.sharing import SCHEDULER_GONE
 from pipeline.cluster.survey import Answer, Survey, first_survey, later_survey
 from pipeline.errors import RemoteLostError, SchedulerLostError, UnreachableError
@@ -26,6 +28,8 @@ class Surveyor:
         self._client = client
         self._granted = granted
         self._answer_seconds = answer_seconds
+        self._began: dict[str, float] = {}
+        """Address of each host that was ever asked -> when it began, on the monotonic clock of this machine."""
         self.survey: Survey = first_survey(self._answers())
         """The last one."""
 
@@ -45,6 +49,10 @@ class Surveyor:
         """Take this host for lost until the next survey."""
         self.survey = self.survey.without(address)
 
+    def age_seconds(self, address: str) -> float:
+        """How long ago the job of this host began, be it there or not; 0 of one that was never asked."""
+        return max(0.0, time.monotonic() - self._began.get(address, math.inf))
+
     def _asked_of_scheduler(self) -> dict[str, int]:
         """Address -> threads. Not `Client.nthreads`, which waits for a scheduler that stands still for ever."""
         if self._client.scheduler is None:
@@ -61,8 +69,12 @@ class Surveyor:
 
     def _answers(self) -> dict[str, Answer]:
         addresses = sorted(self.num_threads())
-        answers: list[Answer] = self._client.sync(self._ask, addresses)
-        return dict(zip(addresses, answers, strict=True))
+        answers: dict[str, Answer] = dict(zip(addresses, self._client.sync(self._ask, addresses), strict=True))
+        now = time.monotonic()
+        for address, answer in answers.items():
+            if isinstance(answer, HostReport):
+                self._began[address] = now - answer.age_seconds
+        return answers
 
     async def _ask(self, addresses: Sequence[str]) -> list[Answer]:
         return await asyncio.gather(*map(self._ask_one, addresses))

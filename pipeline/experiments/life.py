@@ -98,14 +98,17 @@ class Life:
         goal = self._budget.score
         return limit == SCORE and goal is not None and look.best_mean is not None and look.best_mean >= goal
 
-    def after_error(self, error: Exception) -> Recover | Fail:
-        """What follows when a generation ends with an error, be it one of ours or not."""
+    def after_error(self, error: Exception, *, was_foreseen: bool = False) -> Recover | Fail:
+        """What follows when a generation ends with an error, be it one of ours or not.
+
+        `was_foreseen`: a host has left because its time was over, which may happen as often as it likes.
+        """
         if isinstance(error, SchedulerLostError):
             # Nobody is left to be asked for anything newer than the newest checkpoint.
             return Fail(error, saves=False)
         if isinstance(error, RemoteLostError):
-            self._num_lost += 1
-            if self._num_lost <= self._max_restarts:
+            self._num_lost += not was_foreseen
+            if 0 < self._max_restarts >= self._num_lost:
                 return Recover()
             why = f"shards were lost {self._num_lost} times, the last time because {error}"
             return Fail(RoleFailedError(why), saves=False)

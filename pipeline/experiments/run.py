@@ -36,8 +36,9 @@ from pipeline.experiments.files import checkpoint, provenance
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
 from pipeline.experiments.files.exact import keep_rows
+from pipeline.experiments.files.job_logs import JOBS, jobs_kept
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RunFolder, check_folder, open_folder
-from pipeline.experiments.interrupts import ending_at_once, interruptible
+from pipeline.experiments.interrupts import ending_at_once, interruptible, warning_of_job
 from pipeline.experiments.life import BUDGET, INTERRUPTED, SCORE, Life, RunTiming
 from pipeline.experiments.outlook import foretell, is_worth_a_rehearsal
 from pipeline.experiments.plan import Plan, make_plan, network_of
@@ -85,19 +86,22 @@ def train(
     if config.deterministic:
         state_of(config.algorithm)  # raises where there is none
     start_states.load_for(config.evaluation, config.game)  # raises if they are missing or do not fit
-    can_tell = config.cluster.can_tell_hosts_before_start
+    cluster = config.cluster.of_run(f"{config.experiment}-{config.game}-{config.seed}", config.folder / JOBS)
+    can_tell = cluster.can_tell_hosts_before_start
     if can_tell:
         plan = make_plan(config)
         if config.plan:
             console.print(plan.render(config), *_remarks_on_folder(config))
-            if (text := submission(config.cluster, plan.num_hosts, plan.threads_per_host)) is not None:
+            if (text := submission(cluster, plan.num_hosts, plan.threads_per_host)) is not None:
                 console.print(text, markup=False, highlight=False, soft_wrap=True)
             return RunResult(None, "plan")
     if not config.plan:
         _check_start(config)
     hosts = (plan.num_hosts, plan.threads_per_host) if can_tell else (1, config.topology.compute_threads)
     say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
-    with ending_at_once(), open_session(config.cluster, *hosts, granted, say=say) as session:
+    if granted is None and (warning := warning_of_job()) is not None:
+        console.print(f"[yellow]warning:[/yellow] {escape(warning)}", highlight=False, soft_wrap=True)
+    with ending_at_once(), open_session(cluster, *hosts, granted, say=say) as session:
         session.name = f"{config.experiment} on {config.game}, seed {config.seed}"
         plan = plan_beside_others(config, session, console)
         for line in open_hosts(session.hosts):
@@ -108,7 +112,8 @@ def train(
         # Hosts that were granted are shared with runs that come and go.
         if granted is None and is_worth_a_rehearsal(config):
             say(foretell(config))
-        folder = open_folder(config)
+        with jobs_kept(config.folder) if config.overwrite else contextlib.nullcontext():
+            folder = open_folder(config)
         with folder.hold():
             return _Run(config, session, plan, folder, console, evaluates_when_interrupted, RunTiming()).carry_out()
 

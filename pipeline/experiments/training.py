@@ -20,7 +20,7 @@ from pipeline.cluster.session import Session
 from pipeline.config.run_config import EVALUATOR, RunConfig
 from pipeline.config.words import listed
 from pipeline.errand import Errand
-from pipeline.errors import PlacementError, SchedulerLostError
+from pipeline.errors import PipelineError, PlacementError, RemoteLostError, SchedulerLostError
 from pipeline.experiments.exact import ExactRun
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
@@ -88,7 +88,7 @@ class Training:
                 reason = self._watch(fleet, coordinator, generation)
                 return self._end(fleet, coordinator, generation), reason
             except Exception as error:  # whatever it is, what was learned is not to be lost with it
-                follows = self._life.after_error(error)
+                follows = self._life.after_error(error, was_foreseen=_was_foreseen(error, fleet, self._session))
                 if not isinstance(follows, Recover):
                     if follows.saves:
                         self._saver.save_what_is_left(fleet, coordinator.progress(), generation)
@@ -227,3 +227,12 @@ class Training:
                         return plan_now(self._config, self._session, may_lack=dispensable(self._config))
                     except PlacementError as error:
                         raise no_host_came(why, timeout_seconds, error) from error
+
+
+def _was_foreseen(error: Exception, fleet: Fleet, session: Session) -> bool:
+    """Whether it came of a host that has left because its time was over."""
+    if not isinstance(error, RemoteLostError):
+        return False
+    with contextlib.suppress(PipelineError):  # nobody can be asked any more: it counts
+        return bool(session.served(offer.address for offer in fleet.placement.values()) - session.present_hosts())
+    return False

@@ -209,6 +209,7 @@ class Fleet:
             silent_seconds=self._roles.silent_seconds(watched),
             ended=self._roles.ends(watched, present),
             now=time.monotonic(),
+            served=self._session.served(offer.address for offer in self._placement.values()) - present,
         )
 
     def _carry_out(self, orders: Iterable[Order]) -> list[str]:

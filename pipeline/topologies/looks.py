@@ -70,3 +70,5 @@ class Look(NamedTuple):
     """Roles whose task has ended, on a host that is there."""
     silent_seconds: Mapping[str, float]
     """How long nothing was heard of each role."""
+    served: AbstractSet[str] = frozenset()
+    """Those hosts of the placement that are gone because their time was over."""

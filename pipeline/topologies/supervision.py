@@ -105,7 +105,7 @@ class Supervision:
         """Whether it was said since then that updates wait."""
         self._num_starts: Counter[str] = Counter()
         self._num_excused: Counter[str] = Counter()
-        """How often each role ended because of another one that was lost."""
+        """How often each role ended because of another one that was lost, or because its host's time was over."""
         self._num_unreachable: Counter[str] = Counter()
         """How often each role ended because a connection of its own had broken."""
         self._named: set[str] = set()
@@ -144,7 +144,8 @@ class Supervision:
         """What follows from what was seen; nothing comes after a Fail."""
         for name, host in seen.servers.items():
             if host not in seen.present:
-                return [Fail(RemoteLostError(f"{name} is lost with its host {host}{self._lost_before()}"))]
+                why = ", whose time was over" if host in seen.served else ""
+                return [Fail(RemoteLostError(f"{name} is lost with its host {host}{why}{self._lost_before()}"))]
         orders = self._name_silent(seen)
         for role in self.watched:
             match self._fate(role, seen):
@@ -230,6 +231,9 @@ class Supervision:
     def _fate(self, role: str, seen: Look) -> str | PipelineError | None:
         """Why it is lost, in words, or what ends the fleet; None: nothing is the matter, or it has left."""
         host = seen.placement[role].address
+        if host in seen.served:
+            self._num_excused[role] += 1
+            return f"the time of its host {host} was over"
         if host not in seen.present:
             return f"its host {host} is gone"
         match seen.ended.get(role):

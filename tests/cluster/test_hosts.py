@@ -3,6 +3,9 @@
 import asyncio
 import re
 import socket
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -49,6 +52,13 @@ def test_a_host_reports_the_gpus_that_it_was_started_with() -> None:
     ):
         assert [report.declared_gpus for report in client.run(report_host).values()] == [2]
     assert report_host().declared_gpus is None
+
+
+def test_a_host_knows_how_long_the_job_is_there_that_it_belongs_to() -> None:
+    program = "import time; from pipeline.cluster.hosts import report_host; print(report_host().age_seconds)"
+    began = psutil.Process().create_time()
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert 0 < float(answer.stdout) <= time.time() - began + 1
 
 
 def test_hosts_of_one_installation_take_part(session: Session) -> None:

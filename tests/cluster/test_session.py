@@ -14,6 +14,7 @@ from distributed.comm.core import CommClosedError
 
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.host_settings import KEPT_MEMORY
+from pipeline.cluster.kinds.local import ThreadsConfig
 from pipeline.cluster.session import Session, SessionSettings, open_session
 from pipeline.errors import PlacementError, RemoteLostError
 from tests.clusters import LIMIT_SECONDS, cluster_config, kill_host, running_cluster, wait_until
@@ -34,6 +35,15 @@ def test_threads_are_hosts_of_this_process_and_processes_are_not(
     assert set(threads_session.client.run(os.getpid).values()) == {os.getpid()}
     pids = set(processes_session.client.run(os.getpid).values())
     assert len(pids) == 2 and os.getpid() not in pids
+
+
+def test_a_host_has_served_once_its_job_has_been_there_for_as_long_as_its_kind_says(
+    threads_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = max(threads_session.hosts)
+    for lifetime_seconds, has_served in ((None, False), (1e9, False), (0.001, True)):
+        monkeypatch.setattr(ThreadsConfig, "lifetime_seconds", lifetime_seconds)
+        assert threads_session.served([host, "tcp://10.0.0.1:1"]) == ({host} if has_served else set()), "asked ones"
 
 
 @pytest.mark.slow

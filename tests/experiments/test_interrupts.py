@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pipeline.experiments.interrupts import ending_at_once, interruptible
+from pipeline.experiments.interrupts import ending_at_once, interruptible, shell_that_ends_first
 
 
 @pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -42,3 +42,21 @@ def test_where_somebody_else_ends_what_takes_too_long_the_second_means_nothing()
         for which in (signal.SIGTERM, signal.SIGINT):
             os.kill(os.getpid(), which)
         assert interrupt.wait(10)
+
+
+@pytest.mark.parametrize(
+    ("ancestors", "shell"),
+    [
+        pytest.param(["slurmstepd", "slurmd"], None, id="srun, or a script that has made itself the command"),
+        pytest.param(["bash", "slurmstepd", "slurmd"], "bash", id="a line of a script"),
+        pytest.param(["sh", "make", "bash", "slurmstepd"], "sh", id="of a program that the script calls"),
+        pytest.param(["bash", "sshd", "systemd"], None, id="a login node"),
+        pytest.param([], None, id="nobody"),
+    ],
+)
+def test_whoever_starts_the_command_below_a_shell_of_a_slurm_job_is_warned(
+    ancestors: list[str], shell: str | None
+) -> None:
+    warning = shell_that_ends_first(ancestors, has_terminal=False)
+    assert (warning is not None and warning.startswith(f"{shell} has started")) is (shell is not None)
+    assert shell_that_ends_first(ancestors, has_terminal=True) is None, "a shell that somebody types in lives on"

@@ -102,6 +102,18 @@ def test_after_one_loss_too_many_the_run_fails_and_says_how_many_there_were() ->
     assert not follows.saves, "without all shards there is nothing to save"
 
 
+def test_hosts_that_leave_because_their_time_is_over_do_not_count() -> None:
+    run = life(max_restarts=1)
+    assert [run.after_error(LOST, was_foreseen=True) for _ in range(5)] == [Recover()] * 5
+    assert run.after_error(LOST) == Recover()
+    follows = run.after_error(LOST)
+    assert isinstance(follows, Fail) and "shards were lost 2 times" in str(follows.error)
+
+
+def test_a_run_that_may_never_go_back_does_not_after_a_foreseen_loss_either() -> None:
+    assert isinstance(life(max_restarts=0).after_error(LOST, was_foreseen=True), Fail)
+
+
 def test_a_run_without_restarts_fails_at_the_first_loss() -> None:
     assert isinstance(life(max_restarts=0).after_error(LOST), Fail)
 

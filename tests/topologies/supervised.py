@@ -46,6 +46,8 @@ class World:
         """What comes of asking hosts what they offer."""
         self.taken_by_others: set[str] = set()
         """Hosts of which nothing can be held."""
+        self.served: set[str] = set()
+        """Hosts whose time is over when they go."""
         self.host_timeout_seconds = HOST_TIMEOUT_SECONDS
         wanted = [demand for demand in self.terms.demands if demand.role != without]
         self.placement: Placement = place(wanted, list(self.hosts.values()))
@@ -64,6 +66,7 @@ class World:
             servers={SHARD.role: self.placement[SHARD.role].address},
             ended={role: end for role, end in self.ended.items() if role in watched},
             silent_seconds=self.silent,
+            served=self.served - present,
         )
 
     def look(self, after_seconds: float = 0.0) -> list[Order]:

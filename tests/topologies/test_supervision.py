@@ -82,6 +82,24 @@ def test_the_lost_host_of_a_shard_ends_the_generation_and_no_role_is_judged_any_
     assert str(failure(orders)) == "shard-0 is lost with its host host-0" and world.supervision.lost == ()
 
 
+def test_a_role_whose_host_leaves_because_its_time_is_over_is_started_again_as_often_as_it_takes() -> None:
+    world = World(max_restarts=0)
+    for number in range(2, 5):
+        world.served.add("host-1")
+        assert world.lose("worker-1") == [Cancel("worker-1")]
+        world.hosts["host-1"] = offer("host-1")
+        said = Say("worker-1 was lost (the time of its host host-1 was over) and started again on host-1")
+        assert world.find_hosts() == [Start("worker-1", "host-1", number), said]
+    world.served.clear()
+    assert isinstance(failure(world.lose("worker-1")), RoleFailedError), "this one counts"
+
+
+def test_of_a_shard_s_host_it_is_said_that_its_time_was_over() -> None:
+    world = World()
+    world.served.add("host-0")
+    assert str(failure(world.lose("worker-0"))) == "shard-0 is lost with its host host-0, whose time was over"
+
+
 def test_a_role_that_was_lost_just_before_a_shard_is_named_with_it() -> None:
     world = World()
     world.lose("worker-1")

@@ -1,11 +1,15 @@
 """A Dask cluster in jobs of Slurm, through dask-jobqueue; the scheduler runs in the process of the run itself.
 
-A job that was killed or has left is submitted again when a role waits for a host (`Session.survey_again`).
+A job that was killed or has left is submitted again when a role waits for a host (`Session.survey_again`). What this
+module leaves open, dask-jobqueue takes from the site's `jobqueue.yaml`: `docs/clusters/slurm.md` says what wins.
 """
 
+import shlex
 import shutil
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pipeline.cluster.config import (
     AskedHost,
@@ -19,6 +23,13 @@ from pipeline.cluster.host_settings import GPU, HOST_ENVIRONMENT
 
 if TYPE_CHECKING:
     from distributed.deploy.spec import SpecCluster
+
+_NAME = "pipeline"
+"""Of jobs that are of no run."""
+_ENDED = frozenset("BOOT_FAIL CANCELLED COMPLETED DEADLINE FAILED NODE_FAIL OUT_OF_MEMORY TIMEOUT".split())
+"""States of a job that will not run again (squeue(1))."""
+_ANSWER_SECONDS = 30.0
+_MOST_LETTERS = 300
 
 
 @cluster_kind("slurm")
@@ -50,7 +61,11 @@ class SlurmConfig(ClusterConfig):
     python: str | None
     """Python of the jobs; None: the one that runs here, on a shared disk."""
     interface: str | None
-    """Network interface that scheduler and hosts use, such as ib0; None: the one that Dask finds."""
+    """Network interface that scheduler and hosts use, such as ib0; None: the site's, or the one that Dask finds."""
+    job_name: str | None
+    """What queues call the jobs; None: experiment, game and seed."""
+    log_dir: str | None
+    """Folder of what jobs print, `slurm-<id>.out`; None: the site's, or the run folder."""
     dashboard_address: str
     """Where the Dask dashboard listens; ":0" takes any free port."""
 
@@ -72,8 +87,20 @@ class SlurmConfig(ClusterConfig):
         return AskedHost(self.host_cores, self.gpus_per_host)
 
     @property
+    def lifetime_seconds(self) -> float:
+        # Half of `leave_minutes` is left to chance.
+        return 60 * (self.walltime_minutes - 1.5 * self.leave_minutes)
+
+    @property
     def dashboard_host(self) -> str | None:
         return listening_host(self.dashboard_address)
+
+    def of_run(self, name: str, log_dir: Path) -> Self:
+        import dask
+
+        # `jobqueue.yaml` of the site or the user, which Dask has read with its own files.
+        of_site = dask.config.get("jobqueue.slurm.log-directory", None)
+        return replace(self, job_name=self.job_name or name, log_dir=self.log_dir or of_site or str(log_dir))
 
     def start(self, num_hosts: int, threads_per_host: int) -> "SpecCluster":
         """Its jobs are submitted when it is entered. Raises FileNotFoundError where there is no `sbatch`."""
@@ -81,9 +108,12 @@ class SlurmConfig(ClusterConfig):
 
         if shutil.which("sbatch") is None:
             raise FileNotFoundError("there is no sbatch on this machine: type the command where jobs are submitted")
+        if self.log_dir is not None:
+            # Slurm makes no folder, and ends a job at once whose output has none.
+            _absolute(self.log_dir).mkdir(parents=True, exist_ok=True)
         cluster: SpecCluster = SLURMCluster(
             job_cls=_job_class(),
-            scheduler_options={"dashboard_address": self.dashboard_address},
+            scheduler_options={**_of_site("scheduler-options", {}), "dashboard_address": self.dashboard_address},
             **_options(self, threads_per_host),
         )
         # Not by scaling, which submits in the background: a job that Slurm refuses would go unnoticed.
@@ -91,18 +121,55 @@ class SlurmConfig(ClusterConfig):
             cluster.worker_spec.update(cluster.new_worker_spec())
         return cluster
 
+    def why_hosts_stay_away(self, cluster: Any) -> str | None:
+        jobs = [str(job.job_id) for job in cluster.workers.values() if job.job_id is not None]
+        if not jobs:
+            return None
+        words = ["squeue", "--noheader", "--states=all", "--format=%i %T", f"--jobs={','.join(jobs)}"]
+        try:
+            answer = subprocess.run(words, capture_output=True, text=True, check=True, timeout=_ANSWER_SECONDS).stdout
+        except (OSError, subprocess.SubprocessError):  # a controller may be busy: it is asked again
+            return None
+        return None if (ended := ended_job(answer)) is None else _obituary(*ended, self.log_dir)
+
     def submission(self, num_hosts: int, threads_per_host: int) -> str:
         """The script of each job, the scheduler's address and the host's name left open."""
         job = _job_class()("SCHEDULER", name="HOST", **_options(self, threads_per_host))
         return str(job.job_script())
 
 
+def ended_job(states: str) -> tuple[str, str] | None:
+    """Id and state of the first job that has ended, of lines with the id and the state of one each."""
+    lines = (line.split() for line in states.splitlines())
+    return next(((job, state) for job, state in lines if state in _ENDED), None)
+
+
+def _obituary(job: str, state: str, log_dir: str | None) -> str:
+    if log_dir is None:
+        return f"job {job} has ended ({state}) before its host came"
+    file = _absolute(log_dir) / f"slurm-{job}.out"
+    try:
+        lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        lines = []
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
+    return f"job {job} has ended ({state}) before its host came; {file} ends with: {last[:_MOST_LETTERS]}"
+
+
 def _job_class() -> Any:
+    import dask
     from dask_jobqueue.slurm import SLURMJob
     from distributed.core import Status
 
     class Job(SLURMJob):  # type: ignore[misc]  # its package is typed by halves, and taken as untyped
-        """Says that it is closed, which its base forgets: a cluster could not be closed after a job was refused."""
+        """Says that it is closed, which its base forgets: a cluster could not be closed after a job was refused.
+
+        Does not make the site's folder for output, which `_output` names if it is to be used.
+        """
+
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            with dask.config.set({"jobqueue.slurm.log-directory": None}):
+                super().__init__(*args, **kwargs)
 
         async def close(self) -> None:
             await super().close()
@@ -112,34 +179,57 @@ def _job_class() -> Any:
 
 
 def _options(config: SlurmConfig, threads_per_host: int) -> dict[str, Any]:
+    """Of dask-jobqueue. None, and what is not here, the site's `jobqueue.yaml` says; lists begin with its own."""
+    from dask_jobqueue.slurm import slurm_format_bytes_ceil
+
     hosts = config.hosts_per_job
-    lifetime = config.walltime_minutes - config.leave_minutes
-    # The last word counts: Dask's own limit would pause or kill a host whose replay has grown.
-    arguments = [
-        "--memory-limit",
-        "0",
-        "--lifetime",
-        f"{lifetime}m",
-        "--lifetime-stagger",
-        f"{config.leave_minutes / 2:g}m",
-    ]
-    if config.gpus_per_host:
-        arguments += ["--resources", f"{GPU}={config.gpus_per_host}"]
+    memory_bytes = (config.memory_bytes or 0) * hosts
     return {
         "queue": config.partition,
         "account": config.account,
-        "job_name": "pipeline",
+        "job_name": shlex.quote(config.job_name or _NAME),
         "cores": threads_per_host * hosts,
         "job_cpu": (config.host_cores or threads_per_host) * hosts,
         "processes": hosts,
-        "memory": f"{(config.memory_bytes or 0) * hosts}B",
+        "memory": f"{memory_bytes}B",
+        # The plan rests on it, whatever the site asks of others.
+        "job_mem": slurm_format_bytes_ceil(memory_bytes),
         "walltime": f"{config.walltime_minutes // 60:02}:{config.walltime_minutes % 60:02}:00",
-        "job_extra_directives": list(config.directives),
+        "job_extra_directives": [*_output(config), *_of_site("job-extra-directives", []), *config.directives],
         "job_script_prologue": [
             *(f"export {name}={value}" for name, value in HOST_ENVIRONMENT.items()),
+            *_of_site("job-script-prologue", []),
             *config.prologue,
         ],
-        "worker_extra_args": arguments,
+        "worker_extra_args": [*_of_site("worker-extra-args", []), *_worker_arguments(config)],
         "python": config.python,
         "interface": config.interface,
     }
+
+
+def _of_site(name: str, default: Any) -> Any:
+    import dask
+
+    found = dask.config.get(f"jobqueue.slurm.{name}", default)
+    return default if found is None else found
+
+
+def _output(config: SlurmConfig) -> list[str]:
+    if config.log_dir is None:
+        return []
+    # "%" begins what Slurm fills in. Of a job that Slurm starts again, what it said before is kept.
+    file = str(_absolute(config.log_dir) / "slurm-").replace("%", "%%") + "%j.out"
+    return [f"-o {shlex.quote(file)}", "--open-mode=append"]
+
+
+def _absolute(folder: str) -> Path:
+    return Path(folder).expanduser().absolute()
+
+
+def _worker_arguments(config: SlurmConfig) -> list[str]:
+    lifetime, stagger = config.walltime_minutes - config.leave_minutes, config.leave_minutes / 2
+    # The last word counts: Dask's own limit would pause or kill a host whose replay has grown.
+    arguments = ["--memory-limit", "0", "--lifetime", f"{lifetime}m", "--lifetime-stagger", f"{stagger:g}m"]
+    if config.gpus_per_host:
+        arguments += ["--resources", f"{GPU}={config.gpus_per_host}"]
+    return arguments

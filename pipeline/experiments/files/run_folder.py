@@ -1,8 +1,7 @@
 """The folder of one run: refused when taken, written as rows come, trimmed back to the checkpoint of a resume.
 
     results/runs/<experiment>/<game>/<seed>/
-        config.yaml  run.json  episodes.csv  updates.csv  evaluations.csv  checkpoints/  recordings/
-        discarded/
+        config.yaml  run.json  episodes.csv  updates.csv  evaluations.csv  checkpoints/  recordings/  discarded/  jobs/
 
 Only the coordinator writes here; hosts need no shared disk. `run.json` gets its `end_reason` last: a folder without one
 is of a run that goes on, or that was killed.
@@ -28,6 +27,7 @@ from pipeline.config.run_config import RunConfig, differences
 from pipeline.config.tree import Tree, build, to_yaml, tree_from_yaml
 from pipeline.errors import ConfigError, RunFolderError
 from pipeline.experiments.files import checkpoint, run_lock
+from pipeline.experiments.files.job_logs import JOBS
 from pipeline.experiments.files.row_lines import Values, columns_of, lines_of, row_in, set_aside
 from pipeline.kinds import CANNOT_BE_IMPORTED
 from pipeline.rows import ROW_FILES, EpisodeRow, EvaluationRow, Row
@@ -244,8 +244,8 @@ def open_folder(config: RunConfig) -> RunFolder:
 
 
 def _is_ours_to_begin(path: Path) -> bool:
-    # A start that was killed before its config was written leaves no more than this.
-    return all(entry.name.startswith(f".{CONFIG}") for entry in path.iterdir())
+    # A start that ended before its config was written leaves no more than this.
+    return all(entry.name == JOBS or entry.name.startswith(f".{CONFIG}") for entry in path.iterdir())
 
 
 def _check_writable(path: Path) -> None:

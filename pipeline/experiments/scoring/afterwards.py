@@ -33,6 +33,7 @@ from pipeline.config.words import listed
 from pipeline.errors import CheckpointError, ConfigError, PipelineError, RecordingError, RunFolderError
 from pipeline.evaluation import recordings
 from pipeline.experiments.files import checkpoint, evaluation_rows, run_lock
+from pipeline.experiments.files.job_logs import JOBS
 from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS, check_version, saved_settings
 from pipeline.experiments.interrupts import ending_at_once, interruptible
 from pipeline.experiments.scoring.chosen_parameters import chosen_checkpoint
@@ -161,7 +162,7 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
     num_played = 0
     with (
         ending_at_once(),
-        open_session(cluster, num_hosts, threads) as session,
+        open_session(cluster.of_run(_name_of_jobs(wanted), wanted[0].folder / JOBS), num_hosts, threads) as session,
         interruptible(interrupt),
     ):
         session.name = f"{len(wanted)} evaluation(s) of runs that are over"
@@ -190,6 +191,11 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
     if interrupt.is_set():
         console.print(f"interrupted: {len(wanted) - num_played} evaluation(s) are not finished", highlight=False)
     return num_played
+
+
+def _name_of_jobs(wanted: Sequence[_Planned]) -> str:
+    runs = {f"{one.config.experiment}-{one.config.game}-{one.config.seed}" for one in wanted}
+    return f"evaluation-{runs.pop()}" if len(runs) == 1 else "evaluation"
 
 
 def _name(one: _Planned) -> str:

@@ -1,0 +1,34 @@
+"""What jobs print stays in the folder of their run, which is opened after they began."""
+
+from pathlib import Path
+
+from pipeline.config.overrides import compose
+from pipeline.experiments.files.job_logs import JOBS, jobs_kept
+from pipeline.experiments.files.run_folder import check_folder, open_folder
+
+
+def test_a_folder_that_is_emptied_keeps_what_jobs_print_and_what_they_go_on_to_print(tmp_path: Path) -> None:
+    words = ["experiment=smoke_gorila", "game=Pong", f"results_dir={tmp_path}"]
+    folder = open_folder(compose(words)).path
+    (folder / "notes.txt").touch()
+    (folder / JOBS).mkdir()
+    with (folder / JOBS / "slurm-7.out").open("w", buffering=1) as printed:
+        printed.write("before\n")
+        with jobs_kept(folder):
+            open_folder(compose([*words, "overwrite=true"]))
+        printed.write("after\n")
+    assert (folder / JOBS / "slurm-7.out").read_text() == "before\nafter\n"
+    assert not (folder / "notes.txt").exists() and (folder / "config.yaml").exists()
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
+def test_a_folder_without_jobs_is_left_alone(tmp_path: Path) -> None:
+    with jobs_kept(tmp_path / "0"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_jobs_whose_run_never_began_do_not_take_its_folder(tmp_path: Path) -> None:
+    config = compose(["experiment=smoke_gorila", "game=Pong", f"results_dir={tmp_path}"])
+    (config.folder / JOBS).mkdir(parents=True)
+    check_folder(config)
