@@ -7,19 +7,32 @@ import difflib
 from collections.abc import Iterable, Mapping
 
 _MOST_LISTED = 12
+_AS_NEAR = 0.1
+"""Of a likeness from 0 to 1: so much less is about as much."""
 
 
-def no_such(kind: str, given: str, word: str, known: Iterable[str]) -> str:
-    """One line: `given` is what the user wrote, `word` the part of it that is not among `known`."""
-    near = nearest(word, known)
-    return f"{given}: no such {kind}; " + (f"did you mean {near}?" if near is not None else f"there is {listed(known)}")
+def no_such(kind: str, given: str, word: str, known: Iterable[str], most: int = 1) -> str:
+    """One line: `given` is what the user wrote, `word` the part of it that is not among `known`.
+
+    At `most` so many of them are named as what may have been meant.
+    """
+    known = list(known)
+    *others, last = near if (near := nearest_ones(word, known, most)) else [""]
+    meant = f"did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
+    return f"{given}: no such {kind}; {meant if near else f'there is {listed(known)}'}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known name that looks most like `word`, upper and lower case alike; None if none does."""
+    return next(iter(nearest_ones(word, known, 1)), None)
+
+
+def nearest_ones(word: str, known: Iterable[str], most: int) -> list[str]:
+    """As `nearest`, with those that look about as much like it, the nearest first."""
     by_lower_case = {name.lower(): name for name in known}
-    found = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=0.6)
-    return by_lower_case[found[0]] if found else None
+    found = difflib.get_close_matches(word.lower(), by_lower_case, n=most, cutoff=0.6)
+    likeness = [difflib.SequenceMatcher(None, name, word.lower()).ratio() for name in found]
+    return [by_lower_case[name] for name, like in zip(found, likeness, strict=True) if like > likeness[0] - _AS_NEAR]
 
 
 def listed(known: Iterable[str]) -> str:

@@ -1,10 +1,17 @@
 """The wording of unknown names."""
 
-from pipeline.config.words import listed, nearest, no_such, with_words_typed
+from pipeline.config.words import listed, nearest, nearest_ones, no_such, with_words_typed
 
 
 def test_a_misspelt_name_is_answered_with_the_nearest_one() -> None:
     assert no_such("game", "game=Pongg", "Pongg", ["Alien", "Pong"]) == "game=Pongg: no such game; did you mean Pong?"
+
+
+def test_several_names_that_are_about_as_near_may_be_named() -> None:
+    known = ["Pitfall", "Pitfall2", "Pong"]
+    assert no_such("game", "game=Pitfal", "Pitfal", known) == "game=Pitfal: no such game; did you mean Pitfall?"
+    assert no_such("game", "x", "Pitfal", known, most=3) == "x: no such game; did you mean Pitfall or Pitfall2?"
+    assert nearest_ones("Pong", [*known, "Pang"], 3) == ["Pong"]
 
 
 def test_a_name_that_resembles_nothing_is_answered_with_what_there_is() -> None:
