@@ -28,6 +28,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "rows",
             "errand",
             "run_facts",
+            "run_folders",
             "schedules",
             "seeding",
             "settings",
