@@ -104,6 +104,7 @@ WALLS: Mapping[str, tuple[str, ...]] = {
     "matplotlib": ("results",),
     "pandas": ("results",),
     "scipy": ("results",),
+    "wandb": ("experiments.curves",),
 }
 """Third-party package -> the places below `pipeline` that may import it.
 

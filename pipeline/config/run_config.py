@@ -31,8 +31,8 @@ from pipeline.topologies.needs import RoleNeeds
 DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "float32", "bfloat16")
 PROGRESS_KINDS = ("auto", "bar", "lines", "none")
-TENSORBOARD, MLFLOW = "tensorboard", "mlflow"
-LOGGING_TOOLS = (TENSORBOARD, MLFLOW)
+TENSORBOARD, MLFLOW, WANDB = "tensorboard", "mlflow", "wandb"
+LOGGING_TOOLS = (TENSORBOARD, MLFLOW, WANDB)
 
 EVALUATOR = "evaluator"
 """Name of the host that evaluations during training are played on."""
