@@ -4,9 +4,11 @@ Used by every check of a configuration, so that all mistakes read alike.
 """
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 
 _MOST_LISTED = 12
+_OF_A_KIND = re.compile(r"\b([a-z_]+)\.kind=([a-z_]\w*)(?![\w.])")
 _AS_NEAR = 0.1
 """Of a likeness from 0 to 1: so much less is about as much."""
 
@@ -43,12 +45,23 @@ def listed(known: Iterable[str]) -> str:
 
 
 def with_words_typed(lines: Iterable[str], words: Mapping[str, str]) -> tuple[str, ...]:
-    """Mistakes, those of settings that an option does not have with the option as it was typed.
+    """Mistakes of several groups, with the words that chose their options.
 
     `words`: group -> word of the command line, e.g. "algorithm" -> "algorithm=actor_critic". An experiment sets what
-    its own option has, which another one typed in its place may lack.
+    its own option has, which another one typed in its place may lack; and it chooses the options that nobody typed.
     """
-    return tuple(_with_word_typed(line, words) for line in lines)
+    return tuple(_with_word_typed(_with_kinds_typed(line, words), words) for line in lines)
+
+
+def _with_kinds_typed(line: str, words: Mapping[str, str]) -> str:
+    """ "topology.kind=global cannot run ..." as "topology=global cannot run ...", if that is how it was chosen."""
+
+    def typed(found: re.Match[str]) -> str:
+        group, kind = found.groups()
+        word = words.get(group, words.get("experiment"))
+        return found[0] if word is None else word if word == f"{group}={kind}" else f"{found[0]} of {word}"
+
+    return _OF_A_KIND.sub(typed, line)
 
 
 def _with_word_typed(line: str, words: Mapping[str, str]) -> str:

@@ -36,3 +36,18 @@ def test_what_an_experiment_sets_and_another_option_lacks_is_told_with_the_words
     )
     for other in ("algorithm.x=1: no such setting", "topology.x: no such setting", "algorithm.x=1 must be positive"):
         assert with_words_typed([other], words) == (other,)
+
+
+def test_kinds_that_do_not_go_together_are_told_with_the_words_that_chose_them() -> None:
+    words = {"experiment": "experiment=dba3c", "topology": "topology=global", "network": "network=dba3c_authors"}
+    lines = [
+        "topology.kind=global cannot run algorithm.kind=actor_critic: choose topology=workers",
+        "network.kind=actor_critic must be q",
+        "optimizer.kind=adm: no such kind",
+    ]
+    assert with_words_typed(lines, words) == (
+        "topology=global cannot run algorithm.kind=actor_critic of experiment=dba3c: choose topology=workers",
+        "network.kind=actor_critic of network=dba3c_authors must be q",
+        "optimizer.kind=adm of experiment=dba3c: no such kind",
+    )
+    assert with_words_typed(lines, {}) == tuple(lines)
