@@ -70,7 +70,7 @@ def test_a_run_that_goes_back_purges_what_has_no_row_any_more(tmp_path: Path) ->
     log(logger, points("bundle-0", 300, value=4.0))
     assert steps(folder, "bundle-0") == [100, 200, 300]
     means = read_events(folder / FOLDER)["bundle-0", MEAN_OF_GAMES]
-    assert (means[-1].step, means[-1].value) == (300, pytest.approx(7 / 3)), "of the games of before, too"
+    assert means[-1].step == 300 and means[-1].value == pytest.approx(7 / 3), "of the games of before, too"
 
 
 def test_the_mean_is_of_the_last_hundred_games_of_a_role(tmp_path: Path) -> None:
