@@ -17,6 +17,7 @@ PROGRESS_STYLES = ("auto", "live", "lines", "none")
 
 _TLS = "tls://"
 _TLS_FILES = ("tls_ca_file", "tls_cert_file", "tls_key_file")
+_LARGEST_PORT = 65_535
 _POSITIVE = ("num_hosts", "threads_per_host", "memory_per_host_bytes", "threads", "memory_bytes", "memory_factor")
 _NOT_NEGATIVE = ("gpus_per_host", "gpus", "retries", "backoff_seconds", "stop_seconds")
 
@@ -100,6 +101,11 @@ class LauncherSettings:
             found.append(f"progress={self.progress} must be one of {', '.join(PROGRESS_STYLES)}")
         if self.needs is not None and (self.threads, self.memory_bytes, self.gpus) != (1, None, 0):
             found.append(f"needs={self.needs} already says what a job needs: leave threads, memory_bytes, gpus out")
+        port = self.dashboard_address.rpartition(":")[2]
+        if not (port.isascii() and port.isdecimal() and int(port) <= _LARGEST_PORT):
+            found.append(
+                f"dashboard_address={self.dashboard_address} must end in a port from 0 to {_LARGEST_PORT}, e.g. :8787"
+            )
         found += self._cluster_mistakes()
         for name in ("needs", "on_cluster"):
             if (path := getattr(self, name)) is not None:

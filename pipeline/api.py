@@ -4,11 +4,12 @@
 
     config = api.compose(["experiment=dqn", "game=Pong", "seed=5", "budget.minutes=5"])
     result = api.train(config)
+    print(result.score)
     runs = api.load_run(result.folder)
     runs.episodes.plot(x="total_frames", y="score")
 
     api.evaluate_runs(api.EvaluationRequest((result.folder,), protocols=("sticky",)))
-    api.load_run(result.folder).evaluations.groupby("protocol")["score"].mean()
+    api.load_run(result.folder).evaluations.groupby(["protocol", "agent"])["score"].mean()
 
 The same functions stand behind the command line; what can be foreseen raises a `pipeline.errors.PipelineError`.
 """

@@ -17,7 +17,7 @@ from typing import Any
 from pipeline.config.composition import Files, launchers
 from pipeline.config.run_config import DEVICES, PRECISIONS, PROGRESS_KINDS
 from pipeline.errors import ConfigError
-from pipeline.games import ATARI49
+from pipeline.games import GAMES
 
 COMMANDS: Mapping[str, str] = {
     "train": "one run, or many with -m",
@@ -34,7 +34,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 _FLAGS = ("--help", "--multirun", "--config-dir", "--cfg", "--hydra-help")
 _CHOICES: Mapping[str, Sequence[str]] = {
-    "game": ATARI49,
+    "game": GAMES,
     "device": DEVICES,
     "precision": PRECISIONS,
     "progress": PROGRESS_KINDS,

@@ -20,6 +20,7 @@ from pipeline.cluster.coordination.host_logs import leave_dask_out
 from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError, PipelineError
 from pipeline.experiments.scoring.request import NEWEST, EvaluationRequest, find_runs
+from pipeline.run_folders import places_of, split_places
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ def parse_request(words: Sequence[str]) -> EvaluationRequest:
     if not named:
         mistakes.append("run is missing: name a run folder, e.g. run=results/runs/gorila/Breakout/0")
     try:
-        folders = find_runs([place for text in named for place in text.split(",") if place])
+        there = [place for text in named for place in split_places(text, lambda word: bool(places_of(word)))]
+        folders = find_runs(there)
     except ConfigError as error:
         mistakes += error.mistakes
     if arguments.config_dir is not None and not arguments.config_dir.is_dir():

@@ -32,6 +32,13 @@ TRUE_BEFORE_BESIDE: Mapping[str, tuple[str, Any]] = {
 """The same of settings that only some kinds of a group have: a setting that tells these kinds, and what was true."""
 
 
+RENAMED_OPTIONS: Mapping[tuple[str, str], str] = {
+    ("network", "dba3c"): "dba3c_authors",
+    ("network", "ba3c"): "ba3c_authors",
+}
+"""Group and former name of a file in `conf/` -> its name. A run folder holds what was in it, and no name."""
+
+
 def in_settings_of_today(tree: Mapping[str, Any]) -> Mapping[str, Any]:
     """`tree`, as it was read from a `config.yaml`; one that fits already is returned equal."""
     for name, value in TRUE_BEFORE.items():

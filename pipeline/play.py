@@ -78,7 +78,7 @@ class PlayArguments:
     def _mistakes_of_playing(self) -> list[str]:
         found = []
         if self.game is None:
-            found.append("game is missing: name one of the 49 games, e.g. game=Breakout")
+            found.append("game is missing: name one, e.g. game=Breakout")
         if self.run is not None:
             found.append(f"run={self.run} is of no use with keyboard=true")
         if self.watch:

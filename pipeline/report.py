@@ -1,7 +1,8 @@
 """`python -m pipeline.report [results_dir=results/runs] [output_dir=results] [imports=[tool:path,…]]`, offline.
 
 Writes `<output_dir>/tables/`, `<output_dir>/figures/` and `<output_dir>/report.html`, one file for any browser.
-`imports` adds results of other tools, apart from ours: `sb3:<folder>`, `dopamine:<path>`, `dqn_zoo:<path>`.
+`imports` adds results of other tools, apart from ours: `sb3:<folder>`, `dopamine:<path>`, `dqn_zoo:<path>`,
+`nnabla_rl:<folder>`.
 What is missing or unreadable in a run folder is named, here and in the page, and passed over.
 Not here: what the report holds (`pipeline.results.report`), how it is written (`pipeline.results.report_files`).
 """
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError, PipelineError
+from pipeline.run_folders import split_places
 
 if TYPE_CHECKING:
     from pipeline.results.imports import Import
@@ -30,11 +32,14 @@ class ReportArguments:
     """What the command line may say, as `name=value`."""
 
     results_dir: Path = Path("results/runs")
-    """Run folders are <results_dir>/<experiment>/<game>/<seed>, as `pipeline.train` writes them."""
+    """Every run folder at or below it counts; `pipeline.train` writes <results_dir>/<experiment>/<game>/<seed>."""
     output_dir: Path = Path("results")
     """Gets `tables`, `figures` and `report.html`; what a former report wrote there is written anew."""
     imports: str | None = None
-    """Results of other tools: sb3:<folder>, dopamine:<path> or dqn_zoo:<path>, or several as [sb3:<folder>,...]."""
+    """Results of other tools: sb3:<folder>, dopamine:<path>, dqn_zoo:<path> or nnabla_rl:<folder>.
+
+    Several are a list: [sb3:<folder>,...].
+    """
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -82,12 +87,12 @@ def parse_arguments(words: Sequence[str]) -> tuple[ReportArguments, tuple["Impor
 
 def _parse_imports(value: str, mistakes: list[str]) -> tuple["Import", ...]:
     """One import, or several as a list in brackets."""
-    from pipeline.results.imports import parse_import
+    from pipeline.results.imports import is_import, parse_import
 
     found = []
-    for word in value.removeprefix("[").removesuffix("]").split(","):
+    for word in split_places(value, is_import):
         try:
-            found.append(parse_import(word.strip()))
+            found.append(parse_import(word))
         except ValueError as error:
             mistakes.append(f"imports: {error}")
     return tuple(found)

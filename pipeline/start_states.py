@@ -11,7 +11,6 @@ from dask_jobs.terminal import begin
 if __name__ == "__main__":
     begin()  # before the other imports, which take seconds
 
-import glob
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING
 from pipeline import seeding
 from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError, PipelineError
+from pipeline.run_folders import files_below, places_of, split_places
 
 if TYPE_CHECKING:
     from pipeline.envs.episodes import Episode
@@ -102,8 +102,8 @@ def _recorded_games(arguments: StartStateArguments) -> dict[str, "list[Episode]"
 
     by_game: dict[str, dict[Episode, None]] = {}
     mistakes = []
-    for word in str(arguments.recordings).split(","):
-        files = [file for place in sorted(glob.glob(word, recursive=True)) for file in _files(Path(place))]
+    for word in split_places(str(arguments.recordings), lambda word: bool(places_of(word))):
+        files = [file for place in places_of(word) for file in _files(place)]
         asked = [
             game.episode
             for file in files
@@ -127,7 +127,7 @@ def _files(place: Path) -> list[Path]:
     """Recordings at a place. Checkpoints, whose files end alike, are none."""
     if place.is_file():
         return [place]
-    return sorted(file for file in place.rglob("*.npz") if file.parent.name == "recordings")
+    return [file for file in files_below(place, "*.npz") if file.parent.name == "recordings"]
 
 
 if __name__ == "__main__":

@@ -42,14 +42,11 @@ def _job(config: DictConfig) -> float | None:
         # The launcher tells of errors, and needs them as they are.
         return run_granted(from_hydra(config), grant)
     try:
-        run = from_hydra(config)
-        result = train(run)
+        result = train(from_hydra(config))
         if result.end_reason == INTERRUPTED and HydraConfig.get().mode == RunMode.MULTIRUN:
             # Who stops one of many runs means all of them.
             sys.exit(INTERRUPTED_STATUS)
-        from pipeline.experiments.sweeps.job import final_score  # with pandas
-
-        return final_score(result, run)
+        return None if result.score is None else result.score.mean
     except PipelineError as error:
         # A foreseen error is a message, not a traceback.
         if HydraConfig.get().mode != RunMode.MULTIRUN:

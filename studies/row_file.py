@@ -7,6 +7,7 @@ Not here: the rows that a run writes (`pipeline.rows`).
 
 import csv
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -20,9 +21,15 @@ RowT = TypeVar("RowT")
 class RowFile(Generic[RowT]):
     """Rows of one type in one file, which need not be there yet."""
 
-    def __init__(self, path: Path, row_type: type[RowT], settings: tuple[str, ...]) -> None:
-        """`settings` are the columns that tell one measurement from another. `row_type` is a dataclass."""
+    def __init__(
+        self, path: Path, row_type: type[RowT], settings: tuple[str, ...], renamed: Mapping[str, str] | None = None
+    ) -> None:
+        """`settings` are the columns that tell one measurement from another. `row_type` is a dataclass.
+
+        `renamed`: what columns of text say in rows of before -> what they would say now.
+        """
         self._path = path
+        self._renamed = renamed or {}
         fields = dataclasses.fields(row_type)  # type: ignore[arg-type]
         self._columns = [field.name for field in fields]
         self._text_columns = [field.name for field in fields if field.type is str]
@@ -34,7 +41,10 @@ class RowFile(Generic[RowT]):
             return False
         with self._path.open(newline="") as file:
             wanted = [str(_as_text(value)) for value in settings]
-            return any([row[name] for name in self._settings] == wanted for row in csv.DictReader(file))
+            rows = [
+                [self._renamed.get(row[name], row[name]) for name in self._settings] for row in csv.DictReader(file)
+            ]
+        return wanted in rows
 
     def append(self, *rows: RowT) -> None:
         """Add rows, all of them at once. Raises ValueError if the file has other columns, as of an earlier version."""
@@ -63,7 +73,8 @@ class RowFile(Generic[RowT]):
             return pd.DataFrame(columns=self._columns)
         # Text is named as such, for a short commit may be all digits, or look like 12e3456.
         facts = [name for name, fact in provenance().items() if isinstance(fact, str)]
-        return pd.read_csv(self._path, dtype=dict.fromkeys([*self._text_columns, *facts], "str"))
+        rows = pd.read_csv(self._path, dtype=dict.fromkeys([*self._text_columns, *facts], "str"))
+        return rows.assign(**{name: rows[name].replace(dict(self._renamed)) for name in self._text_columns})
 
 
 def _as_text(value: Any) -> Any:

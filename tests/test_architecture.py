@@ -28,6 +28,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "rows",
             "errand",
             "run_facts",
+            "run_folders",
             "schedules",
             "seeding",
             "settings",
@@ -103,6 +104,7 @@ WALLS: Mapping[str, tuple[str, ...]] = {
     "matplotlib": ("results",),
     "pandas": ("results",),
     "scipy": ("results",),
+    "wandb": ("experiments.curves",),
 }
 """Third-party package -> the places below `pipeline` that may import it.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.completion import COMMANDS, SHELLS, completed, shell_script
-from pipeline.games import ATARI49
+from pipeline.games import GAMES
 from tests.experiments.commands import CHECKOUT
 
 
@@ -49,7 +49,7 @@ def test_settings_are_those_of_the_run_that_the_other_words_make() -> None:
     assert "algorithm.entropy_weight=" not in completed("pipeline train experiment=gorila algorithm.")
     # A word that is wrong still, or one of a sweep, is left out of it.
     assert completed("pipeline train experiment=dba3 seed=0,1 seed") == ["seed="]
-    assert completed("pipeline train game=") == [f"game={game} " for game in ATARI49]
+    assert completed("pipeline train game=") == [f"game={game} " for game in GAMES]
 
 
 def test_every_command_is_there_and_its_module_a_command() -> None:

@@ -95,7 +95,7 @@ def test_every_mistake_is_in_one_message(capsys: pytest.CaptureFixture[str]) -> 
     ("words", "mistake"),
     [
         ([], "run is missing: name a run folder"),
-        (["keyboard=true"], "game is missing: name one of the 49 games"),
+        (["keyboard=true"], "game is missing: name one, e.g. game=Breakout"),
         (["keyboard=true", "game=Pong", "run=a"], "run=a is of no use with keyboard=true"),
         (["game=Pong"], "game=Pong is of no use without keyboard=true"),
         (["run=a", "watch=true", "output=a.mp4"], "output=a.mp4 is of no use with watch=true"),

@@ -85,9 +85,20 @@ def test_imports_are_a_word_or_a_list_and_all_wrong_ones_are_named(tmp_path: Pat
         parse_arguments(["imports=[rllib:logs,sb3:no/such/place]", "output=x"])
     assert caught.value.mistakes == (
         "output=x: no such setting; did you mean output_dir?",
-        "imports: 'rllib:logs' is no import; write sb3:<path> or dopamine:<path> or dqn_zoo:<path>",
+        "imports: 'rllib:logs' is no import; write sb3:<path> or dopamine:<path> or dqn_zoo:<path> or nnabla_rl:<path>",
         "imports: sb3:no/such/place: there is no no/such/place",
     )
+
+
+def test_a_path_with_commas_or_brackets_is_one_import(tmp_path: Path) -> None:
+    places = [tmp_path / "a,b", tmp_path / "c", tmp_path / "d[1]"]
+    for place in places:
+        place.mkdir()
+    words = [f"sb3:{places[0]}", f"dopamine:{places[1]}", f"sb3:{places[2]}"]
+    wanted = tuple(Import(tool, place) for tool, place in zip(("sb3", "dopamine", "sb3"), places, strict=True))
+    assert parse_arguments([f"imports=[{','.join(words)}]"])[1] == wanted
+    assert parse_arguments([f"imports={words[0]}"])[1] == wanted[:1]
+    assert parse_arguments([f"imports={words[2]}"])[1] == wanted[2:]
 
 
 def test_results_of_other_tools_are_in_the_page_under_their_names(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The command that makes start states, and what it feeds: an evaluation that goes on from them."""
 
 import io
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,17 @@ def test_the_same_words_draw_the_same_points_and_nothing_is_replaced_unasked(
     assert (tmp_path / "Breakout.json").read_text() == first
     assert main([*words, "overwrite=true", "seed=1"]) == 0
     assert (tmp_path / "Breakout.json").read_text() != first
+
+
+def test_a_folder_with_commas_and_brackets_in_its_name_is_one_place(run: Path, tmp_path: Path) -> None:
+    place = tmp_path / "mine, [2026]"
+    shutil.copytree(run, place)
+    assert main([f"recordings={place},{run}", "num_points=3", f"output={tmp_path}"]) == 0
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "0").symlink_to(run)
+    assert main([f"recordings={tmp_path / 'linked'}", "num_points=3", f"output={tmp_path / 'of_link'}"]) == 0
+    drawn = [start_states.load(folder / "Breakout.json") for folder in (tmp_path, tmp_path / "of_link")]
+    assert drawn[0].states == drawn[1].states
 
 
 def test_all_mistakes_are_told_at_once(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -208,6 +208,16 @@ def test_a_value_with_spaces_is_one_word(sweep: Path) -> None:
     assert line_of(shown(f"sweep_dir={sweep}"), "Asterix")[1] == "7.0"
 
 
+def test_a_value_in_quotes_is_one_word_whatever_is_in_it(sweep: Path) -> None:
+    results_dir = sweep.parents[1] / "runs seed=9 game=Hero"
+    overrides = f"experiment=smoke_gorila game='Asterix' results_dir=\"{results_dir}\" seed=1"
+    ledger = Ledger.open(sweep)
+    ledger.write(LedgerRow(6, overrides)._replace(**DONE, return_value="7.0"))
+    ledger.close()
+    job = read_sweep(sweep).jobs[-1]
+    assert (job.experiment, job.game, job.seed, job.why_unknown) == ("smoke_gorila", "Asterix", 1, "")
+
+
 def test_a_job_that_is_no_run_of_this_version_is_counted_and_left_out_of_the_games(sweep: Path) -> None:
     ledger = Ledger.open(sweep)
     ledger.write(LedgerRow(6, "experiment=of_old game=Alien"), LedgerRow(7, "experiment=smoke_dqn game=Alien seed=x"))

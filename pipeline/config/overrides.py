@@ -27,6 +27,7 @@ from pipeline.config.tree import Tree
 from pipeline.config.warm_start import warm_start_mistakes
 from pipeline.config.words import listed, no_such, with_words_typed
 from pipeline.errors import ConfigError
+from pipeline.older_settings import RENAMED_OPTIONS
 from pipeline.settings import leaves
 
 T = TypeVar("T")
@@ -207,6 +208,8 @@ def _wrong_choice(override: Override, files: Files) -> str | None:
         return f"{text}: {group} is chosen already; write {text.lstrip('+')}"
     option = override.value()
     if option not in (known := files.options(group)):
+        if (now := RENAMED_OPTIONS.get((group, str(option)))) in known:
+            return f"{text}: it is now called {now}: write {group}={now}"
         return no_such(group, text, str(option), known)
     return None
 

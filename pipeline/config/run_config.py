@@ -19,7 +19,7 @@ from pipeline.config.words import listed, no_such
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import num_actions
 from pipeline.evaluation.protocol import EvaluationConfig
-from pipeline.games import ATARI49
+from pipeline.games import GAMES
 from pipeline.networks.config import NetworkConfig
 from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
@@ -32,8 +32,8 @@ from pipeline.topologies.needs import RoleNeeds
 DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "float32", "bfloat16")
 PROGRESS_KINDS = ("auto", "bar", "lines", "none")
-TENSORBOARD, MLFLOW = "tensorboard", "mlflow"
-LOGGING_TOOLS = (TENSORBOARD, MLFLOW)
+TENSORBOARD, MLFLOW, WANDB = "tensorboard", "mlflow", "wandb"
+LOGGING_TOOLS = (TENSORBOARD, MLFLOW, WANDB)
 
 EVALUATOR = "evaluator"
 """Name of the host that evaluations during training are played on."""
@@ -51,7 +51,7 @@ class RunConfig:
     experiment: str
     """Name of a file in `conf/experiment/`."""
     game: str
-    """One of `pipeline.games.ATARI49`."""
+    """One of `pipeline.games.GAMES`."""
     seed: int
     """Every random stream of the run follows from it; 0 or more."""
     device: str
@@ -131,9 +131,9 @@ class RunConfig:
     def _own_mistakes(self) -> list[str]:
         found = []
         if self.game == MISSING:
-            found.append("game is missing: name one of the 49 games, e.g. game=Breakout")
-        elif self.game not in ATARI49:
-            found.append(no_such("game", f"game={self.game}", _bare_name(self.game), ATARI49))
+            found.append("game is missing: name one, e.g. game=Breakout")
+        elif self.game not in GAMES:
+            found.append(no_such("game", f"game={self.game}", _bare_name(self.game), GAMES, most=3))
         if self.seed < 0:
             found.append(f"seed={self.seed} must be at least 0")
         for name, allowed in (("device", DEVICES), ("precision", PRECISIONS), ("progress", PROGRESS_KINDS)):
@@ -173,7 +173,7 @@ class RunConfig:
         can_be_started = not self.topology.unfit_for(self.algorithm)
         if can_be_started and {"topology", "algorithm", "param_server", "cluster"} <= sound:
             found += self._too_few_hosts()
-        if {"network", "environment"} <= sound and self.game in ATARI49 and self.precision in PRECISIONS:
+        if {"network", "environment"} <= sound and self.game in GAMES and self.precision in PRECISIONS:
             found += self._unfit_network()
         found += without_factors(self.network, self.param_server) if {"network", "param_server"} <= sound else []
         if {"topology", "environment", "algorithm"} <= sound and self.replay is not None:

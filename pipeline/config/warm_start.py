@@ -18,7 +18,7 @@ from pipeline.config.tree import tree_from_yaml
 from pipeline.envs.rom import num_actions
 from pipeline.errors import ConfigError
 from pipeline.extras import how_to_install
-from pipeline.games import ATARI49
+from pipeline.games import GAMES
 from pipeline.settings import as_settings
 
 RUN, CHECKPOINT, EXPORT = "run", "checkpoint", "export"
@@ -62,7 +62,7 @@ def find_source(name: str) -> Source:
 def warm_start_mistakes(config: RunConfig) -> list[str]:
     """Why a run cannot begin with those parameters, a line each; none where it goes on from its own."""
     name = config.init_from
-    if name is None or config.game not in ATARI49:
+    if name is None or config.game not in GAMES:
         return []
     if config.resume and any((config.folder / "checkpoints").glob("[0-9]*.npz")):
         return []
@@ -122,7 +122,7 @@ def _shape(source: Source) -> dict[str, Any]:
     environment = told.get("protocol" if source.kind == EXPORT else "environment")
     frames = _frames(environment) if isinstance(environment, Mapping) else None
     actions = told.get("num_actions")
-    if actions is None and isinstance(environment, Mapping) and game in ATARI49:
+    if actions is None and isinstance(environment, Mapping) and game in GAMES:
         actions = num_actions(game, bool(environment.get("full_action_set")))
     return {
         "network": network if isinstance(network, Mapping) else None,

@@ -4,22 +4,37 @@ Used by every check of a configuration, so that all mistakes read alike.
 """
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 
 _MOST_LISTED = 12
+_OF_A_KIND = re.compile(r"\b([a-z_]+)\.kind=([a-z_]\w*)(?![\w.])")
+_AS_NEAR = 0.1
+"""Of a likeness from 0 to 1: so much less is about as much."""
 
 
-def no_such(kind: str, given: str, word: str, known: Iterable[str]) -> str:
-    """One line: `given` is what the user wrote, `word` the part of it that is not among `known`."""
-    near = nearest(word, known)
-    return f"{given}: no such {kind}; " + (f"did you mean {near}?" if near is not None else f"there is {listed(known)}")
+def no_such(kind: str, given: str, word: str, known: Iterable[str], most: int = 1) -> str:
+    """One line: `given` is what the user wrote, `word` the part of it that is not among `known`.
+
+    At `most` so many of them are named as what may have been meant.
+    """
+    known = list(known)
+    *others, last = near if (near := nearest_ones(word, known, most)) else [""]
+    meant = f"did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
+    return f"{given}: no such {kind}; {meant if near else f'there is {listed(known)}'}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known name that looks most like `word`, upper and lower case alike; None if none does."""
+    return next(iter(nearest_ones(word, known, 1)), None)
+
+
+def nearest_ones(word: str, known: Iterable[str], most: int) -> list[str]:
+    """As `nearest`, with those that look about as much like it, the nearest first."""
     by_lower_case = {name.lower(): name for name in known}
-    found = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=0.6)
-    return by_lower_case[found[0]] if found else None
+    found = difflib.get_close_matches(word.lower(), by_lower_case, n=most, cutoff=0.6)
+    likeness = [difflib.SequenceMatcher(None, name, word.lower()).ratio() for name in found]
+    return [by_lower_case[name] for name, like in zip(found, likeness, strict=True) if like > likeness[0] - _AS_NEAR]
 
 
 def listed(known: Iterable[str]) -> str:
@@ -30,12 +45,23 @@ def listed(known: Iterable[str]) -> str:
 
 
 def with_words_typed(lines: Iterable[str], words: Mapping[str, str]) -> tuple[str, ...]:
-    """Mistakes, those of settings that an option does not have with the option as it was typed.
+    """Mistakes of several groups, with the words that chose their options.
 
     `words`: group -> word of the command line, e.g. "algorithm" -> "algorithm=actor_critic". An experiment sets what
-    its own option has, which another one typed in its place may lack.
+    its own option has, which another one typed in its place may lack; and it chooses the options that nobody typed.
     """
-    return tuple(_with_word_typed(line, words) for line in lines)
+    return tuple(_with_word_typed(_with_kinds_typed(line, words), words) for line in lines)
+
+
+def _with_kinds_typed(line: str, words: Mapping[str, str]) -> str:
+    """ "topology.kind=global cannot run ..." as "topology=global cannot run ...", if that is how it was chosen."""
+
+    def typed(found: re.Match[str]) -> str:
+        group, kind = found.groups()
+        word = words.get(group, words.get("experiment"))
+        return found[0] if word is None else word if word == f"{group}={kind}" else f"{found[0]} of {word}"
+
+    return _OF_A_KIND.sub(typed, line)
 
 
 def _with_word_typed(line: str, words: Mapping[str, str]) -> str:

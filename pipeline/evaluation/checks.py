@@ -7,7 +7,7 @@ Not here: the files (`pipeline.evaluation.recordings`, `pipeline.evaluation.star
 from pipeline.checked_files import as_declared
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import num_actions
-from pipeline.games import ATARI49
+from pipeline.games import GAMES
 from pipeline.types import UInt8Array
 
 _NUM_SEEDS = 2**31
@@ -23,9 +23,9 @@ def environment_in(values: object) -> EnvironmentConfig:
 
 
 def check_actions(actions: UInt8Array, game: str, environment: EnvironmentConfig) -> None:
-    """Raise if one of these is none of the game's, or it is none of the 49 games."""
-    if game not in ATARI49:
-        raise ValueError(f"{game[:40]!r} is none of the 49 games")
+    """Raise if one of these is none of the game's, or it is no game of the emulator."""
+    if game not in GAMES:
+        raise ValueError(f"{game[:40]!r} is no game of the emulator")
     allowed = num_actions(game, environment.full_action_set)
     if actions.size and actions.max() >= allowed:
         raise ValueError(f"action {actions.max()} is none of the {allowed} of {game}")

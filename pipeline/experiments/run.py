@@ -50,6 +50,7 @@ from pipeline.experiments.specs import checkpoint_fit
 from pipeline.experiments.training import Training
 from pipeline.experiments.warm_start import begin_warm, sentence_of
 from pipeline.param_server.snapshot import first_snapshot
+from pipeline.results.scores import MeanInterval
 from pipeline.rows import Row
 from pipeline.whole_file import whole_text
 
@@ -65,6 +66,8 @@ class RunResult(NamedTuple):
     """"budget", "score", "interrupted" or "plan"."""
     total_frames: int = 0
     """Emulator frames of all roles since the run first began."""
+    score: MeanInterval | None = None
+    """Of the last parameters in the final evaluation, with its 95 % interval over games; None without one."""
 
 
 def train(
@@ -201,7 +204,12 @@ class _Run:
         return self._result(reason, end)
 
     def _result(self, reason: str, end: Checkpoint) -> RunResult:
-        return RunResult(self._folder.path, reason, self._config.num_frames(end.num_steps))
+        score: MeanInterval | None = None
+        with self._record.cosmetic.trying("the score"):
+            from pipeline.experiments.scoring.final_score import final_score  # with pandas, as in _print_table
+
+            score = final_score(self._folder.path, self._config)
+        return RunResult(self._folder.path, reason, self._config.num_frames(end.num_steps), score)
 
     def _write_changes(self) -> None:
         """Keep what the code has beside its commit, which alone would not say what ran."""

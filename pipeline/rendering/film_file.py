@@ -41,7 +41,8 @@ def _encode(path: Path, temporary: Path, pictures: Iterator[UInt8Array], fps: fl
     command = [
         imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error",
         "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(fps), "-i", "-",
-        *_ENCODERS[path.suffix], str(temporary),
+        # A colon in a name would be taken for a protocol.
+        *_ENCODERS[path.suffix], f"file:{temporary}",
     ]  # fmt: skip
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as encoder:
         assert encoder.stdin is not None

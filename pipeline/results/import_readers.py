@@ -1,24 +1,25 @@
 """Files of other tools: what each looks like, and its points as a DataFrame with COLUMNS.
 
 A reader lists what it finds, and reads each when asked, so that one bad file costs nothing but itself.
-Not here: which tool a path is of, bad files (`pipeline.results.imports`).
+Not here: which tool a path is of, bad files (`pipeline.results.imports`), lines and values
+(`pipeline.results.import_tables`), Dopamine's records (`pipeline.results.import_dopamine`).
 """
 
-import io
-import json
+import math
 import re
-import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from pipeline.checked_files import json_in
 from pipeline.errors import RunFolderError
-from pipeline.games import ATARI49
+from pipeline.games import game_named
+from pipeline.results.import_tables import ForeignTable, table_in, text_of
+from pipeline.run_folders import files_below, named_path
 
 COLUMNS = ("agent", "game", "run", "kind", "frames", "score")
 """`run` tells runs of one agent and game apart; `kind` is GAMES or MEANS; `frames` are emulator frames of training, NaN
@@ -27,15 +28,25 @@ where nobody can tell; `score` in points of the game."""
 GAMES, MEANS = "games", "means"
 """A point is one game played, or the mean of many."""
 
-Reader = Callable[[Path], Iterator[tuple[Path, Callable[[], pd.DataFrame]]]]
+
+class Points(NamedTuple):
+    """What was read of one file or folder."""
+
+    frame: pd.DataFrame
+    """With COLUMNS."""
+    remarks: tuple[str, ...] = ()
+    """What was passed over, a line each."""
+
+
+Reader = Callable[[Path], Iterator[tuple[Path, Callable[[], Points]]]]
 """Path -> what was found there, with what reads it. Raises RunFolderError for what is not as it should be."""
 
-_ENVIRONMENT = re.compile(r"(?:ALE/)?([A-Za-z]+?)(NoFrameskip|Deterministic)?-v(\d)")
-_DOPAMINE_FRAMES = 1_000_000
-"""Of one iteration: 250,000 steps of 4 frames (`Runner.training_steps` of its configurations)."""
+_ENVIRONMENT = re.compile(r"(?:ALE/)?([A-Za-z]+?\d?D?)(NoFrameskip|Deterministic)?-v(\d)")
+_NNABLA_FRAMES = 4
+"""Of one iteration, which is a step of an environment that skips (`make_atari` of nnabla_rl.environments.wrappers)."""
 
 
-def read_sb3(path: Path) -> Iterator[tuple[Path, Callable[[], pd.DataFrame]]]:
+def read_sb3(path: Path) -> Iterator[tuple[Path, Callable[[], Points]]]:
     """Monitor files of Stable-Baselines3, one for each environment of a run:
 
         #{"t_start": 1614619328.33, "env_id": "BreakoutNoFrameskip-v4"}
@@ -43,118 +54,162 @@ def read_sb3(path: Path) -> Iterator[tuple[Path, Callable[[], pd.DataFrame]]]:
         11.0,811,0.780205
 
     score, length in steps of the environment that the monitor is around, and seconds since t_start when a game ended.
+    With `override_existing=False` a later start goes on in the same file, and its seconds begin at 0 again. A monitor
+    around a vector of environments, VecMonitor, calls them "None": then the folder's name says which they are.
     The agent is called like the folder `path`, a run like the folder of its files, as seen from there.
     """
-    for folder in sorted({file.parent for file in path.rglob("*monitor.csv")}):
-        run = folder.resolve().name if folder == path else str(folder.relative_to(path))
-        yield folder, partial(_sb3_run, folder, path.resolve().name, run)
+    for folder in sorted({file.parent for file in files_below(path, "*monitor.csv")}):
+        run = named_path(folder).name if folder == path else str(folder.relative_to(path))
+        yield folder, partial(_sb3_run, folder, named_path(path).name, run)
 
 
-def read_dopamine(path: Path) -> Iterator[tuple[Path, Callable[[], pd.DataFrame]]]:
-    """Dopamine's published curves, `breakout.json`: a list of {"Agent": "DQN", "Iteration": 0, "Value": 1.57}.
+def read_dqn_zoo(path: Path) -> Iterator[tuple[Path, Callable[[], Points]]]:
+    """DQN Zoo's tables: `dqn.csv` of results.tar.gz, one for each agent, and what a run of it writes.
 
-    Values are mean scores of an iteration's training games. Runs follow each other, each from iteration 0 on. What
-    stands behind the game in a file's name, as in `breakout_Impala.json`, is the network.
+    Of the columns of the published ones, environment_name ("beam_rider"), seed, frame and eval_episode_return are used.
+    The first two are not in the file of a single run, which is `<agent>/<game>/<seed>/results.csv` as its README says.
     """
-    files = [path] if path.is_file() else sorted(path.glob("*.json"))
-    for file in files:
-        # A plot's description, which refers to the data.
-        if not file.name.endswith(".vg.json"):
-            yield file, partial(_dopamine_file, file)
-
-
-def read_dqn_zoo(path: Path) -> Iterator[tuple[Path, Callable[[], pd.DataFrame]]]:
-    """DQN Zoo's published tables, `dqn.csv` and so on of results.tar.gz, one for each agent.
-
-    Of their columns, environment_name ("beam_rider"), seed, frame and eval_episode_return are used.
-    """
-    for file in [path] if path.is_file() else sorted(path.glob("*.csv")):
+    if path.is_file():
+        yield path, partial(_dqn_zoo_file, path)
+        return
+    for file in sorted(path.glob("*.csv")):
         yield file, partial(_dqn_zoo_file, file)
+    for file in files_below(path, "results.csv"):
+        if file.parent != path:
+            yield file, partial(_dqn_zoo_file, file)
 
 
-def _sb3_run(folder: Path, agent: str, run: str) -> pd.DataFrame:
-    parts, environments = [], set[str]()
+def read_nnabla_rl(path: Path) -> Iterator[tuple[Path, Callable[[], Points]]]:
+    """Evaluations of nnabla-rl, `PongNoFrameskip-v4_results/seed-1/evaluation_result_scalar.tsv`, with tabs between:
+
+        iteration  mean     std_dev  min      max      median
+        250000     234.747  43.542   160.000  330.000  240.000
+
+    (`FileWriter`, given to an `EvaluationHook`). The game is in the name of a folder above; a run is called like its
+    folder, as seen from `path`, and the agent like `path`.
+    """
+    if path.is_file():
+        folder = named_path(path).parent.name
+        yield path, partial(_nnabla_file, path, folder, folder)
+        return
+    for file in files_below(path, "evaluation_result_scalar.tsv"):
+        run = named_path(path).name if file.parent == path else str(file.parent.relative_to(path))
+        yield file, partial(_nnabla_file, file, named_path(path).name, run)
+
+
+def _sb3_run(folder: Path, agent: str, run: str) -> Points:
+    parts, environments, remarks, known = [], set[str](), list[str](), dict[str, Path]()
     for file in sorted(folder.glob("*monitor.csv")):
-        head, _, rest = _text(file).partition("\n")
+        text = text_of(file)
+        head, _, rest = text.partition("\n")
         try:
             header = json_in(head.removeprefix("#").encode())
-            environment, started_at = str(header["env_id"]), float(header["t_start"])
-        except (ValueError, TypeError, KeyError) as error:
+            environment, started_at = str(header["env_id"]), header["t_start"]
+            if type(started_at) not in (int, float) or not math.isfinite(started_at):
+                raise ValueError("t_start is no number")
+        except (ValueError, KeyError) as error:
             raise RunFolderError(
-                f'{file.name} does not begin with a line like #{{"t_start": …, "env_id": …}}'
+                f'{file.name}, line 1 is not like #{{"t_start": …, "env_id": …}}, with which a monitor begins'
             ) from error
-        # A last line that a kill cut off is no game.
-        games = _table(file, rest[: rest.rfind("\n") + 1], ("r", "l", "t"))
-        parts.append(pd.DataFrame({"ended_at": games["t"] + started_at, "steps": games["l"], "score": games["r"]}))
+        games = table_in(file, rest, ("r", "l", "t"), first_line=2)
+        if games.rows and (other := known.setdefault(text, file)) is not file:
+            raise RunFolderError(f"{file.name} is a copy of {other.name}: its games would count twice")
+        part = pd.DataFrame({"score": games.numbers("r"), "steps": games.counts("l", 1), "t": games.numbers("t")})
+        parts.append(part.assign(ended_at=started_at + _going_on(part["t"])))
         environments.add(environment)
+        remarks += _remarks(games)
     if len(environments) != 1:
         raise RunFolderError(f"monitors of several environments: {', '.join(sorted(environments))}")
-    game, frames_per_step = _of_environment(environments.pop())
-    games = pd.concat(parts).sort_values("ended_at", kind="stable")
-    frames = games["steps"].cumsum() * frames_per_step
-    return _points(agent, game, run, GAMES, frames, games["score"])
+    (environment,) = environments
+    game, frames_per_step = _of_environment(environment) if environment != "None" else (_game_of_folder(folder), np.nan)
+    games_of_run = pd.concat(parts).sort_values("ended_at", kind="stable")
+    frames = games_of_run["steps"].cumsum() * frames_per_step
+    return Points(points_of(agent, game, run, GAMES, frames, games_of_run["score"]), tuple(remarks))
 
 
-def _dopamine_file(file: Path) -> pd.DataFrame:
-    name, _, network = file.stem.partition("_")
-    game = _game(name)
-    try:
-        records = pd.DataFrame(json.loads(_text(file)))[["Agent", "Iteration", "Value"]]
-        records = records.astype({"Iteration": "int64", "Value": "float64"})
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
-        raise RunFolderError("it is no list of objects with Agent, Iteration and Value") from error
-    agents = records["Agent"].astype(str) + (f" ({network})" if network else "")
-    begins = (records["Iteration"].diff() <= 0) | (agents != agents.shift())
-    runs = begins.groupby(agents).cumsum().astype(str)
-    return _points(agents, game, runs, MEANS, (records["Iteration"] + 1) * _DOPAMINE_FRAMES, records["Value"])
+def _going_on(seconds: pd.Series) -> pd.Series:
+    """Seconds of several starts, each from 0 on, as those of a single one."""
+    before = seconds.shift(fill_value=0.0)
+    return seconds + before.where(seconds < before, 0.0).cumsum()
 
 
-def _dqn_zoo_file(file: Path) -> pd.DataFrame:
-    table = _table(file, _text(file), ("environment_name", "seed", "frame", "eval_episode_return"))
-    games = table["environment_name"].map({str(name): _game(str(name)) for name in table["environment_name"].unique()})
-    runs = table["seed"].astype("int64").astype(str)
-    points = _points(file.stem, games, runs, MEANS, table["frame"], table["eval_episode_return"])
-    return points.sort_values("frames", kind="stable")
+def _dqn_zoo_file(file: Path) -> Points:
+    table = table_in(file, text_of(file), ("frame", "eval_episode_return"))
+    frames, scores = table.counts("frame"), table.numbers("eval_episode_return", allows_nan=True)
+    if {"environment_name", "seed"} <= set(table.columns):
+        agent = file.stem
+        names, seeds = table.texts("environment_name"), [f"{seed:.0f}" for seed in table.counts("seed")]
+    else:
+        agent, name, seed = ("", "", *named_path(file).parts)[-4:-1]
+        if game_named(name) is None or not seed.isdecimal():
+            raise RunFolderError(
+                f"{file.name} has no columns environment_name and seed, and is not at <agent>/<game>/<seed>/results.csv"
+            )
+        names, seeds = [name] * len(scores), [str(int(seed))] * len(scores)
+    games = [known_game(name, f"{file.name}, line {line}") for name, line in zip(names, table.lines, strict=True)]
+    read = pd.DataFrame({"game": games, "run": seeds, "frames": frames, "score": scores})
+    if (again := read.duplicated(["game", "run", "frames"])).any():
+        index = int(np.argmax(again))
+        raise RunFolderError(
+            f"{file.name}, line {table.lines[index]}: frame {frames[index]:.0f} of {games[index]}, seed {seeds[index]}"
+            ", is there twice"
+        )
+    points = points_of(agent, read["game"], read["run"], MEANS, read["frames"], read["score"])
+    return Points(points.sort_values("frames", kind="stable"), _remarks(table))
 
 
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise RunFolderError(f"{file.name} is no text: {error}") from error
+def _nnabla_file(file: Path, agent: str, run: str) -> Points:
+    text = text_of(file)
+    # Later versions call it a step.
+    first = "step" if text.startswith("step\t") else "iteration"
+    table = table_in(file, text, (first, "mean"), delimiter="\t")
+    iterations = table.counts(first)
+    if (backwards := np.flatnonzero(np.diff(iterations) <= 0)).size:
+        index = int(backwards[0]) + 1
+        raise RunFolderError(
+            f"{file.name}, line {table.lines[index]}: {first} {iterations[index]:.0f} follows "
+            f"{iterations[index - 1]:.0f}: two runs wrote this file"
+        )
+    scores = pd.Series(table.numbers("mean", allows_nan=True))
+    frames = pd.Series(iterations * _NNABLA_FRAMES)
+    return Points(points_of(agent, _game_of_folder(file.parent), run, MEANS, frames, scores), _remarks(table))
 
 
-def _points(agent: Any, game: Any, run: Any, kind: str, frames: Any, score: Any) -> pd.DataFrame:
+def _remarks(table: ForeignTable) -> tuple[str, ...]:
+    if table.cut_off is None:
+        return ()
+    return (f"{table.file}: line {table.cut_off} is cut off and was skipped",)
+
+
+def points_of(agent: Any, game: Any, run: Any, kind: str, frames: pd.Series, score: pd.Series) -> pd.DataFrame:
+    """A frame with COLUMNS, without points that have no score: in a phase in which no game ended there is no mean."""
     values = (agent, game, run, kind, frames.astype("float64"), score.astype("float64"))
     points = pd.DataFrame(dict(zip(COLUMNS, values, strict=True)), index=score.index)
-    # Tables of 57 or 60 games have some that are not of the 49; a phase in which no game ended has no mean.
-    return points.dropna(subset=["game", "score"])
-
-
-def _table(file: Path, text: str, columns: tuple[str, ...]) -> pd.DataFrame:
-    try:
-        with warnings.catch_warnings():
-            # pandas drops what is too much in a line, with no more than a warning.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            table = pd.read_csv(io.StringIO(text), index_col=False)
-        numbers = {name: "float64" for name in columns if name != "environment_name"}
-        return table[list(columns)].astype(numbers)
-    except (ValueError, KeyError, pd.errors.ParserWarning) as error:
-        raise RunFolderError(f"{file.name} is no table with the columns {', '.join(columns)}") from error
+    return points.dropna(subset=["score"])
 
 
 def _of_environment(name: str) -> tuple[str, float]:
     """The game of a gymnasium name, and emulator frames per step: of those whose number is fixed, else NaN."""
     found = _ENVIRONMENT.fullmatch(name)
-    game = _game(found[1]) if found else None
+    game = game_named(found[1]) if found else None
     if found is None or game is None:
-        raise RunFolderError(f"{name[:60]} is none of the 49 Atari games")
+        raise RunFolderError(f"{name[:60]} is none of the Atari games")
     return game, 1.0 if found[2] == "NoFrameskip" else 4.0 if found[2] is None and found[3] == "5" else np.nan
 
 
-def _game(name: str) -> str | None:
-    """The game of the 49 that is meant by "beam_rider", "beamrider" or "BeamRider"; None if it is none of them."""
-    return _GAMES.get(name.replace("_", "").lower())
+def _game_of_folder(folder: Path) -> str:
+    """The game of the nearest folder that is called like an environment: `BreakoutNoFrameskip-v4_1`, or `_results`."""
+    for name in reversed(named_path(folder).parts):
+        found = re.match(_ENVIRONMENT.pattern + r"(?![^_])", name)
+        if found and (game := game_named(found[1])):
+            return game
+    raise RunFolderError(
+        f"no folder above is called like an environment of Atari, e.g. BreakoutNoFrameskip-v4_1: {folder}"
+    )
 
 
-_GAMES = {game.lower(): game for game in ATARI49}
+def known_game(name: str, where: str) -> str:
+    """The game that is meant by "beam_rider", "beamrider" or "BeamRider". Raises RunFolderError if it is none."""
+    if (game := game_named(name)) is None:
+        raise RunFolderError(f"{where}: {name[:60]!r} is none of the Atari games")
+    return game

@@ -2,13 +2,15 @@
 
     sb3:<folder>        Stable-Baselines3: every folder with files *monitor.csv, at or below it, is one run
     dopamine:<path>     Dopamine's published curves: <game>.json, or a folder of them
-    dqn_zoo:<path>      DQN Zoo's published tables: <agent>.csv, or a folder of them
+    dqn_zoo:<path>      DQN Zoo's published tables: <agent>.csv, or a folder of them, or of its single runs
+    nnabla_rl:<folder>  nnabla-rl: every evaluation_result_scalar.tsv at or below it is one run
 
 None of these files says how its games were played, so that none of their scores may stand among ours.
 Not here: what the files look like (`pipeline.results.import_readers`), what the report shows of them
 (`pipeline.results.import_section`).
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +18,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from pipeline.errors import PipelineError
-from pipeline.results.import_readers import COLUMNS, Reader, read_dopamine, read_dqn_zoo, read_sb3
+from pipeline.results.import_dopamine import read_dopamine
+from pipeline.results.import_readers import COLUMNS, Reader, read_dqn_zoo, read_nnabla_rl, read_sb3
 
 
 class _Tool(NamedTuple):
@@ -40,6 +43,8 @@ TOOLS: Mapping[str, _Tool] = {
         "DQN Zoo",
         "evaluation games; protocol not in the file, by default up to 30 no-ops and 30 minutes",
     ),
+    # reproductions/algorithms/atari and nnabla_rl/environments/wrappers/atari.py.
+    "nnabla_rl": _Tool(read_nnabla_rl, "nnabla-rl", "evaluation games; protocol not in the file, by default no-ops"),
 }
 """Word of the command line -> the tool."""
 
@@ -69,9 +74,15 @@ def parse_import(word: str) -> Import:
     tool, colon, path = word.partition(":")
     if not colon or tool not in TOOLS or not path:
         raise ValueError(f"{word!r} is no import; write {' or '.join(f'{known}:<path>' for known in TOOLS)}")
-    if not Path(path).exists():
+    if not os.path.exists(path):
         raise ValueError(f"{word}: there is no {path}")
     return Import(tool, Path(path))
+
+
+def is_import(word: str) -> bool:
+    """Whether a word is an import that can be read."""
+    tool, _, path = word.partition(":")
+    return tool in TOOLS and path != "" and os.path.exists(path)
 
 
 def load_imports(wanted: Iterable[Import]) -> Imported:
@@ -83,7 +94,8 @@ def load_imports(wanted: Iterable[Import]) -> Imported:
         for file, read in TOOLS[tool].read(path):
             found += 1
             try:
-                points = read().assign(tool=tool)
+                read_points, remarks = read()
+                points = read_points.assign(tool=tool)
             except (PipelineError, OSError, ValueError) as error:  # of a file that is no text, or holds no numbers
                 problems.append(f"{file}: skipped: {error}")
                 continue
@@ -94,6 +106,7 @@ def load_imports(wanted: Iterable[Import]) -> Imported:
                 problems.append(f"{file}: skipped: {of_agent} is in {sources[twice[0]]}; import folders of other names")
                 continue
             sources |= runs
+            problems += remarks
             frames.append(points)
         if not found:
             problems.append(f"{path}: no files of {TOOLS[tool].name} are there")

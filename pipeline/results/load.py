@@ -1,6 +1,7 @@
 """From run folders to tidy DataFrames: one per row type, with experiment, game and seed on every row.
 
 A run folder is `<runs>/<experiment>/<game>/<seed>/` with `config.yaml`, `run.json` and a CSV file per row type.
+Wherever it was moved or linked to, it is known by what its `run.json` says.
 A killed run may lack files or have half a last line: both are named in `problems`, and the rest is loaded.
 Not here: one file (`pipeline.results.row_files`), the columns themselves (`pipeline.rows`), who writes them, statistics
 (`pipeline.results.scores`).
@@ -16,6 +17,7 @@ from pipeline.errors import RunFolderError
 from pipeline.results.row_files import no_rows, read_rows
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
 from pipeline.run_facts import facts_in, origin_of
+from pipeline.run_folders import named_path, run_folders
 
 RUN_KEYS = ("experiment", "game", "seed")
 """Columns that tell which run a row belongs to."""
@@ -41,11 +43,12 @@ class LoadedRuns(NamedTuple):
     """What was missing, cut off or unreadable; one line each, beginning with the path."""
 
 
-def load_run(folder: Path) -> LoadedRuns:
+def load_run(folder: str | Path) -> LoadedRuns:
     """The rows of one run.
 
     Raises RunFolderError when the folder is no run folder, or a file in it has other columns than this version's rows.
     """
+    folder = Path(folder)
     if not _looks_like_run(folder):
         raise RunFolderError(
             f"{folder} is no run folder: neither run.json nor {', '.join(_row_types_by_file())} is in it"
@@ -63,16 +66,15 @@ def load_run(folder: Path) -> LoadedRuns:
     return _loaded(runs, frames, keys, problems)
 
 
-def load_runs(runs_directory: Path) -> LoadedRuns:
-    """The rows of every run below `runs_directory`; a folder that cannot be read is named in `problems` and skipped.
+def load_runs(runs_directory: str | Path) -> LoadedRuns:
+    """The rows of every run at or below `runs_directory`, in order of their paths.
 
-    So is a second folder of the same run, a copy for instance: its games would count twice.
+    A folder that cannot be read is named in `problems` and skipped. So is a second folder of the same run, a copy for
+    instance: its games would count twice.
     """
     loaded: dict[tuple[Any, ...], LoadedRuns] = {}
     problems: list[str] = []
-    # Hidden ones are being deleted.
-    found = (path for path in runs_directory.glob("*/*/*") if path.is_dir() and not path.name.startswith("."))
-    for folder in sorted(found):
+    for folder in run_folders(Path(runs_directory)):
         try:
             run = load_run(folder)
         except (RunFolderError, OSError) as error:
@@ -121,7 +123,7 @@ def _row_types_by_file() -> dict[str, list[type[Row]]]:
 def _read_facts(folder: Path) -> dict[str, Any]:
     """What `run.json` says, with experiment, game and seed taken from the path where it does not say them."""
     facts = facts_in(folder)
-    experiment, game, seed = folder.resolve().parts[-3:]
+    experiment, game, seed = _names_of(folder)
     facts = {"experiment": experiment, "game": game, "seed": seed} | facts
     facts["experiment"], facts["game"] = str(facts["experiment"]), str(facts["game"])
     try:
@@ -129,6 +131,13 @@ def _read_facts(folder: Path) -> dict[str, Any]:
     except (TypeError, ValueError) as error:
         raise RunFolderError(f"{folder}: the seed must be a whole number, not {facts['seed']!r}") from error
     return facts
+
+
+def _names_of(folder: Path) -> tuple[str, ...]:
+    """Experiment, game and seed of the path that it was called by, or of where it lies if that ends in no seed."""
+    named, real = named_path(folder).parts[-3:], folder.resolve().parts[-3:]
+    names = named if named[-1].isdecimal() else real
+    return ("", "", "", *names)[-3:]
 
 
 def _no_runs() -> LoadedRuns:

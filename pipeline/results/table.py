@@ -14,6 +14,7 @@ from rich.box import SIMPLE
 from rich.markup import escape
 from rich.table import Table
 
+from pipeline.games import ATARI49
 from pipeline.results.formats import ReportTable
 from pipeline.results.load import RUN_KEYS, LoadedRuns, short_commit
 from pipeline.results.protocols import NOOP_STARTS, OUR_START_STATES, published_scores
@@ -40,6 +41,16 @@ _HEADINGS = ("agent", "score", "95 % interval", "episodes", "% of human", "train
 
 _ON_TERMINAL = _HEADINGS[:5]
 """What 80 columns hold; the notes below say the rest."""
+
+_OF_PUBLISHED = (
+    "Published: no-op starts; sources in results/published/README.md.",
+    "% of human: 100 * (score - random) / |human - random|, with the published random player and human; left out where "
+    "the protocol differs.",
+)
+_OF_NONE_PUBLISHED = (
+    f"Published scores are of {len(ATARI49)} games, and this is none of them: nothing of others stands here, and there "
+    "is no % of human.",
+)
 
 
 def game_table(loaded: LoadedRuns, game: str) -> pd.DataFrame:
@@ -98,19 +109,16 @@ def as_rich(table: pd.DataFrame, title: str) -> Table:
 
 def notes(table: pd.DataFrame) -> list[str]:
     """What a reader of the table has to know: what the numbers are, and which of ours were made differently."""
-    found = [
-        "Published: no-op starts; sources in results/published/README.md.",
-        "% of human: 100 * (score - random) / |human - random|, with the published random player and human; left out "
-        "where the protocol differs.",
-        "Intervals: BCa bootstrap over episodes of one agent; they do not cover differences between seeds.",
-    ]
-    if not (table["source"].str.startswith("run ")).any():
+    is_ours = table["source"].str.startswith("run ")
+    found = list(_OF_PUBLISHED if not is_ours.all() or table.empty else _OF_NONE_PUBLISHED)
+    found.append("Intervals: BCa bootstrap over episodes of one agent; they do not cover differences between seeds.")
+    if not is_ours.any():
         found.append("No evaluation of ours was found.")
     if table["agent"].str.contains(f", {BEST}", regex=False).any():
         found.append(f"{BEST}: the best of the evaluations during training, played again on fresh seeds.")
     if (table["agent"].str.endswith(f", {SAMPLED}") & (table["differs"] == "")).any():
         found.append(SAMPLED_NOTE)
-    if table["agent"].eq(OUR_RANDOM_PLAYER).any():
+    if table["agent"].eq(OUR_RANDOM_PLAYER).any() and not is_ours.all():
         # Mnih et al. 2015, methods: the random player acts at 10 Hz, so that it holds each action for 6 frames.
         found.append("The published random player chose an action every 6th frame, ours at every step.")
     if table["differs"].str.contains("start_states ").any():

@@ -52,7 +52,7 @@ from studies.dba3c.learning_cases import (
     num_frames,
 )
 from studies.dba3c.scaling import scaling_rows
-from studies.dba3c.settings import FIGURES, OUTPUT
+from studies.dba3c.settings import FIGURES, OUTPUT, RENAMED
 from studies.dba3c.simulation import simulation_rows
 from studies.dba3c.simulation_grid import WORKERS
 from studies.row_file import RowFile
@@ -117,12 +117,12 @@ def main(arguments: list[str] | None = None) -> None:
 
 def learning_rows(folder: Path) -> RowFile[LearningRow]:
     """The runs that are in `folder`."""
-    return RowFile(folder / "learning.csv", LearningRow, settings=("case", "seed", "game", "frames"))
+    return RowFile(folder / "learning.csv", LearningRow, settings=("case", "seed", "game", "frames"), renamed=RENAMED)
 
 
 def learning_curves(folder: Path) -> RowFile[CurveRow]:
     """Their curves."""
-    return RowFile(folder / "learning_curves.csv", CurveRow, settings=())
+    return RowFile(folder / "learning_curves.csv", CurveRow, settings=(), renamed=RENAMED)
 
 
 def _alike(rows: pd.DataFrame, chosen: argparse.Namespace) -> pd.DataFrame:

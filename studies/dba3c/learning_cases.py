@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 SETTINGS_CASES = ("steps_10", "base", "steps_40", "rate_2.5e-4", "rate_1e-3")
 WORKER_CASES = ("workers_1", "base", "workers_4", "workers_8")
-MODEL_CASES = ("dba3c", "ba3c")
-LARGE_MODEL_CASES = ("dba3c_large", "ba3c_large")
+MODEL_CASES = ("dba3c_authors", "ba3c_authors")
+LARGE_MODEL_CASES = ("dba3c_authors_large", "ba3c_authors_large")
 HIDDEN_LAYER_CASES: dict[str, tuple[str, ...]] = {
-    "no activation": ("dba3c", "dba3c_512"),
-    "PReLU": ("ba3c_128", "ba3c"),
+    "no activation": ("dba3c_authors", "dba3c_authors_512"),
+    "PReLU": ("ba3c_authors_128", "ba3c_authors"),
 }
 LARGE_HIDDEN_LAYER_CASES: dict[str, tuple[str, ...]] = {
-    "no activation": ("dba3c_large",),
-    "PReLU": ("ba3c_128_large", "ba3c_large"),
+    "no activation": ("dba3c_authors_large",),
+    "PReLU": ("ba3c_authors_128_large", "ba3c_authors_large"),
 }
 """Of each activation behind the hidden layer the cases with 128 and with 512 units, of small updates and of large ones,
 of which none has 512 without one."""
@@ -70,23 +70,29 @@ CASES: dict[str, LearningCase] = {
     ),
     "async": LearningCase("each gradient of 20 steps is an update", ("topology.sync=false", rates(1_000))),
     "workers_1": LearningCase("one worker", ("topology.num_workers=1", rates(1_000, 3.5e-4))),
-    "dba3c": LearningCase("the authors' reduced network", ("network=dba3c",)),
-    "ba3c": LearningCase("the authors' full network", ("network=ba3c",)),
-    "dba3c_512": LearningCase(
-        "the reduced network with 512 hidden units", ("network=dba3c", "network.hidden_units=512")
+    "dba3c_authors": LearningCase("the authors' reduced network", ("network=dba3c_authors",)),
+    "ba3c_authors": LearningCase("the authors' full network", ("network=ba3c_authors",)),
+    "dba3c_authors_512": LearningCase(
+        "the reduced network with 512 hidden units", ("network=dba3c_authors", "network.hidden_units=512")
     ),
-    "ba3c_128": LearningCase("the full network with 128 hidden units", ("network=ba3c", "network.hidden_units=128")),
+    "ba3c_authors_128": LearningCase(
+        "the full network with 128 hidden units", ("network=ba3c_authors", "network.hidden_units=128")
+    ),
     "workers_4": LearningCase("four workers", ("topology.num_workers=4", rates(250, 7e-4, times_frames=2)), 2),
     "workers_8": LearningCase("eight workers", ("topology.num_workers=8", rates(125, 1e-3, times_frames=4)), 4),
     "adam_paper": LearningCase("the authors' Adam, beta1 0.8 and beta2 0.75, and a large batch", _LARGE_BATCH, 4),
     "adam_usual": LearningCase(
         "the same with 0.9 and 0.999", (*_LARGE_BATCH, "optimizer.beta1=0.9", "optimizer.beta2=0.999"), 4
     ),
-    "dba3c_large": LearningCase("the reduced network, otherwise as `adam_paper`", (*_LARGE_BATCH, "network=dba3c"), 2),
-    "ba3c_large": LearningCase("the full network, otherwise as `adam_paper`", (*_LARGE_BATCH, "network=ba3c"), 2),
-    "ba3c_128_large": LearningCase(
+    "dba3c_authors_large": LearningCase(
+        "the reduced network, otherwise as `adam_paper`", (*_LARGE_BATCH, "network=dba3c_authors"), 2
+    ),
+    "ba3c_authors_large": LearningCase(
+        "the full network, otherwise as `adam_paper`", (*_LARGE_BATCH, "network=ba3c_authors"), 2
+    ),
+    "ba3c_authors_128_large": LearningCase(
         "the full network with 128 hidden units, otherwise as `adam_paper`",
-        (*_LARGE_BATCH, "network=ba3c", "network.hidden_units=128"),
+        (*_LARGE_BATCH, "network=ba3c_authors", "network.hidden_units=128"),
         2,
     ),
 }

@@ -45,7 +45,7 @@ from pipeline.roles.worker import Worker
 from pipeline.rows import Row
 from pipeline.topologies.kinds.workers import worker_name
 from pipeline.types import Float32Array
-from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK
+from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK, RENAMED
 from studies.row_file import RowFile
 
 _NUM_LOOPS = 2
@@ -70,7 +70,7 @@ def main(
     game: str = "Pong",
     num_rounds: int = 5,
     worker_steps: int = 16_000,
-    networks: Sequence[str] = ("experiment_dba3c", "nature_grey", "dba3c", "ba3c"),
+    networks: Sequence[str] = ("experiment_dba3c", "nature_grey", "dba3c_authors", "ba3c_authors"),
     overrides: Sequence[str] = (),
     output: Path = OUTPUT,
 ) -> None:
@@ -89,7 +89,7 @@ def main(
 
 def scaling_rows(folder: Path) -> RowFile[ScalingRow]:
     """The rounds that are in `folder`."""
-    return RowFile(folder / "scaling.csv", ScalingRow, settings=("network", "round"))
+    return RowFile(folder / "scaling.csv", ScalingRow, settings=("network", "round"), renamed=RENAMED)
 
 
 def scaling_table(rounds: pd.DataFrame) -> str:

@@ -30,19 +30,26 @@ NETWORKS: dict[str, tuple[str, ...]] = {
         "topology.num_lanes=4",
         "algorithm.batch_size=20",
     ),
-    "dba3c": ("network=dba3c",),
-    "dba3c_32": ("network=dba3c", "topology.num_lanes=10", "algorithm.batch_size=32"),
-    "ba3c": ("network=ba3c",),
-    "ba3c_32": ("network=ba3c", "topology.num_lanes=10", "algorithm.batch_size=32"),
+    "dba3c_authors": ("network=dba3c_authors",),
+    "dba3c_authors_32": ("network=dba3c_authors", "topology.num_lanes=10", "algorithm.batch_size=32"),
+    "ba3c_authors": ("network=ba3c_authors",),
+    "ba3c_authors_32": ("network=ba3c_authors", "topology.num_lanes=10", "algorithm.batch_size=32"),
 }
 """Settings of each: the Nature torso on luminance with gradients of 160 steps; the same with the games and gradients of
 `experiment=dba3c`, 40 steps, and of `dba3c_quick`, 20 steps, which are four and eight times the messages; the authors'
 networks on colours, with gradients of 160 steps and of 32 as in their best command, though of one core where they had
 twelve."""
 
+RENAMED = {
+    f"{network}{changed}": f"{network}_authors{changed}"
+    for network in ("dba3c", "ba3c")
+    for changed in ("", "_32", "_128", "_512", "_large", "_128_large")
+}
+"""Networks and cases in rows of before the authors' networks had names of their own -> as they are called now."""
+
 QUICK = (
     "experiment=dba3c",
-    "network=dba3c",
+    "network=dba3c_authors",
     "environment=ba3c",
     "evaluation=smoke_ba3c",
     "evaluation.num_episodes=1",

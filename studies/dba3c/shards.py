@@ -27,7 +27,7 @@ from pipeline.results.formats import cell
 from pipeline.results.style import save_figure
 from pipeline.topologies.config import PLACES
 from studies.dba3c.figures import shards_figure
-from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK
+from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK, RENAMED
 from studies.row_file import RowFile
 
 
@@ -53,7 +53,7 @@ def main(
     num_rounds: int = 3,
     num_workers: int = os.cpu_count() or 1,
     worker_steps: int = 16_000,
-    networks: Sequence[str] = ("dba3c_quick", "dba3c"),
+    networks: Sequence[str] = ("dba3c_quick", "dba3c_authors"),
     places: Sequence[str] = PLACES,
     shard_counts: Sequence[int] = (1, 2, 4),
     cluster: str = "processes",
@@ -92,7 +92,9 @@ def main(
 
 def shards_rows(folder: Path) -> RowFile[ShardsRow]:
     """The runs that are in `folder`."""
-    return RowFile(folder / "shards.csv", ShardsRow, settings=("network", "shards", "num_shards", "round"))
+    return RowFile(
+        folder / "shards.csv", ShardsRow, settings=("network", "shards", "num_shards", "round"), renamed=RENAMED
+    )
 
 
 def shards_table(runs: pd.DataFrame) -> str:

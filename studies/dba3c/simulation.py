@@ -39,7 +39,7 @@ from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.results.style import save_figure
 from studies.dba3c.figures import times_to_goal
-from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK
+from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK, RENAMED
 from studies.dba3c.simulation_figures import (
     prediction_figure,
     simulated_servers_figure,
@@ -109,7 +109,7 @@ SETTINGS = (
 def main(
     game: str = "Breakout",
     networks: Sequence[str] = SIMULATED_NETWORKS,
-    check_networks: Sequence[str] = ("dba3c", "dba3c_quick"),
+    check_networks: Sequence[str] = ("dba3c_authors", "dba3c_quick"),
     check_workers: Sequence[int] = (1, 2, 4),
     check_servers: int = 2,
     num_rounds: int = 5,
@@ -161,7 +161,7 @@ def main(
 
 def simulation_rows(folder: Path) -> RowFile[SimulationRow]:
     """What is in `folder`."""
-    return RowFile(folder / "simulation.csv", SimulationRow, settings=SETTINGS)
+    return RowFile(folder / "simulation.csv", SimulationRow, settings=SETTINGS, renamed=RENAMED)
 
 
 def _measure(config: RunConfig, num_cores: int, num_updates: int, step_seconds: float) -> Measured:

@@ -59,7 +59,7 @@ def servers_table(rows: pd.DataFrame) -> str:
     return markdown(lines)
 
 
-def stragglers_table(rows: pd.DataFrame, network: str = "dba3c") -> str:
+def stragglers_table(rows: pd.DataFrame, network: str = "dba3c_authors") -> str:
     """Data points per second of one network over the backup workers, a line for each kind of straggler."""
     chosen = rows[(rows["study"] == STRAGGLERS) & (rows["network"] == network)]
     return markdown(

@@ -11,6 +11,7 @@ import pandas as pd
 from measuring.markdown import commits_cell, counted, markdown, median_cell
 from pipeline.results.formats import cell
 from pipeline.results.published import load_published
+from studies.dba3c.simulation import simulation_rows as dba3c_rows
 from studies.gorila_growth import costs as cost_file
 from studies.gorila_growth.figures import SYNCHRONOUS
 from studies.gorila_growth.grid import BFLOAT16, BUNDLES, CHECK, FLOAT32, LIMIT, NETWORK, SHARDS
@@ -21,14 +22,14 @@ from studies.gorila_growth.simulation import simulation_rows
 NOT_YET = "Not measured yet."
 _RATE = "steps_per_second"
 _MEBIBYTE = 2**20
-_DBA3C_NETWORK = "ba3c_32"
+_DBA3C_NETWORK = "ba3c_authors_32"
 _COMPARED_SHARDS = 16
 
 
 def tables(folder: Path) -> Mapping[str, str]:
     """Table name -> Markdown, of the rows in `folder`."""
     simulated, real = simulation_rows(folder).frame(), growth_rows(folder).frame()
-    dba3c = pd.read_csv(folder.parent / "dba3c" / "simulation.csv", dtype={"commit": "str"})
+    dba3c = dba3c_rows(folder.parent / "dba3c").frame()
     return {
         "parts": parts_table(folder / "costs.json"),
         "prediction": prediction_table(simulated, real),

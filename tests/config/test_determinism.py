@@ -33,7 +33,11 @@ def test_these_can_be_deterministic(words: list[str]) -> None:
     ("words", "begin", "cure"),
     [
         (["experiment=gorila", "cluster=processes"], "cluster=processes must be threads", "cluster=threads"),
-        (["experiment=gorila_global"], "topology.kind=global cannot take turns", "topology=bundled"),
+        (
+            ["experiment=gorila_global"],
+            "topology.kind=global of experiment=gorila_global cannot take turns",
+            "topology=bundled",
+        ),
         (["experiment=dqn", "topology.compute_threads=2"], "topology.compute_threads=2", "topology.compute_threads=1"),
         (["experiment=dqn", "device=cuda"], "device=cuda", "device=cpu"),
         (

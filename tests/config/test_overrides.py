@@ -50,6 +50,13 @@ def test_seed_zero_is_a_seed_and_null_is_a_value() -> None:
     assert (run.seed, run.param_server.max_staleness) == (0, None)
 
 
+def test_a_network_that_had_the_name_of_an_experiment_is_answered_with_its_name_now() -> None:
+    for name in ("dba3c", "ba3c"):
+        assert check(f"experiment=dba3c game=Pong network={name}") == [
+            f"network={name}: it is now called {name}_authors: write network={name}_authors"
+        ]
+
+
 def test_five_mistakes_of_one_command_line_are_five_lines() -> None:
     words = "experiment=gorilla game=Pongg optimizer.lerning_rate=1 param_server.num_shards=0 seed=-1"
     with pytest.raises(ConfigError) as caught:
@@ -66,7 +73,7 @@ def test_five_mistakes_of_one_command_line_are_five_lines() -> None:
 def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
     assert check("seed=abc checkpoint.keep=0") == [
         "seed=abc: an integer is expected",
-        "game is missing: name one of the 49 games, e.g. game=Breakout",
+        "game is missing: name one, e.g. game=Breakout",
         "checkpoint.keep=0 must be at least 1",
     ]
 
@@ -241,7 +248,10 @@ def test_runs_of_a_sweep_that_would_share_a_folder_are_refused(swept: str, told_
 
 
 def test_for_a_group_whose_options_have_no_name_among_their_settings_no_wrong_way_out_is_shown() -> None:
-    for words in (["experiment=dqn", "evaluation=noop_starts,sticky"], ["experiment=dba3c", "network=dba3c,ba3c"]):
+    for words in (
+        ["experiment=dqn", "evaluation=noop_starts,sticky"],
+        ["experiment=dba3c", "network=dba3c_authors,ba3c_authors"],
+    ):
         (mistake,) = check_command_line(["-m", "game=Pong", *words])
         assert mistake.endswith("give each its own with a results_dir that names what differs")
 

@@ -1,10 +1,17 @@
 """The wording of unknown names."""
 
-from pipeline.config.words import listed, nearest, no_such, with_words_typed
+from pipeline.config.words import listed, nearest, nearest_ones, no_such, with_words_typed
 
 
 def test_a_misspelt_name_is_answered_with_the_nearest_one() -> None:
     assert no_such("game", "game=Pongg", "Pongg", ["Alien", "Pong"]) == "game=Pongg: no such game; did you mean Pong?"
+
+
+def test_several_names_that_are_about_as_near_may_be_named() -> None:
+    known = ["Pitfall", "Pitfall2", "Pong"]
+    assert no_such("game", "game=Pitfal", "Pitfal", known) == "game=Pitfal: no such game; did you mean Pitfall?"
+    assert no_such("game", "x", "Pitfal", known, most=3) == "x: no such game; did you mean Pitfall or Pitfall2?"
+    assert nearest_ones("Pong", [*known, "Pang"], 3) == ["Pong"]
 
 
 def test_a_name_that_resembles_nothing_is_answered_with_what_there_is() -> None:
@@ -29,3 +36,18 @@ def test_what_an_experiment_sets_and_another_option_lacks_is_told_with_the_words
     )
     for other in ("algorithm.x=1: no such setting", "topology.x: no such setting", "algorithm.x=1 must be positive"):
         assert with_words_typed([other], words) == (other,)
+
+
+def test_kinds_that_do_not_go_together_are_told_with_the_words_that_chose_them() -> None:
+    words = {"experiment": "experiment=dba3c", "topology": "topology=global", "network": "network=dba3c_authors"}
+    lines = [
+        "topology.kind=global cannot run algorithm.kind=actor_critic: choose topology=workers",
+        "network.kind=actor_critic must be q",
+        "optimizer.kind=adm: no such kind",
+    ]
+    assert with_words_typed(lines, words) == (
+        "topology=global cannot run algorithm.kind=actor_critic of experiment=dba3c: choose topology=workers",
+        "network.kind=actor_critic of network=dba3c_authors must be q",
+        "optimizer.kind=adm of experiment=dba3c: no such kind",
+    )
+    assert with_words_typed(lines, {}) == tuple(lines)

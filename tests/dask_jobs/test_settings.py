@@ -20,6 +20,8 @@ def test_the_defaults_have_no_mistakes() -> None:
         ({"retries": -1}, "retries=-1 must be at least 0"),
         ({"stop_seconds": -1.0}, "stop_seconds=-1.0 must be at least 0"),
         ({"start_timeout_seconds": 0.0}, "start_timeout_seconds=0.0 must be above 0"),
+        ({"dashboard_address": ":70000"}, "dashboard_address=:70000 must end in a port from 0 to 65535, e.g. :8787"),
+        ({"dashboard_address": "0.0.0.0"}, "dashboard_address=0.0.0.0 must end in a port from 0 to 65535"),
         ({"progress": "bar"}, "progress=bar must be one of auto, live, lines, none"),
         ({"needs": "os.getpid", "threads": 2}, "needs=os.getpid already says what a job needs: leave threads"),
         ({"needs": "os.no_such"}, "needs=os.no_such is no function: module 'os' has no attribute 'no_such'"),

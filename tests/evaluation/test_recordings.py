@@ -157,7 +157,7 @@ def test_what_no_game_could_have_had_is_refused_before_it_is_played_again(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (b'"game": "Breakout"', b'"game": "Breakoux"', "'Breakoux' is none of the 49 games"),
+        (b'"game": "Breakout"', b'"game": "Breakoux"', "'Breakoux' is no game of the emulator"),
         (b'"frame_skip": 4', b'"frame_skip": 0', "environment.frame_skip=0 must be at least 1"),
         (b'"grey": true', b'"grey": "no"', "grey='no' is no bool"),
         (b'"format"', b'"formax"', "has format None"),

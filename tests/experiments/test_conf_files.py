@@ -34,7 +34,7 @@ NEEDED_BESIDE = {
     ("environment", "ba3c_deterministic"): ["experiment=dba3c", "evaluation=ba3c_50_deterministic"],
     ("evaluation", "ba3c_50_deterministic"): ["experiment=dba3c", "environment=ba3c_deterministic"],
     ("network", "module"): ["network.class=tests.networks.modules.Values"],
-    ("environment", "ba3c"): ["experiment=dba3c", "network=dba3c", "evaluation=ba3c_50"],
+    ("environment", "ba3c"): ["experiment=dba3c", "network=dba3c_authors", "evaluation=ba3c_50"],
     ("evaluation", "ba3c_50"): ["experiment=dba3c", "environment=ba3c"],
     ("evaluation", "smoke_ba3c"): ["experiment=dba3c", "environment=ba3c"],
 } | {
@@ -42,8 +42,8 @@ NEEDED_BESIDE = {
     for part in [
         ("algorithm", "actor_critic"),
         ("algorithm", "actor_critic_clip"),
-        ("network", "ba3c"),
-        ("network", "dba3c"),
+        ("network", "ba3c_authors"),
+        ("network", "dba3c_authors"),
         ("network", "nature_actor_critic"),
         ("param_server", "synchronous"),
         ("replay", "none"),
@@ -177,7 +177,7 @@ def test_dba3c_of_the_paper_has_the_authors_settings_whatever_dba3c_has_instead(
     paper = compose(["experiment=dba3c_paper", "game=Pong"])
     files = (
         "algorithm/actor_critic",
-        "network/dba3c",
+        "network/dba3c_authors",
         "optimizer/adam_dba3c",
         "environment/ba3c",
         "evaluation/ba3c_50",

@@ -71,7 +71,7 @@ def test_a_run_of_two_workers_leaves_rows_of_both_and_one_version_in_all_shards_
     assert json.loads((run.folder / "run.json").read_text())["total_frames"] == end.num_steps * 3
 
     again = carry_out(tmp_path, f"budget.frames={FRAMES}", "resume=true")
-    assert again.result == run.result and "has reached its budget: raise budget.frames" in again.printed
+    assert str(again.result) == str(run.result) and "has reached its budget: raise budget.frames" in again.printed
 
     budget = frames_beyond(run.folder, FRAMES)
     resumed = carry_out(tmp_path, f"budget.frames={budget}", "resume=true")
@@ -147,7 +147,9 @@ def test_a_run_ends_at_its_score_and_plays_its_best_parameters_again_in_other_ga
     assert "evaluation at " in run.printed and "evaluator" in run.printed
 
     again = carry_out(tmp_path, "budget.score=0", *words, "resume=true")
-    assert again.result == run.result and "has reached its score: raise budget.score to go on" in again.printed
+    assert (
+        str(again.result) == str(run.result) and "has reached its score: raise budget.score to go on" in again.printed
+    )
     # As a run that is killed while it plays its final evaluation leaves it.
     facts = json.loads((run.folder / "run.json").read_text())
     (run.folder / "run.json").write_text(json.dumps(facts | {"end_reason": None}))

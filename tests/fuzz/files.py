@@ -183,7 +183,12 @@ def _make_import(tool: str) -> Callable[[Path], Path]:
                 "dqn.csv",
                 "environment_name,seed,frame,eval_episode_return\npong,1,0,-21.0\npong,1,1000000,-20.5\n",
             ),
+            "nnabla_rl": (
+                "PongNoFrameskip-v4_results/evaluation_result_scalar.tsv",
+                "iteration\tmean\tstd_dev\n250000\t-20.500\t0.500\n500000\t-19.250\t1.000\n",
+            ),
         }[tool]
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
         return folder / name
 

@@ -23,6 +23,13 @@ def stripes(num_pictures: int, height: int = 42, width: int = 32) -> Iterator[UI
         yield picture
 
 
+def test_a_film_is_written_beside_a_relative_path_with_a_colon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert write_film(Path("runs:2026/film 1:2.gif"), stripes(3), fps=15) == 3
+    np.testing.assert_array_equal(read_film(tmp_path / "runs:2026" / "film 1:2.gif"), list(stripes(3)))
+    assert write_film(Path("film:1.mp4"), stripes(3), fps=15) == 3
+
+
 def test_a_gif_holds_every_picture_exactly(tmp_path: Path) -> None:
     path = tmp_path / "new" / "film.gif"
     assert write_film(path, stripes(25), fps=15) == 25

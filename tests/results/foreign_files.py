@@ -2,7 +2,8 @@
 
 Stable-Baselines3: `stable_baselines3/common/monitor.py`, class Monitor, and `results_plotter`'s reader of it.
 Dopamine: `baselines/atari/data/<game>.json` in its repository. DQN Zoo: README.md and `dqn_zoo/dqn/run_atari.py`, which
-names the columns; the published tables have environment_name and seed in front of them.
+names the columns; the published tables have environment_name and seed in front of them. nnabla-rl:
+`nnabla_rl/hooks/evaluation_hook.py` and `nnabla_rl/writers/file_writer.py`.
 """
 
 import json
@@ -50,4 +51,12 @@ def write_dqn_zoo(path: Path, phases: Iterable[tuple[str, int, int, str]]) -> Pa
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join([DQN_ZOO_COLUMNS, *lines]) + "\n")
+    return path
+
+
+def write_nnabla_rl(path: Path, means: Iterable[tuple[int, float]]) -> Path:
+    """`means` as iteration and mean score of an evaluation."""
+    lines = [f"{iteration}\t{mean:.3f}\t43.542\t160.000\t330.000\t240.000" for iteration, mean in means]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(["iteration\tmean\tstd_dev\tmin\tmax\tmedian", *lines]) + "\n")
     return path

@@ -25,7 +25,7 @@ def test_a_bad_file_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
     write_monitor(tmp_path / "bad" / "monitor.csv", [(1.0, 10, 1.0)], "CartPole-v1")
     points, problems = load_imports([Import("sb3", tmp_path)])
     assert points["run"].tolist() == ["good"]
-    assert problems == (f"{tmp_path / 'bad'}: skipped: CartPole-v1 is none of the 49 Atari games",)
+    assert problems == (f"{tmp_path / 'bad'}: skipped: CartPole-v1 is none of the Atari games",)
 
 
 def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
@@ -46,6 +46,14 @@ def test_runs_of_folders_with_the_same_name_are_told_apart_or_named(tmp_path: Pa
     assert problem.endswith(f"is in {tmp_path / 'a2c' / 'Breakout_1'}; import folders of other names")
 
 
+def test_a_line_that_was_cut_off_is_named_and_the_rest_of_its_file_is_read(tmp_path: Path) -> None:
+    path = write_monitor(tmp_path / "a2c" / "monitor.csv", [(1.0, 10, 1.0)])
+    path.write_text(path.read_text() + "4.0,1")
+    points, problems = load_imports([Import("sb3", tmp_path / "a2c")])
+    assert points["score"].tolist() == [1.0]
+    assert problems == (f"{path}: line 4 is cut off and was skipped",)
+
+
 def test_a_path_with_nothing_of_the_tool_is_named(tmp_path: Path) -> None:
     points, problems = load_imports([Import("dopamine", tmp_path)])
     assert points.empty
@@ -58,7 +66,9 @@ def test_a_word_names_tool_and_path(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["sb3", "sb3:", "rllib:logs", "logs"])
 def test_a_word_that_names_no_tool_or_no_path_is_answered_with_those_there_are(word: str) -> None:
-    with pytest.raises(ValueError, match="is no import; write sb3:<path> or dopamine:<path> or dqn_zoo:<path>"):
+    with pytest.raises(
+        ValueError, match="is no import; write sb3:<path> or dopamine:<path> or dqn_zoo:<path> or nnabla"
+    ):
         parse_import(word)
 
 

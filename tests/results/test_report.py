@@ -31,6 +31,21 @@ def test_other_protocols_and_random_play_have_sections_when_they_were_played(tmp
     assert "max_frames 400 instead of 18000" in made.warnings[0]
 
 
+def test_a_game_without_published_scores_is_reported_and_has_no_normalised_score(tmp_path: Path) -> None:
+    games = [evaluation(score, number) for number, score in enumerate([200.0, 300.0, 400.0])]
+    random = [evaluation(score, number, agent="random", epsilon=1.0) for number, score in enumerate([10.0, 50.0])]
+    write_run(tmp_path, [episode(1.0), *games, *random, evaluation(7.0, agent="training")], game="Pooyan")
+    loaded = load_runs(tmp_path / "runs")
+    made = make_report(loaded)
+    assert dict(made.facts)["scores of gorila"] == "1 game, 1 seed"
+    (pooyan,) = game_runs(loaded, made.scores)
+    (table,) = game_section(pooyan).tables
+    assert table.text["agent"].tolist() == ["ours: gorila", "ours: random player"]
+    assert set(table.text["% of human"]) == {""} and table.text["score"][0] == "300.0"
+    assert table.notes[0].startswith("Published scores are of 49 games, and this is none of them")
+    assert not any("published random player" in note for note in table.notes)
+
+
 def test_profiles_are_of_complete_entries_only_and_name_the_others(tmp_path: Path) -> None:
     write_run(tmp_path, [evaluation(2.0)])
     write_run(tmp_path, [evaluation(2.0)], "dqn")

@@ -49,6 +49,14 @@ def test_every_row_says_what_it_was_measured_on(tmp_path: Path) -> None:
     assert not frame.isna().any(axis=None)
 
 
+def test_rows_of_before_a_name_changed_are_read_and_found_by_the_name_of_today(tmp_path: Path) -> None:
+    rows_of(tmp_path / "rows.csv").append(Row("dba3c", 0, True, 1.0), Row("other", 0, True, 2.0))
+    renamed = RowFile(tmp_path / "rows.csv", Row, ("name", "round", "sync"), renamed={"dba3c": "dba3c_authors"})
+    assert renamed.frame()["name"].tolist() == ["dba3c_authors", "other"]
+    assert renamed.has("dba3c_authors", 0, True) and not renamed.has("dba3c", 0, True)
+    assert renamed.frame()["value"].tolist() == [1.0, 2.0]
+
+
 def test_rows_are_not_added_below_other_columns(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("name,round\na,0\n")

@@ -1,4 +1,4 @@
-"""Other tools that draw a run's curves while it goes, or once it is over: TensorBoard's files and MLflow's database.
+"""Other tools that draw a run's curves while it goes, or once it is over: TensorBoard, MLflow, Weights & Biases.
 
     rows, as they are written -> points (`pipeline.experiments.curves.scalars`) -> each tool that `logging` names
 
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.config.run_config import LOGGING_TOOLS, MLFLOW, TENSORBOARD
+from pipeline.config.run_config import LOGGING_TOOLS, MLFLOW, TENSORBOARD, WANDB
 from pipeline.config.words import no_such
 from pipeline.errors import ConfigError, PipelineError, RunFolderError
 from pipeline.experiments.curves.logger import LoggedRun, Logger
@@ -28,7 +28,7 @@ from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, 
 if TYPE_CHECKING:
     from pipeline.results.load import LoadedRuns
 
-_PACKAGES = {TENSORBOARD: ("tensorboard",), MLFLOW: ("mlflow", "sqlalchemy", "alembic")}
+_PACKAGES = {TENSORBOARD: ("tensorboard",), MLFLOW: ("mlflow", "sqlalchemy", "alembic"), WANDB: ("wandb",)}
 """Tool, which is also the name of the extra in `pyproject.toml` -> what it imports."""
 
 
@@ -123,7 +123,13 @@ def _open(tool: str, run: LoggedRun) -> Logger:
         from pipeline.experiments.curves.tensorboard import TensorBoardLogger
 
         return TensorBoardLogger(run)
-    # Before the first import of MLflow, which would report its use to its makers.
+    if tool == WANDB:
+        # Before the first import, which would report its own errors to its makers.
+        os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
+        from pipeline.experiments.curves.wandb import WandbLogger
+
+        return WandbLogger(run)
+    # As above: MLflow would report its use.
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
     from pipeline.experiments.curves.mlflow import MlflowLogger
 

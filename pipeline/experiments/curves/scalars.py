@@ -18,6 +18,9 @@ from pipeline.rows import PROTOCOL_FIELDS, ActorCriticUpdateRow, EpisodeRow, Eva
 EVALUATIONS = "evaluations"
 """Source of the means of evaluations: no role's, since each is one number of the whole run."""
 
+SCORE = "episodes/score"
+"""Tag of the score of a training game."""
+
 _POSITION = ("role", "total_frames", "wall_seconds")
 """Columns that say where a point is, and are none themselves."""
 
@@ -50,7 +53,7 @@ def scalars(rows: Sequence[Row]) -> list[Scalar]:
 
 def _of_role(row: EpisodeRow | UpdateRow | ActorCriticUpdateRow) -> Iterator[Scalar]:
     if isinstance(row, EpisodeRow):
-        values: dict[str, float] = {"episodes/score": row.score, "episodes/num_steps": row.num_steps}
+        values: dict[str, float] = {SCORE: row.score, "episodes/num_steps": row.num_steps}
     else:
         columns = (field.name for field in dataclasses.fields(row) if field.name not in _POSITION)
         values = {f"updates/{name}": getattr(row, name) for name in columns}

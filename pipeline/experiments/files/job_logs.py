@@ -16,7 +16,8 @@ JOBS = "jobs"
 @contextlib.contextmanager
 def jobs_kept(folder: Path) -> Iterator[None]:
     """Whatever becomes of a run folder meanwhile, its jobs' files are in it afterwards, open ones too."""
-    aside = folder.with_name(f".{folder.name}.{JOBS}")
+    # Behind a link, where renaming is within one disk.
+    aside = folder.resolve().with_name(f".{folder.name}.{JOBS}")
     if not (folder / JOBS).is_dir():
         yield
         return

@@ -15,7 +15,6 @@ import io
 import json
 import math
 import os
-import shutil
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
@@ -27,11 +26,13 @@ from pipeline.config.run_config import RunConfig, differences
 from pipeline.config.tree import Tree, build, to_yaml, tree_from_yaml
 from pipeline.errors import ConfigError, RunFolderError
 from pipeline.experiments.files import checkpoint, run_lock
+from pipeline.experiments.files.deletion import HIDDEN, delete
 from pipeline.experiments.files.job_logs import JOBS
 from pipeline.experiments.files.row_lines import Values, columns_of, lines_of, row_in, set_aside
 from pipeline.kinds import CANNOT_BE_IMPORTED
 from pipeline.rows import ROW_FILES, EpisodeRow, EvaluationRow, Row
 from pipeline.run_facts import RUN, facts_in
+from pipeline.run_folders import CONFIG as CONFIG
 from pipeline.whole_file import whole_file, whole_text
 
 CHECKPOINTS = "checkpoints"
@@ -42,9 +43,6 @@ RECORDINGS = "recordings"
 
 DISCARDED = "discarded"
 """Name of the folder, inside a run's, of rows that were lost or replaced."""
-
-CONFIG = "config.yaml"
-"""Name of the file of a run's settings inside its folder."""
 
 _OTHER_PLACE = "choose another results_dir"
 _MOST_MISTAKES = 3
@@ -211,6 +209,10 @@ def check_folder(config: RunConfig) -> None:
     """Raise RunFolderError if the run's folder is taken, cannot be made, or is unfit to be resumed. Changes nothing."""
     path = config.folder
     _check_writable(path)
+    if path.is_symlink() and not path.exists():
+        raise RunFolderError(
+            f"{path} is a link to {path.readlink()}, where nothing is: make that folder, or remove the link"
+        )
     exists = (path / CONFIG).exists()
     if not exists and path.exists() and not (path.is_dir() and _is_ours_to_begin(path)):
         raise RunFolderError(f"{path} is there and is no run folder: move it away, or choose another results_dir")
@@ -231,7 +233,7 @@ def open_folder(config: RunConfig) -> RunFolder:
     path = config.folder
     exists = (path / CONFIG).exists()
     if exists and config.overwrite:
-        _delete(path)
+        delete(path)
     path.mkdir(parents=True, exist_ok=True)
     folder = RunFolder(path)
     if config.resume and exists and not checkpoint.any_in(folder.checkpoints):
@@ -245,7 +247,7 @@ def open_folder(config: RunConfig) -> RunFolder:
 
 def _is_ours_to_begin(path: Path) -> bool:
     # A start that ended before its config was written leaves no more than this.
-    return all(entry.name == JOBS or entry.name.startswith(f".{CONFIG}") for entry in path.iterdir())
+    return all(entry.name == JOBS or entry.name.startswith(HIDDEN) for entry in path.iterdir())
 
 
 def _check_writable(path: Path) -> None:
@@ -260,17 +262,6 @@ def _check_writable(path: Path) -> None:
         Path(tempfile.mkdtemp(prefix=f".{CONFIG}.", dir=there)).rmdir()
     except (OSError, ValueError) as error:
         raise RunFolderError(f"{path} cannot be written: {error}; {_OTHER_PLACE}") from error
-
-
-def _delete(path: Path) -> None:
-    # Renamed first: half a folder, if this is cut short, would be taken for a run.
-    path.rename(path.with_name(f"{_deleted(path)}{uuid.uuid4().hex}"))
-    for doomed in path.parent.glob(f"{_deleted(path)}*"):
-        shutil.rmtree(doomed)
-
-
-def _deleted(path: Path) -> str:
-    return f".{path.name}.deleted."
 
 
 def _check_same_run(path: Path, config: RunConfig) -> None:

@@ -3,13 +3,12 @@
 Not here: doing it (`pipeline.experiments.scoring.afterwards`).
 """
 
-import glob
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.errors import ConfigError
-from pipeline.experiments.files.run_folder import CONFIG
+from pipeline.run_folders import CONFIG, places_of, run_folders
 
 NEWEST = "newest"
 
@@ -40,20 +39,16 @@ def find_runs(words: Sequence[str]) -> list[Path]:
 
     Raises ConfigError for each word that names none.
     """
-    found: dict[Path, None] = {}
+    found: dict[Path, Path] = {}
     mistakes = []
     for word in words:
-        places = [Path(place) for place in sorted(glob.glob(word, recursive=True))]
-        # Hidden ones are being deleted.
-        runs = [
-            file.parent
-            for place in places
-            for file in sorted(place.rglob(CONFIG))
-            if not file.parent.name.startswith(".")
-        ]
-        found |= dict.fromkeys(runs)
+        places = places_of(word)
+        runs = [folder for place in places for folder in run_folders(place) if (folder / CONFIG).is_file()]
+        for run in runs:
+            # By whatever names it is reached, a run is played once.
+            found.setdefault(run.resolve(), run)
         if not runs:
             mistakes.append(f"run={word}: no run folder is there, which would hold a {CONFIG}")
     if mistakes:
         raise ConfigError(mistakes)
-    return list(found)
+    return list(found.values())

@@ -11,7 +11,6 @@ Not here: granting, queue and ledger (`dask_jobs`), the run itself (`pipeline.ex
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from omegaconf import DictConfig
 from rich.console import Console
@@ -24,13 +23,11 @@ from pipeline.cluster.kinds.local import in_this_process
 from pipeline.config.course import fraction_spent
 from pipeline.config.overrides import from_hydra
 from pipeline.config.run_config import RunConfig
-from pipeline.experiments.files.evaluation_rows import played_fields
-from pipeline.experiments.files.run_folder import CHECKPOINTS, RunFolder, check_folder
+from pipeline.experiments.files.run_folder import RunFolder, check_folder
 from pipeline.experiments.life import BUDGET, INTERRUPTED
 from pipeline.experiments.plan import COORDINATOR_BYTES, host_demands
 from pipeline.experiments.run import RunResult, train
-from pipeline.results.load import load_run
-from pipeline.results.run_scores import LAST, run_scores
+from pipeline.experiments.scoring.final_score import final_score
 
 
 def job_needs(config: DictConfig) -> JobNeeds:
@@ -42,7 +39,7 @@ def job_needs(config: DictConfig) -> JobNeeds:
 
 
 def run_granted(config: RunConfig, grant: Grant, console: Console | None = None) -> float | None:
-    """Carry out the run, or what is left of it, with what was granted; its `final_score`.
+    """Carry out the run, or what is left of it, with what was granted; its `mean_score`.
 
     Raises JobInterrupted if it was told to stop, and a PipelineError for everything that can be foreseen.
     """
@@ -66,7 +63,7 @@ def run_granted(config: RunConfig, grant: Grant, console: Console | None = None)
     )
     if result.end_reason == INTERRUPTED:
         raise JobInterrupted(f"stopped with a checkpoint in {result.folder}")
-    return final_score(result, run)
+    return mean_score(result)
 
 
 def granted_config(config: RunConfig, grant: Grant) -> RunConfig:
@@ -96,9 +93,9 @@ def _was_begun_since(seconds_since_1970: float, folder: Path) -> bool:
     return started_at is not None and datetime.fromisoformat(started_at).timestamp() >= seconds_since_1970
 
 
-def final_score(result: RunResult, config: RunConfig) -> float | None:
-    """Mean score of the last parameters that a run left, under its own protocol; None if nobody has played them."""
-    return None if result.folder is None else _score_in(result.folder, config)
+def mean_score(result: RunResult) -> float | None:
+    """What a sweep gets back: the mean of the run's final evaluation; None if there was none."""
+    return None if result.score is None else result.score.mean
 
 
 def _score_if_finished(config: RunConfig) -> float | None:
@@ -112,16 +109,5 @@ def _score_if_finished(config: RunConfig) -> float | None:
         return None
     if fraction_spent(config.budget, run.get("total_frames", 0), run.get("wall_seconds", 0.0)) < 1:
         return None
-    return _score_in(folder, config)
-
-
-def _score_in(folder: Path, config: RunConfig) -> float | None:
-    wanted: dict[str, Any] = {"agent": LAST, "protocol": config.evaluation.protocol}
-    wanted |= played_fields(config.network, config.evaluation)
-    # Not the newest that were played: Ctrl-C may have skipped the evaluation of the last ones.
-    if versions := [int(path.stem) for path in (folder / CHECKPOINTS).glob("[0-9]*.npz")]:
-        wanted["version"] = max(versions)
-    scores = run_scores(load_run(folder))
-    for field, value in wanted.items():
-        scores = scores[scores[field] == value]
-    return None if scores.empty else float(scores["score"].iloc[0])
+    score = final_score(folder, config)
+    return None if score is None else score.mean

@@ -6,6 +6,7 @@ Not here: showing it (`pipeline.status`), the ledger itself (`dask_jobs.ledger`)
 """
 
 import functools
+import itertools
 import re
 import time
 from collections.abc import Sequence
@@ -39,6 +40,8 @@ _OF_ONE_RUN = ("game=", "seed=")
 """Words of which nothing else in the config depends, so that jobs which differ only in them are composed once."""
 _BETWEEN_WORDS = re.compile(r" (?=[+~]*[\w@/.]+=)")
 """A value may have spaces, too."""
+_QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
+"""As Hydra reads it: a quote inside has a backslash."""
 _NOTE = "multirun.yaml"
 """What Hydra's own sweeper leaves in the folder of a sweep: all that it was started with."""
 _RECENT_EPISODES = 100
@@ -138,7 +141,7 @@ def _noted_config_dir(folder: Path) -> Path | None:
 
 
 def _job(row: LedgerRow, files: Files) -> JobStatus:
-    words = _BETWEEN_WORDS.split(row.overrides)
+    words = _words_of(row.overrides)
     try:
         config = _config(words, files)
     except ConfigError as error:
@@ -149,9 +152,20 @@ def _job(row: LedgerRow, files: Files) -> JobStatus:
     return JobStatus(row, config.experiment, config.game, config.seed, run, _is_whole(row, config))
 
 
+def _words_of(overrides: str) -> list[str]:
+    """The words that a row of the ledger has joined by spaces; what stands in quotes is of one."""
+    quoted = [found.span() for found in _QUOTED.finditer(overrides)]
+    ends = [
+        found.start()
+        for found in _BETWEEN_WORDS.finditer(overrides)
+        if not any(begin < found.start() < end for begin, end in quoted)
+    ]
+    return [overrides[begin:end].strip() for begin, end in itertools.pairwise([0, *ends, len(overrides)])]
+
+
 def _config(words: Sequence[str], files: Files) -> RunConfig:
-    if any("${" in word for word in words):
-        # A results_dir that names the seed, say.
+    if any("${" in word or (word.startswith(_OF_ONE_RUN) and _QUOTED.search(word)) for word in words):
+        # A results_dir that names the seed, say; or a game in quotes.
         return _composed(tuple(words), files)
     own = dict(word.split("=", 1) for word in words if word.startswith(_OF_ONE_RUN))
     # Any game: the job's own is put in its place.

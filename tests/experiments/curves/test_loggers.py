@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from pipeline.config.run_config import LOGGING_TOOLS
+from pipeline.config.run_config import LOGGING_TOOLS, WANDB
 from pipeline.errors import ConfigError, PipelineError, RunFolderError
 from pipeline.experiments import run
 from pipeline.experiments.curves import loggers
@@ -21,6 +21,7 @@ from pipeline.experiments.run import train
 from pipeline.results.load import load_run
 from tests.experiments.event_files import read_events
 from tests.experiments.smoke_runs import smoke_config
+from tests.experiments.wandb_files import read_history
 from tests.results.run_folders import episode, write_run
 
 
@@ -121,7 +122,20 @@ def test_a_missing_package_is_named_before_anything_starts(tmp_path: Path, monke
 def test_each_tool_is_an_extra_of_the_project_and_all_are_here() -> None:
     file = Path(loggers.__file__).parents[3] / "pyproject.toml"
     assert set(LOGGING_TOOLS) <= set(tomllib.loads(file.read_text())["project"]["optional-dependencies"])
-    check_installed(LOGGING_TOOLS)
+    # wandb is as large as all the others together: who does without it misses its own tests alone.
+    check_installed(tool for tool in LOGGING_TOOLS if tool != WANDB or importlib.util.find_spec(WANDB) is not None)
+
+
+@pytest.mark.slow
+def test_wandb_gets_the_rows_of_a_run_that_is_over(copied: Path) -> None:
+    wandb = pytest.importorskip("wandb", reason="an extra: pip install '.[wandb]'")
+    log_run(copied, ["wandb"])
+    wandb.teardown()
+    (file,) = (copied / "wandb").glob("offline-run-*/*.wandb")
+    history, loaded = read_history(file), load_run(copied)
+    games = [row["episodes/score/bundle-0"] for row in history if "episodes/score/bundle-0" in row]
+    assert games == loaded.episodes.query("role == 'bundle-0'").sort_values("total_frames")["score"].tolist()
+    assert {"evaluations/smoke/random", "evaluations/smoke/checkpoint"} <= {name for row in history for name in row}
 
 
 @pytest.mark.parametrize("word", ["logging=tensorbord", "logging=[mlflow,tensorbord]"])

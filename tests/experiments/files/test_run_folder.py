@@ -88,6 +88,14 @@ def test_an_overwrite_that_was_cut_short_leaves_nothing_that_looks_like_a_run(
     assert [path.name for path in folder.path.parent.iterdir()] == ["0"]
 
 
+def test_a_link_to_nothing_is_named(tmp_path: Path) -> None:
+    path = smoke_config(tmp_path).folder
+    path.parent.mkdir(parents=True)
+    path.symlink_to(tmp_path / "gone")
+    with pytest.raises(RunFolderError, match=r"0 is a link to .*gone, where nothing is: make that folder, or remove"):
+        check_folder(smoke_config(tmp_path))
+
+
 def raise_interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 

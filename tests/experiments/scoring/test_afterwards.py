@@ -127,6 +127,20 @@ def test_runs_that_are_being_deleted_are_none(copies: Path) -> None:
     assert api.find_runs([str(copies)]) == [copies / "0", copies / "1"]
 
 
+def test_runs_are_found_whatever_their_folder_is_called_and_wherever_it_lies(copies: Path, tmp_path: Path) -> None:
+    place = tmp_path / "[old], 1*"
+    place.mkdir()
+    (place / "linked").symlink_to(copies)
+    found = [place / "linked" / "0", place / "linked" / "1"]
+    assert api.find_runs([str(place)]) == found
+    assert api.find_runs([str(place), str(copies)]) == found, "each once"
+    assert list(parse_request([f"run={place},{copies}"]).folders) == found
+    assert sorted(api.load_runs(str(place)).runs["folder"]) == [str(folder) for folder in found]
+    hidden = tmp_path / ".mine"
+    shutil.copytree(copies / "0", hidden)
+    assert api.find_runs([str(hidden)]) == [hidden]
+
+
 def test_from_python_a_request_is_of_the_newest_checkpoint_on_this_machine_unless_it_says_more(copies: Path) -> None:
     folders = tuple(api.find_runs([str(copies)]))
     request = api.EvaluationRequest(folders, protocols=("sticky",), settings=("evaluation.num_episodes=1", SHORT))

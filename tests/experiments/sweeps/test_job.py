@@ -4,7 +4,6 @@ import io
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
@@ -17,8 +16,8 @@ from pipeline.config.tree import to_yaml
 from pipeline.errors import ConfigError, RunFolderError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.run_folder import RunFolder
-from pipeline.experiments.run import RunResult, train
-from pipeline.experiments.sweeps.job import final_score, granted_config, job_needs, run_granted
+from pipeline.experiments.run import train
+from pipeline.experiments.sweeps.job import granted_config, job_needs, run_granted
 from pipeline.results.load import load_run
 from tests.experiments.smoke_runs import smoke_config
 
@@ -132,23 +131,3 @@ def test_a_run_is_begun_gone_on_with_and_when_it_is_finished_only_asked_for_its_
     assert console.file.getvalue() == f"{folder} is finished\n"  # type: ignore[attr-defined]
     with pytest.raises(RunFolderError, match="cannot be resumed with other settings"):
         run_granted(smoke_config(tmp_path, "budget.frames=12_000", "algorithm.discount=0.5"), ONE_HOST, console)
-
-
-@pytest.mark.slow
-def test_the_score_of_a_job_is_that_of_its_last_parameters_under_its_own_protocol(tmp_path: Path) -> None:
-    config = smoke_config(tmp_path, "progress=none")
-    folder = train(config, Console(file=io.StringIO())).folder
-    assert folder is not None
-    path = folder / "evaluations.csv"
-    games = pd.read_csv(path)
-    last = games["agent"] == "checkpoint"
-    score = final_score(RunResult(folder, "budget"), config)
-    assert score == games[last]["score"].mean()
-    # Played again later with other settings, and earlier by older parameters.
-    otherwise = games[last].assign(epsilon=0.5, score=1000.0, version=games["version"].max() + 1)
-    older = games[last].assign(version=games["version"].max() - 1, score=2e3)
-    pd.concat([games, otherwise, older]).to_csv(path, index=False)
-    assert final_score(RunResult(folder, "budget"), config) == score
-    # Ctrl-C skipped the evaluation of the last ones.
-    pd.concat([games[~last], older]).to_csv(path, index=False)
-    assert final_score(RunResult(folder, "budget"), config) is None

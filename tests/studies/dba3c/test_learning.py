@@ -75,8 +75,8 @@ def test_a_run_that_diverges_has_a_row_without_a_score_and_is_not_made_again(
 def test_speeds_of_the_models_are_of_as_many_workers_as_the_authors_had() -> None:
     speeds = network_speeds()
     assert speeds.many_workers[["network", "study", "num_workers"]].to_numpy().tolist() == [
-        ["dba3c_32", WORKERS, 64],
-        ["ba3c_32", WORKERS, 64],
+        ["dba3c_authors_32", WORKERS, 64],
+        ["ba3c_authors_32", WORKERS, 64],
     ]
     assert speeds.complete
     assert not speeds._replace(rounds=speeds.rounds[:1]).complete

@@ -32,12 +32,17 @@ def test_an_asynchronous_update_is_one_gradient() -> None:
 
 
 def test_hidden_layers_stand_by_width_and_activation() -> None:
-    runs = runs_of("dba3c", "dba3c_512", "ba3c_128", "ba3c")
-    runs["network"] = runs["case"].map({"dba3c": "n 128", "dba3c_512": "n 512", "ba3c_128": "n 128", "ba3c": "n 512"})
+    runs = runs_of("dba3c_authors", "dba3c_authors_512", "ba3c_authors_128", "ba3c_authors")
+    runs["network"] = runs["case"].map(
+        {"dba3c_authors": "n 128", "dba3c_authors_512": "n 512", "ba3c_authors_128": "n 128", "ba3c_authors": "n 512"}
+    )
     head, _, linear, prelu = hidden_layer_table(runs).splitlines()
     assert head == "| behind the hidden layer | 128 units | 512 units |"
-    assert linear == "| no activation | `dba3c`: 12.0, 12.0 (10.0, 10.0) | `dba3c_512`: 13.0, 13.0 (10.0, 10.0) |"
-    assert prelu == "| PReLU | `ba3c_128`: 14.0, 14.0 (10.0, 10.0) | `ba3c`: 15.0, 15.0 (10.0, 10.0) |"
+    assert (
+        linear
+        == "| no activation | `dba3c_authors`: 12.0, 12.0 (10.0, 10.0) | `dba3c_authors_512`: 13.0, 13.0 (10.0, 10.0) |"
+    )
+    assert prelu == "| PReLU | `ba3c_authors_128`: 14.0, 14.0 (10.0, 10.0) | `ba3c_authors`: 15.0, 15.0 (10.0, 10.0) |"
 
 
 def test_simulated_minutes_are_measured_updates_of_simulated_seconds() -> None:

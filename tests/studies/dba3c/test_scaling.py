@@ -15,9 +15,9 @@ def test_networks_take_turns_so_that_their_speeds_compare(tmp_path: Path, monkey
         return scaling.ScalingRow(network, round_, "Pong", 1_000, one=100.0, two=200.0, no_server=210.0)
 
     monkeypatch.setattr(scaling, "_measure", measured)
-    scaling.main(num_rounds=2, networks=("dba3c", "ba3c"), output=tmp_path)
+    scaling.main(num_rounds=2, networks=("dba3c_authors", "ba3c_authors"), output=tmp_path)
     rows = pd.read_csv(tmp_path / "scaling.csv")
-    assert rows["network"].tolist() == ["dba3c", "ba3c", "dba3c", "ba3c"]
+    assert rows["network"].tolist() == ["dba3c_authors", "ba3c_authors", "dba3c_authors", "ba3c_authors"]
 
 
 @pytest.mark.slow

@@ -7,7 +7,12 @@ from pipeline.config.overrides import compose
 from pipeline.networks.config import ActorCriticNetworkConfig
 from studies.dba3c.settings import NETWORKS, QUICK
 
-STEPS_AND_LANES = {"experiment_dba3c": (40, 8), "dba3c_quick": (20, 4), "dba3c_32": (32, 10), "ba3c_32": (32, 10)}
+STEPS_AND_LANES = {
+    "experiment_dba3c": (40, 8),
+    "dba3c_quick": (20, 4),
+    "dba3c_authors_32": (32, 10),
+    "ba3c_authors_32": (32, 10),
+}
 """Of a gradient of one of NETWORKS, unless they are 160 and 32."""
 
 

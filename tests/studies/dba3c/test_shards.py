@@ -15,7 +15,7 @@ def test_shards_are_counted_beside_and_apart(tmp_path: Path) -> None:
         num_rounds=1,
         num_workers=1,
         worker_steps=80,
-        networks=("dba3c",),
+        networks=("dba3c_authors",),
         places=("apart",),
         shard_counts=(2,),
         cluster="threads",

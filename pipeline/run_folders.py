@@ -1,0 +1,87 @@
+"""Where files are that a user names: folders by any name, patterns, links. All commands find runs by this module.
+
+A place is taken as it is called, whatever signs are in its name and wherever it really lies. Below it links are
+followed, each folder is seen once, and folders that are called like hidden ones are left out: runs are deleted in such.
+Not here: what is in a run folder (`pipeline.experiments.files.run_folder`, `pipeline.results.load`).
+"""
+
+import fnmatch
+import glob
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pipeline.rows import ROW_FILES
+from pipeline.run_facts import RUN
+
+CONFIG = "config.yaml"
+"""Name of the file of a run's settings inside its folder."""
+
+_MARKS = frozenset({CONFIG, RUN, *ROW_FILES.values()})
+"""A run folder has one of these at least: a killed run may lack the others."""
+
+_NO_RUN = "config.json"
+"""In an exported agent, which has rows of evaluations, too."""
+
+_INSIDE = frozenset({"checkpoints", "recordings", "discarded", "exports", "tensorboard", "wandb"})
+"""Folders of a run folder, in which there is no other run."""
+
+
+def places_of(word: str) -> list[Path]:
+    """What a word of the command line names: the path of that name if there is one, else what fits the pattern."""
+    if os.path.lexists(word):
+        return [Path(word)]
+    return [Path(place) for place in sorted(glob.glob(word, recursive=True))]
+
+
+def run_folders(place: Path) -> list[Path]:
+    """The run folders at and below a place, in order of their paths."""
+    found = []
+    for folder, folders, files in _walk(place):
+        if not _MARKS.isdisjoint(files) and _NO_RUN not in files:
+            found.append(folder)
+            folders[:] = [name for name in folders if name not in _INSIDE]
+    return found
+
+
+def files_below(place: Path, pattern: str) -> list[Path]:
+    """The files at and below a folder whose names fit a pattern such as `*.npz`, in order of their paths."""
+    return [folder / name for folder, _, files in _walk(place) for name in sorted(fnmatch.filter(files, pattern))]
+
+
+def named_path(path: Path) -> Path:
+    """The absolute path by the names that it was called by: what is behind a link may be called otherwise."""
+    return Path(os.path.abspath(path))
+
+
+def split_places(text: str, is_there: Callable[[str], bool]) -> list[str]:
+    """A list of places with commas between, `a,b` or `[a,b]`, whose own names may have commas.
+
+    Taken apart into as many as there can be, if all of them are there; else at every comma, for the error to name.
+    """
+    if text.startswith("[") and text.endswith("]") and not is_there(text):
+        text = text[1:-1]
+    pieces = text.split(",")
+    words = [word for piece in pieces if (word := piece.strip())]
+    if all(map(is_there, words)):
+        return words
+    best: list[list[str] | None] = [[], *([None] * len(pieces))]
+    for end in range(1, len(pieces) + 1):
+        for start in range(end):
+            before, word = best[start], ",".join(pieces[start:end]).strip()
+            longer = before is not None and (best[end] is None or len(before) + 1 > len(best[end] or ()))
+            if longer and is_there(word):
+                best[end] = [*(before or ()), word]
+    return best[-1] or words
+
+
+def _walk(place: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """As `os.walk`, in order of names, with links, each folder once, and without hidden folders below `place`."""
+    seen = set[str]()
+    for name, folders, files in os.walk(place, followlinks=True):
+        folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
+        if (real := os.path.realpath(name)) in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        yield Path(name), folders, files

@@ -1,0 +1,47 @@
+"""Run folders that are links, which `overwrite=true` empties; whole ones: `test_run_folder.py`."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.run_folder import open_folder
+from pipeline.results.load import load_runs
+from tests.experiments.files.test_run_folder import EPISODE, FILES, raise_interrupt, save_checkpoint
+from tests.experiments.smoke_runs import smoke_config
+
+
+def test_overwrite_empties_what_is_behind_a_linked_run_folder_and_leaves_the_link(tmp_path: Path) -> None:
+    path = smoke_config(tmp_path).folder
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    path.parent.mkdir(parents=True)
+    path.symlink_to(disk)
+    folder = open_folder(smoke_config(tmp_path))
+    folder.write([EPISODE])
+    folder.close()
+    save_checkpoint(folder)
+    again = open_folder(smoke_config(tmp_path, "overwrite=true"))
+    assert path.is_symlink() and not checkpoint.any_in(again.checkpoints)
+    assert {entry.name for entry in disk.iterdir()} == {"config.yaml", *FILES}
+    assert [len((disk / name).read_text().splitlines()) for name in FILES] == [1, 1, 1]
+
+
+def test_an_overwrite_behind_a_link_that_was_cut_short_is_made_good_by_the_same_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = smoke_config(tmp_path).folder
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    path.parent.mkdir(parents=True)
+    path.symlink_to(disk)
+    save_checkpoint(open_folder(smoke_config(tmp_path)))
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(shutil, "rmtree", raise_interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            open_folder(smoke_config(tmp_path, "overwrite=true"))
+    assert load_runs(tmp_path).runs.empty
+    open_folder(smoke_config(tmp_path, "overwrite=true"))
+    open_folder(smoke_config(tmp_path, "overwrite=true"))
+    assert {entry.name for entry in disk.iterdir()} == {"config.yaml", *FILES}

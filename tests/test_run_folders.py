@@ -1,0 +1,79 @@
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from pipeline.run_folders import files_below, places_of, run_folders, split_places
+
+
+def make(folder: Path, *names: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (folder / name).touch()
+    return folder
+
+
+def test_a_run_is_where_any_of_its_files_is_at_any_depth(tmp_path: Path) -> None:
+    wanted = [
+        make(tmp_path / "a" / "Pong" / "0", "config.yaml"),
+        make(tmp_path / "a" / "Pong" / "10", "run.json"),
+        make(tmp_path / "a" / "Pong" / "2", "updates.csv"),
+        make(tmp_path / "b", "evaluations.csv"),
+    ]
+    make(tmp_path / "c", "notes.txt")
+    assert run_folders(tmp_path) == wanted
+    assert run_folders(wanted[3]) == wanted[3:]
+    assert run_folders(tmp_path / "nowhere") == []
+
+
+def test_what_is_inside_of_a_run_is_no_other_run(tmp_path: Path) -> None:
+    run = make(tmp_path / "run", "config.yaml")
+    make(run / "discarded", "episodes.csv")
+    make(run / "exports" / "7", "config.json", "evaluations.csv")
+    make(tmp_path / "agents" / "pong", "config.json", "evaluations.csv")
+    assert run_folders(tmp_path) == [run]
+
+
+def test_hidden_folders_are_left_out_below_a_place_and_not_as_one(tmp_path: Path) -> None:
+    doomed = make(tmp_path / ".0.deleted.7", "config.yaml")
+    make(tmp_path / "outputs" / ".hydra", "config.yaml")
+    assert run_folders(tmp_path) == []
+    assert run_folders(doomed) == [doomed]
+
+
+def test_links_are_followed_and_each_folder_is_seen_once(tmp_path: Path) -> None:
+    make(tmp_path / "disk" / "x", "run.json", "1.npz")
+    place = make(tmp_path / "place")
+    (place / "a").symlink_to(tmp_path / "disk")
+    (place / "b").symlink_to(tmp_path / "disk" / "x")
+    (tmp_path / "disk" / "circle").symlink_to(place)
+    assert run_folders(place) == [place / "a" / "x"]
+    assert files_below(place, "*.npz") == [place / "a" / "x" / "1.npz"]
+
+
+def test_a_name_is_a_place_before_it_is_a_pattern(tmp_path: Path) -> None:
+    (tmp_path / "run[1]").mkdir()
+    (tmp_path / "run1").mkdir()
+    assert places_of(str(tmp_path / "run[1]")) == [tmp_path / "run[1]"]
+    assert places_of(str(tmp_path / "run[12]")) == [tmp_path / "run1"]
+    assert places_of(str(tmp_path / "run?")) == [tmp_path / "run1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "there", "wanted"),
+    [
+        ("a", "a", ["a"]),
+        ("a,b", "a b", ["a", "b"]),
+        ("[a, b]", "a b", ["a", "b"]),
+        ("a,b", ["a,b"], ["a,b"]),
+        ("[a,b,c]", ["a,b", "c"], ["a,b", "c"]),
+        ("a,b,c", ["a", "b,c"], ["a", "b,c"]),
+        ("a,b", ["a", "b", "a,b"], ["a", "b"]),
+        ("[1]", ["[1]"], ["[1]"]),
+        ("x[1]", ["x[1]"], ["x[1]"]),
+        ("a,x,b", "a b", ["a", "x", "b"]),
+        ("a,,b,", "a b", ["a", "b"]),
+    ],
+)
+def test_a_list_is_taken_apart_into_what_is_there(text: str, there: Iterable[str], wanted: list[str]) -> None:
+    assert split_places(text, set(there.split() if isinstance(there, str) else there).__contains__) == wanted
