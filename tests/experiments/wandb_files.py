@@ -1,5 +1,6 @@
 """Files for Weights & Biases, read back: a log of records as LevelDB has them, each a message of theirs."""
 
+import importlib
 import json
 import struct
 import time
@@ -30,8 +31,8 @@ def read_history(path: Path) -> list[dict[str, Any]]:
 
 
 def _records(path: Path) -> Iterator[Any]:
-    from wandb.proto import wandb_internal_pb2
-
+    # Its messages are made as it is imported, which no checker of types sees.
+    messages: Any = importlib.import_module("wandb.proto.wandb_internal_pb2")
     data, position, parts = path.read_bytes(), _HEADER, b""
     assert data.startswith(b":W&B")
     while position + _HEADER <= len(data):
@@ -43,7 +44,7 @@ def _records(path: Path) -> Iterator[Any]:
         parts += data[position : position + length]
         position += length
         if kind in (1, 4):  # whole, or the last part
-            record = wandb_internal_pb2.Record()
+            record = messages.Record()
             record.ParseFromString(parts)
             parts = b""
             yield record
