@@ -19,7 +19,8 @@ from pipeline.config.run_config import RunConfig
 from pipeline.experiments.curves.loggers import log_run
 from pipeline.experiments.exports.folder import Export, export_policy
 from pipeline.experiments.policy import Policy, load_policy
-from pipeline.experiments.run import RunResult, train
+from pipeline.experiments.run import train
+from pipeline.experiments.run_result import RunResult
 from pipeline.experiments.scoring.afterwards import evaluate_runs
 from pipeline.experiments.scoring.request import EvaluationRequest, find_runs
 from pipeline.results.curves import learning_curves

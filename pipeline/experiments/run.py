@@ -10,8 +10,7 @@ Not here: the training between its start and its last checkpoint (`pipeline.expe
 import contextlib
 import threading
 from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urljoin
 
 from rich.console import Console
@@ -44,30 +43,17 @@ from pipeline.experiments.outlook import foretell, is_worth_a_rehearsal
 from pipeline.experiments.plan import Plan, make_plan, network_of
 from pipeline.experiments.record import RunRecord
 from pipeline.experiments.room import plan_beside_others
+from pipeline.experiments.run_result import RunResult
 from pipeline.experiments.scoring import at_the_end
 from pipeline.experiments.scoring.tasks import CHECKPOINT, evaluator_spec
 from pipeline.experiments.specs import checkpoint_fit
 from pipeline.experiments.training import Training
 from pipeline.experiments.warm_start import begin_warm, sentence_of
 from pipeline.param_server.snapshot import first_snapshot
-from pipeline.results.scores import MeanInterval
 from pipeline.rows import Row
 from pipeline.whole_file import whole_text
 
 _LIMITS = {BUDGET: "budget.frames or budget.minutes", SCORE: "budget.score"}
-
-
-class RunResult(NamedTuple):
-    """What a run leaves behind."""
-
-    folder: Path | None
-    """None when only the plan was asked for."""
-    end_reason: str
-    """"budget", "score", "interrupted" or "plan"."""
-    total_frames: int = 0
-    """Emulator frames of all roles since the run first began."""
-    score: MeanInterval | None = None
-    """Of the last parameters in the final evaluation, with its 95 % interval over games; None without one."""
 
 
 def train(
@@ -204,7 +190,7 @@ class _Run:
         return self._result(reason, end)
 
     def _result(self, reason: str, end: Checkpoint) -> RunResult:
-        score: MeanInterval | None = None
+        score = None
         with self._record.cosmetic.trying("the score"):
             from pipeline.experiments.scoring.final_score import final_score  # with pandas, as in _print_table
 

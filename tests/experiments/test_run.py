@@ -19,7 +19,8 @@ from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.life import INTERRUPTED, Life
 from pipeline.experiments.meter import RunMeter
-from pipeline.experiments.run import RunResult, train
+from pipeline.experiments.run import train
+from pipeline.experiments.run_result import RunResult
 from pipeline.experiments.specs import q_role_spec
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results import table

@@ -12,7 +12,8 @@ from pipeline.evaluate import parse_request
 from pipeline.evaluation import recordings
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.run_folder import read_config
-from pipeline.experiments.run import RunResult, train
+from pipeline.experiments.run import train
+from pipeline.experiments.run_result import RunResult
 from pipeline.experiments.scoring.afterwards import evaluate_runs
 from pipeline.experiments.scoring.recorded_games import opinions_of_player
 from pipeline.results.load import load_run

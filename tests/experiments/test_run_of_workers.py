@@ -13,7 +13,8 @@ from pipeline import seeding
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.plan import network_of
-from pipeline.experiments.run import RunResult, train
+from pipeline.experiments.run import train
+from pipeline.experiments.run_result import RunResult
 from pipeline.results.load import LoadedRuns, load_run
 from pipeline.roles import worker
 from pipeline.rows import ActorCriticUpdateRow

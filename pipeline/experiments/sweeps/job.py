@@ -26,7 +26,8 @@ from pipeline.config.run_config import RunConfig
 from pipeline.experiments.files.run_folder import RunFolder, check_folder
 from pipeline.experiments.life import BUDGET, INTERRUPTED
 from pipeline.experiments.plan import COORDINATOR_BYTES, host_demands
-from pipeline.experiments.run import RunResult, train
+from pipeline.experiments.run import train
+from pipeline.experiments.run_result import RunResult
 from pipeline.experiments.scoring.final_score import final_score
 
 

@@ -12,7 +12,6 @@ from tests.experiments.smoke_runs import smoke_config
 from tests.experiments.wandb_files import read_history, read_records
 
 wandb = pytest.importorskip("wandb", reason="an extra: pip install '.[wandb]'")
-pytestmark = pytest.mark.slow
 
 SCORES = [Scalar("bundle-0", "episodes/score", 1.5, 200, 2.0), Scalar("bundle-0", "episodes/num_steps", 50.0, 200, 2.0)]
 MEAN = Scalar(EVALUATIONS, "evaluations/noop_starts/checkpoint", 3.5, 300, 3.0)

@@ -12,7 +12,7 @@ def test_figures_say_how_many_runs_diverged(tmp_path: Path) -> None:
     runs.loc[0, ["end_reason", "evaluation_mean"]] = "diverged", math.nan
     speeds = network_speeds()
     title = figures.models_figure(speeds.rounds, speeds.many_workers, runs).get_suptitle()
-    assert title.endswith("; 1 of dba3c diverged")
+    assert title.endswith("; 1 of dba3c_authors diverged")
 
 
 def test_a_run_that_never_reaches_the_goal_counts_as_one_that_takes_for_ever() -> None:
