@@ -44,6 +44,7 @@ def bundles(num_bundles: int, **changes: Any) -> QRoleSpec:
     replay = replace(bundle_spec().replay, capacity=160, **changes.pop("replay", {}))
     return bundle_spec(
         place=RolePlace("turns", 0, num_bundles, 0, 0.0),
+        num_lanes=4,
         environment=STICKY,
         algorithm=algorithm,
         replay=replay,
@@ -54,7 +55,7 @@ def bundles(num_bundles: int, **changes: Any) -> QRoleSpec:
 
 
 def workers(num_workers: int) -> WorkerSpec:
-    return worker_spec(0, num_workers, environment=replace(STICKY, stack=2), restorable=True)
+    return worker_spec(0, num_workers, num_lanes=4, environment=replace(STICKY, stack=2), restorable=True)
 
 
 RAINBOW = {
