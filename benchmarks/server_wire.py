@@ -31,7 +31,7 @@ from pipeline.param_server.config import WIRE_DTYPES, ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot
-from pipeline.types import Float32Array
+from pipeline.types import AnyGradient, Float32Array
 
 OPTIMIZER = AdaGradConfig(
     kind="adagrad", learning_rate=1e-4, learning_rate_changes=(), epsilon=1e-6, initial_accumulator=0.0
@@ -62,10 +62,10 @@ def exchange(
 ) -> dict[str, list[float]]:
     """On the caller's host: seconds of each round's push, pull, socket exchange, and push + pull within the process."""
     set_compute_threads(1)
-    remote = _Caller(address.connect(), config, num_params)
-    direct = _Caller(
-        DirectShard(ParameterShard(_start(num_params), OPTIMIZER, config, generation=1)), config, num_params
-    )
+    gradient = _values(num_params)
+    remote = Caller(address.connect(), config, num_params, gradient)
+    shard = DirectShard(ParameterShard(_start(num_params), OPTIMIZER, config, generation=1))
+    direct = Caller(shard, config, num_params, gradient)
     num_bytes = num_params * BYTES_PER_VALUE[config.wire_dtype]
     with socket.create_connection(socket_address) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -98,20 +98,22 @@ def answer_on_socket(num_there: int, num_back: int) -> tuple[str, int]:
     return address
 
 
-class _Caller:
-    """A client of one shard with a gradient that it sends again and again."""
+class Caller:
+    """A client of one shard, with a gradient that it sends again and again."""
 
-    def __init__(self, shard: ShardHandle, config: ParamServerConfig, num_params: int) -> None:
+    def __init__(self, shard: ShardHandle, config: ParamServerConfig, num_params: int, gradient: AnyGradient) -> None:
         self._client = ParamClient([shard], ParamLayout(num_params, 1), "benchmark", 1, config)
-        self._gradient = _values(num_params)
+        self._gradient = gradient
         self._copy = Copy(num_params)
         self._versions = self._client.pull(self._copy, ())
 
     def push(self) -> None:
+        """Offer it; the shard has made its step when this returns."""
         (receipt,) = self._client.push(self._gradient, self._versions)
         assert receipt.admitted, receipt
 
     def pull(self) -> None:
+        """Bring what the push made."""
         before, self._versions = self._versions, self._client.pull(self._copy, self._versions)
         assert self._versions > before, self._versions
 

@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from benchmarks.optimizer_step import Copy, server_config
-from benchmarks.server_wire import BYTES_PER_VALUE, OPTIMIZER, answer_on_socket, there_and_back
+from benchmarks.optimizer_step import server_config
+from benchmarks.server_wire import BYTES_PER_VALUE, OPTIMIZER, Caller, answer_on_socket, there_and_back
 from measuring.processor import ORDINARY, processor
 from measuring.provenance import report
 from measuring.rounds import alternate, median_ratio, ratio_quartiles, seconds
@@ -31,7 +31,6 @@ from pipeline.cluster.remotes.shards import HostedShard, ShardAddress
 from pipeline.cluster.session import Session, open_session
 from pipeline.config.overrides import compose
 from pipeline.networks.compute import set_compute_threads
-from pipeline.param_server.client import ParamClient
 from pipeline.param_server.config import DENSE, FACTORS, WIRE_DTYPES, WIRES
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.slices import Multiplier, sliced
@@ -129,7 +128,8 @@ def exchange(
     set_compute_threads(1)
     sent = Sent(layer, batch_size)
     gradients: Mapping[str, AnyGradient] = {DENSE: sent.dense, FACTORS: sent.factored}
-    callers = {wire: Caller(addresses[wire], layer, wire_dtype, gradients[wire]) for wire in WIRES}
+    config = server_config(wire_dtype)
+    callers = {wire: Caller(addresses[wire].connect(), config, layer.num_params, gradients[wire]) for wire in WIRES}
     there = {wire: memoryview(bytearray(bytes_of(gradients[wire], wire_dtype))) for wire in WIRES}
     back = memoryview(bytearray(layer.num_params * BYTES_PER_VALUE[wire_dtype]))
     with socket.create_connection(sockets[DENSE]) as dense, socket.create_connection(sockets[FACTORS]) as factors:
@@ -148,27 +148,6 @@ def exchange(
             num_rounds,
             num_warmup_rounds=10,
         )
-
-
-class Caller:
-    """A client of one shard, with a gradient that it sends again and again."""
-
-    def __init__(self, address: ShardAddress, layer: Layer, wire_dtype: str, gradient: AnyGradient) -> None:
-        layout = ParamLayout(layer.num_params, 1)
-        self._client = ParamClient([address.connect()], layout, "benchmark", 1, server_config(wire_dtype))
-        self._gradient = gradient
-        self._copy = Copy(layer.num_params)
-        self._versions = self._client.pull(self._copy, ())
-
-    def push(self) -> None:
-        """Offer it; the shard has made its step when this returns."""
-        (receipt,) = self._client.push(self._gradient, self._versions)
-        assert receipt.admitted, receipt
-
-    def pull(self) -> None:
-        """Bring what the push made."""
-        before, self._versions = self._versions, self._client.pull(self._copy, self._versions)
-        assert self._versions > before, self._versions
 
 
 def mean_of(layer: Layer, count: int, num_rounds: int) -> dict[str, list[float]]:
