@@ -66,9 +66,9 @@ def outlook(budget: BudgetConfig, frames_per_second: float) -> str:
         return f"{speed}: {in_time} until budget.minutes={minutes:g} ends the training"
     needed = frames / frames_per_second / 60
     if minutes is None or needed <= minutes:
-        return f"{speed}: {frames:,} frames in about {_duration(needed)}"
+        return f"{speed}: {frames:,} frames in about {duration(needed)}"
     return (
-        f"{speed}: {frames:,} frames would take about {_duration(needed)}; budget.minutes={minutes:g} ends the "
+        f"{speed}: {frames:,} frames would take about {duration(needed)}; budget.minutes={minutes:g} ends the "
         f"training after {in_time}"
     )
 
@@ -143,7 +143,8 @@ def _rounded(number: float) -> str:
     return f"{float(f'{number:.1e}'):,.0f}"
 
 
-def _duration(minutes: float) -> str:
+def duration(minutes: float) -> str:
+    """In the unit that one would say it in: "40 seconds", "8 minutes", "5 hours", "4 days"."""
     if minutes < 2:
         return f"{60 * minutes:.0f} seconds"
     if minutes < 120:

@@ -18,7 +18,7 @@ from pipeline.cluster.hosts import report_host
 from pipeline.config.run_config import RunConfig
 from pipeline.config.sweep_jobs import SweepJob
 from pipeline.experiments.files.run_folder import CONFIG
-from pipeline.experiments.outlook import rehearse
+from pipeline.experiments.outlook import duration, rehearse
 from pipeline.experiments.plan import COORDINATOR_BYTES, host_demands
 
 _OWN_COLUMNS = ("experiment", "game", "seed")
@@ -79,13 +79,13 @@ def render(jobs: Sequence[JobPlan], num_cores: int) -> RenderableType:
     table.add_column("job", justify="right")
     for heading in ("experiment", "game"):
         table.add_column(heading)
-    for heading in ("seed", "hosts", "threads", "memory", "hours"):
+    for heading in ("seed", "hosts", "threads", "memory", "training"):
         table.add_column(heading, justify="right")
     has_others = any(job.others for job in jobs)
     if has_others:
         table.add_column("else")
     for job in jobs:
-        numbers = (str(job.num_hosts), str(job.num_threads), f"{job.memory_bytes / 2**30:.2f} GiB", _hours(job.hours))
+        numbers = (str(job.num_hosts), str(job.num_threads), f"{job.memory_bytes / 2**30:.2f} GiB", _told(job.hours))
         told = (str(job.number), job.run.experiment, job.run.game, str(job.run.seed), *numbers)
         table.add_row(*map(Text, (*told, job.others) if has_others else told))
     return Group(table, *map(Text, _sums(jobs, num_cores)))
@@ -110,8 +110,8 @@ def _sums(jobs: Sequence[JobPlan], num_cores: int) -> list[str]:
     known = [job.hours for job in jobs if job.hours is not None]
     if (together := hours_side_by_side(jobs, num_cores)) is not None:
         lines.append(
-            f"training one after the other takes about {_hours(sum(known))} hours; side by side on the {num_cores} "
-            f"cores of this machine (hydra/launcher=dask) about {_hours(together)}; games after it are not counted"
+            f"training one after the other takes about {_told(sum(known))}; side by side on the {num_cores} "
+            f"cores of this machine (hydra/launcher=dask) about {_told(together)}; games after it are not counted"
         )
     else:
         lines.append(
@@ -122,7 +122,5 @@ def _sums(jobs: Sequence[JobPlan], num_cores: int) -> list[str]:
     return lines
 
 
-def _hours(hours: float | None) -> str:
-    if hours is None:
-        return "?"
-    return f"{hours:.2f}" if hours < 10 else f"{hours:,.0f}"
+def _told(hours: float | None) -> str:
+    return "?" if hours is None else duration(60 * hours)

@@ -71,5 +71,5 @@ def test_the_table_has_a_row_for_each_job_and_says_which_folders_are_there(tmp_p
     Console(file=output, width=160).print(render([job(run, 1, 2.0), job(replace(run, seed=5), 1, None)], num_cores=2))
     text = output.getvalue()
     assert f"{run.experiment} │ {run.game}" in text
-    assert "2.00" in text and "how long 1 of them train cannot be told" in text
+    assert "2 hours" in text and "how long 1 of them train cannot be told" in text
     assert "1 of the run folders are there already" in text
