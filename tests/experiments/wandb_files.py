@@ -41,6 +41,8 @@ def _records(path: Path) -> Iterator[Any]:
             continue
         _, length, kind = struct.unpack_from("<IHB", data, position)
         position += _HEADER
+        if position + length > len(data):
+            return  # it is being written
         parts += data[position : position + length]
         position += length
         if kind in (1, 4):  # whole, or the last part

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from distributed import Client
 
-from pipeline.cluster.remotes.shards import HostedShard, RemoteShard, ShardAddress
+from pipeline.cluster.remotes.shards import HostedShard, OverlappedShard, RemoteShard, ShardAddress
 from pipeline.cluster.session import Session, Task
 from pipeline.errors import CallTimeoutError, RemoteLostError
 from pipeline.interfaces import PulledSlice, Push, ShardHandle
@@ -200,10 +200,15 @@ def test_a_mistake_of_the_caller_comes_back_as_what_it_is(make_shard: MakeShard)
 
 def test_an_overlapped_read_gives_what_the_one_before_asked_for(processes_session: Session) -> None:
     shard = host_shard(processes_session).connect().overlapped()
+    assert isinstance(shard, OverlappedShard)
     copy = np.zeros(SIZE, np.float32)
 
     def read(known_version: int) -> int:
-        return shard.read(known_version, partial(np.copyto, copy)).result(LIMIT_SECONDS)
+        version = shard.read(known_version, partial(np.copyto, copy)).result(LIMIT_SECONDS)
+        # Calls travel on several connections: without this, the push that follows may overtake what was asked for.
+        assert shard._ahead is not None
+        shard._ahead.result(LIMIT_SECONDS)
+        return version
 
     assert read(-1) == 0
     receipts = []
