@@ -11,7 +11,8 @@ from pipeline.config.course import BudgetConfig
 from pipeline.config.run_config import RunConfig
 from pipeline.config.sweep_jobs import SweepJob
 from pipeline.experiments.files.run_folder import CONFIG
-from pipeline.experiments.sweeps.plan import JobPlan, hours, hours_side_by_side, plan_jobs, render
+from pipeline.experiments.sweeps import plan
+from pipeline.experiments.sweeps.plan import JobPlan, hours, hours_side_by_side, plan_jobs, render, show
 from tests.experiments.smoke_runs import smoke_config
 
 
@@ -73,3 +74,22 @@ def test_the_table_has_a_row_for_each_job_and_says_which_folders_are_there(tmp_p
     assert f"{run.experiment} │ {run.game}" in text
     assert "2 hours" in text and "how long 1 of them train cannot be told" in text
     assert "1 of the run folders are there already" in text
+
+
+def test_a_sweep_that_its_minutes_bound_is_shown_without_a_measurement(tmp_path: Path) -> None:
+    run = with_budget(smoke_config(tmp_path), None, 30.0)
+    output = io.StringIO()
+    show([SweepJob((), run), SweepJob((), replace(run, seed=1))], Console(file=output, width=160))
+    assert "measuring" not in output.getvalue()
+    assert "training one after the other takes about 60 minutes" in output.getvalue()
+
+
+def test_each_kind_of_run_with_a_number_of_frames_is_measured_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "rehearse", lambda run: 1_000.0)
+    run = with_budget(smoke_config(tmp_path), 3_600_000, None)
+    output = io.StringIO()
+    show([SweepJob((), run), SweepJob((), replace(run, game="Pong"))], Console(file=output, width=160))
+    assert output.getvalue().count(f"measuring how fast {run.experiment} is here") == 1
+    assert "training one after the other takes about 2 hours" in output.getvalue()
