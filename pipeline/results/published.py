@@ -9,7 +9,15 @@ from typing import Literal
 
 import pandas as pd
 
-PublishedTable = Literal["atari49_reference", "atari49_related_agents", "dba3c_scores", "later_systems", "scaling"]
+PublishedTable = Literal[
+    "atari49_reference",
+    "atari49_related_agents",
+    "budget_curves",
+    "budget_sources",
+    "dba3c_scores",
+    "later_systems",
+    "scaling",
+]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 

@@ -11,8 +11,10 @@ from matplotlib.figure import Figure
 
 from pipeline.games import ATARI49
 from pipeline.results.atari49 import atari49_table, counted_games, entry_by_game, normalised
+from pipeline.results.budget_figure import budget_figure
 from pipeline.results.cautions import blind_runs, missing_scores, protocol_warnings, unlike_runs, warm_starts
 from pipeline.results.curves import Curve, learning_panels
+from pipeline.results.equal_frames import budget_table, equal_frames_table, our_points
 from pipeline.results.formats import ReportTable
 from pipeline.results.import_section import imported_cautions, imported_curves, imported_table
 from pipeline.results.imports import NOTHING, Imported
@@ -123,13 +125,16 @@ def game_runs(loaded: LoadedRuns, scores: pd.DataFrame, imported: Imported = NOT
 
 
 def game_section(runs: GameRuns) -> Section:
-    """The table and the learning curves of one game."""
-    game = runs.game
-    table = as_report_table(table_of_scores(runs.scores, game), game)
+    """Tables and curves of one game: ours, and beside published ones if a run has come as far as their first mark."""
+    game, points = runs.game, our_points(runs.loaded.evaluations)
+    tables = [as_report_table(table_of_scores(runs.scores, game), game)]
     caption = f"{game}: training scores and evaluations against frames, updates and wall time."
-    return Section(
-        game, game, "", (table,), (ReportFigure(game, caption, learning_panels(runs.loaded, game, runs.beside)),)
-    )
+    figures = [ReportFigure(game, caption, learning_panels(runs.loaded, game, runs.beside))]
+    if (budgets := budget_table(points, game)) is not None:
+        tables.append(budgets)
+        caption = f"{game}: our evaluations on published curves, whose bands are the range of their seeds."
+        figures.append(ReportFigure(f"budgets_{game}", caption, budget_figure(points, game)))
+    return Section(game, game, "", tuple(tables), tuple(figures))
 
 
 def games_of(loaded: LoadedRuns) -> tuple[str, ...]:
@@ -158,6 +163,9 @@ def _sections(loaded: LoadedRuns, scores: pd.DataFrame, imported: Imported) -> I
         (atari49_table(NOOP_STARTS, ours, random, games),),
         tuple(_score_charts(ours, random, games)),
     )
+    if (placed := equal_frames_table(scores)) is not None:
+        text = "What others published after as many frames. Hardly any of it was played like ours: each row says how."
+        yield Section("equal-frames", placed.title, text, (placed,), ())
     hours = hours_to_score(loaded)
     if len(hours):
         yield Section(

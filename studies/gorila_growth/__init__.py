@@ -1,6 +1,7 @@
 """How Gorila grows: what a bundle's parts cost here, an event simulation of many bundles, real runs beside it.
 
     costs           what each part of a bundle and each call to a shard costs, as plain numbers, and as a JSON file
+    slice_bytes     how many bytes a slice takes on the wire
     servers         simulated hosts and shards: the real rule of admission, one call at a time
     bundles         simulated bundles: pull, play, pull, gradient, push
     experiment      a placement of bundles and shards, costs -> steps per second, staleness and the rest

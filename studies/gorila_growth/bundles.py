@@ -138,11 +138,11 @@ class SimulatedBundle:
         self._run(seconds, partial(self._send, pushes))
 
     def _send(self, pushes: Sequence[Push]) -> None:
-        all_bytes = sum(self._shards[number].num_params for number in self._far) * self._wire.push_bytes_per_param
+        all_bytes = sum(self._wire.push_bytes.of(self._shards[number].num_params) for number in self._far)
         own_seconds = all_bytes / self._bytes_per_second
         for number in self._far:
             shard = self._shards[number]
-            passed = shard.host.inward.pass_on(shard.num_params * self._wire.push_bytes_per_param)
+            passed = shard.host.inward.pass_on(self._wire.push_bytes.of(shard.num_params))
             arrives_in = self._wire.latency_seconds + max(own_seconds, passed)
             self._clock.after(arrives_in, partial(shard.push_from_outside, pushes[number], self._far_receipt))
         self._push_near(0, pushes)
@@ -190,7 +190,7 @@ class SimulatedBundle:
     def _far_slice(self, number: int, then: Event, version: int) -> None:
         shard, is_known = self._shards[number], self._versions[number] == version
         self._versions[number] = version
-        num_bytes = 0.0 if is_known else shard.num_params * self._wire.pull_bytes_per_param
+        num_bytes = 0.0 if is_known else self._wire.pull_bytes.of(shard.num_params)
         cost = self._wire.message if is_known else self._wire.pull
         self._load_seconds += cost.caller.seconds(shard.num_params)
         self._pulled_bytes += num_bytes

@@ -23,6 +23,17 @@ class DirectCosts(NamedTuple):
     """A pull of a version that is known, or a push that is dropped."""
 
 
+class SliceBytes(NamedTuple):
+    """What travels for a slice: so many bytes whatever its size, and so many for each of its parameters."""
+
+    fixed: float
+    per_param: float
+
+    def of(self, num_params: int) -> float:
+        """For a slice of this size."""
+        return self.fixed + self.per_param * num_params
+
+
 class WireCosts(NamedTuple):
     """Calls to a shard in another process."""
 
@@ -32,8 +43,8 @@ class WireCosts(NamedTuple):
     message: CallCost
     latency_seconds: float
     """One way."""
-    push_bytes_per_param: float
-    pull_bytes_per_param: float
+    push_bytes: SliceBytes
+    pull_bytes: SliceBytes
 
 
 class GorilaCosts(NamedTuple):
@@ -106,8 +117,8 @@ def _measured(content: dict[str, Any]) -> Measured:
                 pull=_call_cost(wire["pull"]),
                 message=_call_cost(wire["message"]),
                 latency_seconds=wire["latency_seconds"],
-                push_bytes_per_param=wire["push_bytes_per_param"],
-                pull_bytes_per_param=wire["pull_bytes_per_param"],
+                push_bytes=SliceBytes(**wire["push_bytes"]),
+                pull_bytes=SliceBytes(**wire["pull_bytes"]),
             ),
         ),
         content["full_speed"],

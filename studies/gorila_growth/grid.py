@@ -5,10 +5,11 @@ Not here: what a simulation needs besides (`studies.gorila_growth.simulation`).
 
 from dataclasses import dataclass
 
-CHECK, BUNDLES, SHARDS, NETWORK, LIMIT = "check", "bundles", "shards", "network", "limit"
+CHECK, BUNDLES, SHARDS, NETWORK, PAYS, LIMIT = "check", "bundles", "shards", "network", "pays", "limit"
 THREADS, PROCESSES, MACHINES = "threads", "processes", "machines"
 """Where roles stand: in one process, in processes of this machine, or each on a machine of its own."""
-FLOAT32, BFLOAT16 = "float32", "bfloat16"
+FLOAT32, BFLOAT16, FACTORS = "float32", "bfloat16", "factors"
+"""All numbers of a gradient in one of two lengths, or its largest layer as two thin matrices in float32."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,6 @@ class Case:
     num_bundles: int
     num_shards: int
     wire: str = FLOAT32
-    push_megabytes: float = 0.0
-    """Of one push to all shards; 0: as many as the wire's numbers take."""
     gigabits_per_second: float = 10.0
     """Of each machine's network."""
     staleness_per_bundle: int = 4
@@ -38,19 +37,20 @@ CHECKED: tuple[Case, ...] = tuple(
 )
 """Clusters that this machine carries, beside real runs: the default, and shards in processes of their own."""
 
+WIRES = (FLOAT32, BFLOAT16, FACTORS)
 _COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
-_FACTORS_MEGABYTES = 0.8
-"""Of a push whose largest layer travels as two thin matrices of 32 rows (Xie et al. 2014), the rest as it is."""
-
 GRID: tuple[Case, ...] = (
     # Nair et al. 2015 had 100 bundles around 31 machines for the parameters.
     *(Case(BUNDLES, MACHINES, count, shards) for shards in (1, 4, 16, 64) for count in _COUNTS),
     *(Case(BUNDLES, MACHINES, count, 31) for count in (1, 100)),
-    *(Case(SHARDS, MACHINES, 100, shards, wire) for wire in (FLOAT32, BFLOAT16) for shards in (1, 2, 4, 8, 16, 32, 64)),
+    *(Case(SHARDS, MACHINES, 100, shards, wire) for wire in WIRES for shards in (1, 2, 4, 8, 16, 32, 64)),
+    *(Case(NETWORK, MACHINES, 100, 16, wire, gigabits) for wire in WIRES for gigabits in (1.0, 10.0, 100.0)),
+    # Numbers and factors, from few bundles to many: from where on which of them pays.
     *(
-        Case(NETWORK, MACHINES, 100, 16, wire, megabytes, gigabits)
-        for wire, megabytes in ((FLOAT32, 0.0), (BFLOAT16, 0.0), (FLOAT32, _FACTORS_MEGABYTES))
-        for gigabits in (1.0, 10.0, 100.0)
+        Case(PAYS, MACHINES, count, 4, wire, gigabits)
+        for wire in (FLOAT32, FACTORS)
+        for count in (2, 8, 32, 128)
+        for gigabits in (0.1, 1.0, 10.0)
     ),
     *(Case(LIMIT, MACHINES, 100, 16, staleness_per_bundle=limit) for limit in (0, 1, 2, 4)),
 )

@@ -35,12 +35,12 @@ from pipeline.roles.statistics import UpdateStatistics
 from pipeline.rows import Row
 from pipeline.topologies.kinds.bundled import bundle_name
 from pipeline.types import Receipt
-from studies.gorila_growth.costs import DirectCosts, GorilaCosts, Measured, WireCosts
+from studies.gorila_growth.costs import DirectCosts, GorilaCosts, Measured, SliceBytes, WireCosts
+from studies.gorila_growth.slice_bytes import slice_bytes
 from studies.simulation.call_costs import MESSAGE, PULL, PUSH, CallMeter, CallSeconds
 from studies.simulation.costs import CallCost, Linear
 
 MANY_SHARDS = 64
-_BYTES = {"float32": 4.0, "bfloat16": 2.0}
 _TARGET = "target"
 _GENERATION = 1
 
@@ -74,7 +74,7 @@ def measure(session: Session, config: RunConfig, num_cores: int, seconds: float)
         gradient_seconds=one.gradient_seconds + several.gradient_seconds,
         num_params=num_params,
         direct=direct_costs(num_params, many, one.calls, several.calls),
-        wire=wire_costs(num_params, many, far_one.calls, far_several.calls, _BYTES[config.param_server.wire_dtype]),
+        wire=wire_costs(num_params, many, far_one.calls, far_several.calls, *slice_bytes(config, many)),
     )
     return Measured(costs, min(1.0, alone / _turn(spec, crowd)), num_cores)
 
@@ -93,7 +93,8 @@ def wire_costs(
     many: int,
     one: Mapping[str, CallSeconds],
     several: Mapping[str, CallSeconds],
-    bytes_per_param: float,
+    push_bytes: SliceBytes,
+    pull_bytes: SliceBytes,
 ) -> WireCosts:
     """The same on both sides of the wire."""
     size = num_params // many
@@ -110,8 +111,8 @@ def wire_costs(
         pull=both(PULL),
         message=CallCost(Linear(message.caller), Linear(message.server)),
         latency_seconds=max(0.0, message.wall - message.caller - message.server) / 2,
-        push_bytes_per_param=bytes_per_param,
-        pull_bytes_per_param=bytes_per_param,
+        push_bytes=push_bytes,
+        pull_bytes=pull_bytes,
     )
 
 

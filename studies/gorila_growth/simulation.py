@@ -3,8 +3,8 @@
     parts     what a play, a gradient, a push and a pull cost here: results/gorila_growth/costs.json
     check     1, 2 and 4 real bundles around two shards, in threads and in processes, beside what the simulation says of
               the same plan, in turn with the measuring of the parts; the real runs' rows go into growth.csv
-    grid      simulated bundles and shards, each on a machine with one core: 1 to 1,000 bundles, 1 to 64 shards, float32
-              and bfloat16, networks of 1 to 100 Gbit/s, limits of staleness
+    grid      simulated bundles and shards, each on a machine with one core: 1 to 1,000 bundles, 1 to 64 shards, numbers
+              in float32 and bfloat16 and factors, networks of 0.1 to 100 Gbit/s, limits of staleness
 
 Where roles stand is what the project's own placement says of the same settings (`pipeline.experiments.plan`), and what
 a shard does with a push is what its own rule says (`pipeline.param_server.shard`). Simulated rows go into
@@ -30,16 +30,15 @@ from pipeline.experiments.plan import make_plan
 from pipeline.results.style import save_figure
 from studies.gorila_growth import costs as cost_file
 from studies.gorila_growth.bundles import Pace
-from studies.gorila_growth.costs import GorilaCosts, Measured, merged
+from studies.gorila_growth.costs import Measured, merged
 from studies.gorila_growth.experiment import Cluster, Outcome, simulate
 from studies.gorila_growth.figures import FIGURE_NAMES, figures_of
-from studies.gorila_growth.grid import BFLOAT16, CHECK, CHECKED, FLOAT32, GRID, MACHINES, PROCESSES, THREADS, Case
+from studies.gorila_growth.grid import CHECK, CHECKED, GRID, MACHINES, PROCESSES, THREADS, WIRES, Case
 from studies.gorila_growth.growth import case_words, growth_rows, run_case
 from studies.gorila_growth.part_costs import measure
 from studies.gorila_growth.settings import FIGURES, NOTHING, OUTPUT, beside_of
 from studies.row_file import RowFile
 
-_MEGABYTE = 1e6
 _WARMUP_SHARE = 3
 
 
@@ -52,7 +51,6 @@ class SimulationRow:
     num_bundles: int
     num_shards: int
     wire: str
-    push_megabytes: float
     gigabits_per_second: float
     staleness_per_bundle: int
     num_gradients: int
@@ -76,7 +74,7 @@ def main(
     bundle_steps: int = 3_000,
     part_seconds: float = 10.0,
     num_cores: int = os.cpu_count() or 1,
-    wires: Sequence[str] = (FLOAT32, BFLOAT16),
+    wires: Sequence[str] = WIRES,
     checked: Sequence[Case] = CHECKED,
     grid: Sequence[Case] = GRID,
     overrides: Sequence[str] = (),
@@ -126,21 +124,13 @@ def simulated(case: Case, measured: Measured, game: str, overrides: Sequence[str
     cluster = Cluster(plan.placement, case.cluster == THREADS, measured.full_speed, bytes_per_second)
     return simulate(
         cluster,
-        _with_pushes(measured.costs, case.push_megabytes),
+        measured.costs,
         config.param_server,
         Pace(config.topology.num_lanes, config.algorithm.steps_per_update),  # type: ignore[attr-defined]
         num_bundles=case.num_bundles,
         num_gradients=case.num_gradients,
         num_warmup_gradients=case.num_gradients // _WARMUP_SHARE,
     )
-
-
-def _with_pushes(costs: GorilaCosts, push_megabytes: float) -> GorilaCosts:
-    """The same with pushes of another size. What cores do with each number stays as measured."""
-    if push_megabytes == 0.0:
-        return costs
-    wire = costs.wire._replace(push_bytes_per_param=push_megabytes * _MEGABYTE / costs.num_params)
-    return costs._replace(wire=wire)
 
 
 @cache

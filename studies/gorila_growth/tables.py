@@ -14,7 +14,7 @@ from pipeline.results.published import load_published
 from studies.dba3c.simulation import simulation_rows as dba3c_rows
 from studies.gorila_growth import costs as cost_file
 from studies.gorila_growth.figures import SYNCHRONOUS
-from studies.gorila_growth.grid import BFLOAT16, BUNDLES, CHECK, FLOAT32, LIMIT, NETWORK, SHARDS
+from studies.gorila_growth.grid import BUNDLES, CHECK, FACTORS, FLOAT32, LIMIT, NETWORK, PAYS, SHARDS, WIRES
 from studies.gorila_growth.growth import growth_rows
 from studies.gorila_growth.senders import senders_rows
 from studies.gorila_growth.simulation import simulation_rows
@@ -36,6 +36,7 @@ def tables(folder: Path) -> Mapping[str, str]:
         "bundles": bundles_table(simulated[simulated["study"] == BUNDLES]),
         "shards": shards_table(simulated[simulated["study"] == SHARDS]),
         "network": network_table(simulated[simulated["study"] == NETWORK]),
+        "pays": pays_table(simulated[simulated["study"] == PAYS]),
         "limit": limit_table(simulated[simulated["study"] == LIMIT]),
         "published": published_table(simulated[simulated["study"] == BUNDLES], dba3c),
         "real": real_table(real),
@@ -47,7 +48,7 @@ def tables(folder: Path) -> Mapping[str, str]:
 def parts_table(path: Path) -> str:
     """What the parts cost, a line a wire."""
     lines = []
-    for wire in (FLOAT32, BFLOAT16):
+    for wire in WIRES:
         rounds = cost_file.load(path, wire)
         if not rounds:
             continue
@@ -122,15 +123,27 @@ def shards_table(rows: pd.DataFrame) -> str:
 
 
 def network_table(rows: pd.DataFrame) -> str:
-    """Steps per second over the network's speed, a line for each size of a push."""
+    """Steps per second over the network's speed, a line for each wire."""
     lines = []
-    for (wire, megabytes), alike in rows.groupby(["wire", "push_megabytes"], sort=False):
-        size = f"{megabytes:g} MB" if megabytes else "all numbers"
+    for wire, alike in rows.groupby("wire", sort=False):
         speeds = {
             f"{gigabits:g} Gbit/s": f"{cell(row[_RATE].iloc[0], 0)} ({cell(row['mean_staleness'].iloc[0], 0)})"
             for gigabits, row in alike.groupby("gigabits_per_second")
         }
-        lines.append({"wire": str(wire), "a push": size} | speeds)
+        lines.append({"wire": str(wire)} | speeds)
+    return markdown(lines) if lines else NOT_YET
+
+
+def pays_table(rows: pd.DataFrame) -> str:
+    """Steps per second with factors over those with numbers, over the network's speed, a line a number of bundles."""
+    lines = []
+    for num_bundles, alike in rows.groupby("num_bundles"):
+        rates = alike.set_index(["gigabits_per_second", "wire"])[_RATE].unstack()
+        ratios = (rates[FACTORS] / rates[FLOAT32]).sort_index()
+        lines.append(
+            {"bundles": str(num_bundles)}
+            | {f"{gigabits:g} Gbit/s": cell(ratio, 2) for gigabits, ratio in ratios.items()}
+        )
     return markdown(lines) if lines else NOT_YET
 
 

@@ -31,6 +31,16 @@ def test_other_protocols_and_random_play_have_sections_when_they_were_played(tmp
     assert "max_frames 400 instead of 18000" in made.warnings[0]
 
 
+def test_a_run_of_millions_of_frames_stands_beside_published_ones_at_equal_frames(tmp_path: Path) -> None:
+    write_run(tmp_path, [evaluation(2.0, total_frames=2_000_000)], game="Breakout")
+    loaded = load_runs(tmp_path / "runs")
+    made = make_report(loaded)
+    assert "equal-frames" in [section.anchor for section in made.sections]
+    (breakout,) = (game_section(runs) for runs in game_runs(loaded, made.scores))
+    assert [table.name for table in breakout.tables][1:] == ["budgets_Breakout"]
+    assert [figure.name for figure in breakout.figures] == ["Breakout", "budgets_Breakout"]
+
+
 def test_a_game_without_published_scores_is_reported_and_has_no_normalised_score(tmp_path: Path) -> None:
     games = [evaluation(score, number) for number, score in enumerate([200.0, 300.0, 400.0])]
     random = [evaluation(score, number, agent="random", epsilon=1.0) for number, score in enumerate([10.0, 50.0])]

@@ -4,7 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from studies.gorila_growth.costs import DirectCosts, GorilaCosts, Measured, WireCosts, append, load, measured_on, merged
+from studies.gorila_growth.costs import (
+    DirectCosts,
+    GorilaCosts,
+    Measured,
+    SliceBytes,
+    WireCosts,
+    append,
+    load,
+    measured_on,
+    merged,
+)
 from studies.simulation.costs import CallCost, Linear
 
 
@@ -12,7 +22,7 @@ def measured(seconds: float) -> Measured:
     """A round in which everything takes so long."""
     linear = Linear(seconds, seconds)
     call = CallCost(linear, linear)
-    wire = WireCosts(call, call, call, seconds, 4.0, 2.0)
+    wire = WireCosts(call, call, call, seconds, SliceBytes(seconds, 4.0), SliceBytes(0.0, 2.0))
     return Measured(GorilaCosts((seconds,), (seconds, 1.0), 100, DirectCosts(linear, linear, seconds), wire), 0.5, 2)
 
 

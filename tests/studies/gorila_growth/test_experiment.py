@@ -9,7 +9,7 @@ import pytest
 from pipeline.cluster.placement import Offer, Placement
 from pipeline.config.overrides import compose
 from studies.gorila_growth.bundles import Pace
-from studies.gorila_growth.costs import DirectCosts, GorilaCosts, WireCosts
+from studies.gorila_growth.costs import DirectCosts, GorilaCosts, SliceBytes, WireCosts
 from studies.gorila_growth.experiment import Cluster, Outcome, simulate
 from studies.simulation.costs import CallCost, Linear
 
@@ -20,7 +20,7 @@ PARTS = GorilaCosts(
     gradient_seconds=(1.0,),
     num_params=100,
     direct=DirectCosts(FREE, FREE, 0.0),
-    wire=WireCosts(NOTHING, NOTHING, NOTHING, 0.0, 4.0, 4.0),
+    wire=WireCosts(NOTHING, NOTHING, NOTHING, 0.0, SliceBytes(0.0, 4.0), SliceBytes(0.0, 4.0)),
 )
 """A play takes two seconds, a gradient one, and calls no time."""
 SERVER = replace(compose(["experiment=gorila", "game=Pong"]).param_server, num_shards=1, max_staleness=None)
@@ -62,8 +62,8 @@ def test_a_call_to_another_host_is_computed_on_both_sides_and_travels() -> None:
         pull=CallCost(Linear(0.0, 0.001), Linear(0.1, 0.002)),
         message=CallCost(Linear(0.02), Linear(0.03)),
         latency_seconds=0.01,
-        push_bytes_per_param=4.0,
-        pull_bytes_per_param=2.0,
+        push_bytes=SliceBytes(0.0, 4.0),
+        pull_bytes=SliceBytes(0.0, 2.0),
     )
     # A thousand bytes a second: 0.4 s for a gradient, 0.2 s for the parameters.
     push, pull, unchanged = 0.2 + 0.41 + 0.3 + 0.01, 0.01 + 0.3 + 0.21 + 0.1, 0.01 + 0.03 + 0.01 + 0.02

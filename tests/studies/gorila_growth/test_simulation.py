@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from studies.gorila_growth import costs, growth, senders, simulation
-from studies.gorila_growth.costs import Measured
+from studies.gorila_growth.costs import Measured, SliceBytes
 from studies.gorila_growth.grid import BUNDLES, CHECK, MACHINES, PROCESSES, THREADS, Case
 from tests.studies.gorila_growth.test_experiment import PARTS
 
@@ -37,8 +37,10 @@ def test_roles_stand_where_the_plan_of_the_run_puts_them() -> None:
     assert far.waited_share < 0.01
     slow = simulation.simulated(Case(BUNDLES, MACHINES, 3, 2, gigabits_per_second=1e-7), MEASURED, "Pong")
     assert slow.waited_share > 0.5
-    small = Case(BUNDLES, MACHINES, 3, 2, push_megabytes=1e-9, gigabits_per_second=1e-7)
-    assert simulation.simulated(small, MEASURED, "Pong").steps_per_second > slow.steps_per_second
+    thin = MEASURED.costs.wire._replace(push_bytes=SliceBytes(0.0, 0.4))
+    fewer_bytes = MEASURED._replace(costs=MEASURED.costs._replace(wire=thin))
+    quick = simulation.simulated(Case(BUNDLES, MACHINES, 3, 2, gigabits_per_second=1e-7), fewer_bytes, "Pong")
+    assert quick.steps_per_second > slow.steps_per_second
 
 
 @pytest.mark.slow
@@ -49,14 +51,15 @@ def test_parts_are_measured_and_what_they_predict_stands_beside_real_runs(tmp_pa
         bundle_steps=1_200,
         part_seconds=0.5,
         num_cores=1,
-        wires=("float32",),
+        wires=("float32", "factors"),
         checked=(Case(CHECK, PROCESSES, 2, 2),),
         grid=tuple(Case(BUNDLES, MACHINES, count, 16) for count in (1, 5, 9)),
         overrides=TINY,
         output=tmp_path,
         figures=tmp_path,
     )
-    (measured,) = costs.load(tmp_path / "costs.json", "float32")
+    (measured,), (factored,) = (costs.load(tmp_path / "costs.json", wire) for wire in ("float32", "factors"))
+    assert factored.costs.wire.push_bytes.of(1000) != measured.costs.wire.push_bytes.of(1000) == 4_000
     assert min(measured.costs.play_seconds) > 0 and min(measured.costs.gradient_seconds) > 0
     assert measured.costs.direct.push.fixed > 0 and measured.costs.wire.message.server.fixed > 0
     rows, real = pd.read_csv(tmp_path / "simulation.csv"), pd.read_csv(tmp_path / "growth.csv")

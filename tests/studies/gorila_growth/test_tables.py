@@ -6,13 +6,13 @@ from typing import Any
 import pandas as pd
 
 from studies.gorila_growth import tables
-from studies.gorila_growth.grid import BUNDLES, CHECK, LIMIT, NETWORK
+from studies.gorila_growth.grid import BUNDLES, CHECK, LIMIT, NETWORK, PAYS
 
 
 def simulated(study: str, rate: float, **changes: Any) -> dict[str, Any]:
     """One SimulationRow."""
     own: dict[str, Any] = {"cluster": "threads", "num_bundles": 2, "num_shards": 2, "wire": "float32"}
-    own |= {"push_megabytes": 0.0, "gigabits_per_second": 10.0, "staleness_per_bundle": 4, "mean_staleness": 1.25}
+    own |= {"gigabits_per_second": 10.0, "staleness_per_bundle": 4, "mean_staleness": 1.25}
     own |= {"updates_per_second": 9.0, "stale_share": 0.125, "max_staleness": 3}
     return own | {"study": study, "steps_per_second": rate} | changes
 
@@ -52,9 +52,15 @@ def test_memory_stands_beside_what_the_plan_says() -> None:
 
 def test_networks_are_columns_and_limits_are_lines() -> None:
     rows = [simulated(NETWORK, 10.0 * speed, gigabits_per_second=speed) for speed in (10.0, 1.0)]
-    assert tables.network_table(pd.DataFrame(rows)).splitlines()[-1] == "| float32 | all numbers | 10 (1) | 100 (1) |"
+    assert tables.network_table(pd.DataFrame(rows)).splitlines()[-1] == "| float32 | 10 (1) | 100 (1) |"
     limit = tables.limit_table(pd.DataFrame([simulated(LIMIT, 50.0, staleness_per_bundle=0)])).splitlines()[-1]
     assert limit == "| none | 50 | 9 | 12.5 % | 1.2 | 3 |"
+
+
+def test_factors_stand_beside_numbers_of_the_same_cluster() -> None:
+    rates = (("float32", 1.0, 20.0), ("float32", 10.0, 50.0), ("factors", 1.0, 40.0), ("factors", 10.0, 45.0))
+    rows = [simulated(PAYS, rate, wire=wire, gigabits_per_second=speed) for wire, speed, rate in rates]
+    assert tables.pays_table(pd.DataFrame(rows)).splitlines()[-1] == "| 2 | 2.00 | 0.90 |"
 
 
 def test_each_published_system_stands_against_its_own_smallest() -> None:

@@ -1,0 +1,201 @@
+"""Our scores beside published ones at the same frames: a table of budgets for each game, and one over all games.
+
+    our evaluations -> our_points (a row per run and evaluation) -> budget_table (one game, a column per mark)
+    run_scores      -> equal_frames_table (each of our entries against each published agent, over games)
+
+Hardly any published score was played like ours: each row says how, and a difference is marked, never left out.
+Not here: published scores without a budget (`pipeline.results.atari49`), the figure
+(`pipeline.results.budget_figure`).
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pipeline.results.budgets import MARKS, Score, Yardstick, mark_of, yardsticks
+from pipeline.results.formats import ReportTable, cell, interval_cell
+from pipeline.results.protocols import NOOP_STARTS, differences
+from pipeline.results.published import load_published
+from pipeline.results.run_scores import LAST, RANDOM, TRAINING, entry_name
+from pipeline.results.scores import normalised_score
+from pipeline.rows import PROTOCOL_FIELDS
+
+POINT_COLUMNS = ("game", "entry", "protocol", "differs", "seed", "frames", "score")
+"""Of `our_points`; `differs` is how the games were played otherwise than published scores under no-op starts."""
+
+
+def our_points(evaluations: pd.DataFrame) -> pd.DataFrame:
+    """One row per run, protocol and evaluation of its newest parameters, with POINT_COLUMNS: the mean of its games."""
+    played = evaluations[evaluations["agent"].isin([TRAINING, LAST])]
+    rows = []
+    by = ["experiment", "game", "seed", "protocol", *PROTOCOL_FIELDS, "version"]
+    for group, games in played.groupby(by, sort=True):
+        keys: dict[str, Any] = dict(zip(by, group, strict=True))
+        entry = entry_name(str(keys["experiment"]), LAST, is_sampled=bool(keys["sampled"]))
+        differs = differences(keys, NOOP_STARTS)
+        frames, score = games["total_frames"].max(), games["score"].mean()
+        rows.append((keys["game"], entry, keys["protocol"], differs, keys["seed"], float(frames), float(score)))
+    return pd.DataFrame(rows, columns=list(POINT_COLUMNS))
+
+
+def budget_table(points: pd.DataFrame, game: str) -> ReportTable | None:
+    """Our entries and all published agents of one game, a column per mark; None where no run of ours came to a mark."""
+    ours = _at_marks(points[points["game"] == game])
+    if ours.empty:
+        return None
+    lines = [
+        _Line(f"ours: {entry}", _how(protocol, differs), _our_scores(of_entry), of_entry["seed"].nunique())
+        for (entry, protocol, differs), of_entry in ours.groupby(["entry", "protocol", "differs"], sort=True)
+    ]
+    lines += [
+        _Line(one.agent, one.played, scores, one.num_seeds) for one in yardsticks() if (scores := _scores_of(one, game))
+    ]
+    marks = [mark for mark in MARKS if any(mark in line.scores for line in lines)]
+    numbers = [
+        {"game": game, "agent": line.agent, "played": line.played, "seeds": line.num_seeds, "frames": mark}
+        | line.scores[mark]._asdict()
+        for line in lines
+        for mark in marks
+        if mark in line.scores
+    ]
+    text = [
+        {"agent": line.agent}
+        | {millions(mark): _cell(line.scores.get(mark)) for mark in marks}
+        | {"seeds": str(line.num_seeds), "played": line.played}
+        for line in lines
+    ]
+    notes = (
+        "Score in points, the lowest and the highest seed in brackets. Published scores have their sources in "
+        "results/published/README.md.",
+        "Rows that were played otherwise may not be compared beyond their rough place.",
+    )
+    title = f"{game} at equal frames"
+    return ReportTable(
+        f"budgets_{game}", title, pd.DataFrame(numbers).drop(columns="is_between"), pd.DataFrame(text), notes
+    )
+
+
+def equal_frames_table(scores: pd.DataFrame) -> ReportTable | None:
+    """Each of our entries of `run_scores` against each published agent, over the games that both have at its frames.
+
+    None where no run of ours has come to the first published mark.
+    """
+    trained = scores[(scores["agent"] != RANDOM) & scores["game"].isin(load_published().index)]
+    numbers, text, is_between = [], [], False
+    for (entry, protocol, differs), of_entry in trained.groupby(["entry", "protocol", "differs"], sort=True):
+        for one in yardsticks():
+            pairs = _pairs(of_entry, one)
+            if not pairs:
+                continue
+            row = _compared(pairs)
+            is_between |= any(pair.theirs.is_between for pair in pairs)
+            numbers.append({"agent": entry, "protocol": protocol, "differs": differs, "published": one.agent} | row)
+            # The median of five games says nothing of 49.
+            if 2 * len(pairs) < of_entry["game"].nunique():
+                continue
+            text.append(
+                {
+                    "ours": f"{entry}{' *' if differs else ''}",
+                    "protocol": protocol,
+                    "frames": millions(row["frames"]),
+                    "published": one.agent,
+                    "games": str(row["games"]),
+                    "our median, %": cell(row["median"], 1),
+                    "their median, %": cell(row["published_median"], 1),
+                    "above / within / below their seeds": _placed(row),
+                    "theirs were played": one.played,
+                }
+            )
+    if not text:
+        return None
+    notes = [
+        "Medians of scores normalised by " + NOOP_STARTS.normalised_by + ", over the games that both have.",
+        "Published agents that lack more than half of our games are in the CSV file alone.",
+        "Above, within, below: games in which our mean lies above, in or below the range of the published seeds.",
+    ]
+    if trained["differs"].ne("").any():
+        notes.append("* ours was played otherwise than published scores under no-op starts as well.")
+    if is_between:
+        notes.append("Where our frames lie between two published marks, their score is on the straight line between.")
+    return ReportTable("equal_frames", "At equal frames", pd.DataFrame(numbers), pd.DataFrame(text), tuple(notes))
+
+
+def millions(frames: float) -> str:
+    """As a heading: "2 M"."""
+    return f"{frames / 1e6:.3g} M"
+
+
+class _Line(NamedTuple):
+    agent: str
+    played: str
+    scores: Mapping[int, Score]
+    """By mark."""
+    num_seeds: int
+
+
+class _Pair(NamedTuple):
+    """A game that both have."""
+
+    game: str
+    frames: float
+    ours: float
+    theirs: Score
+
+
+def _at_marks(points: pd.DataFrame) -> pd.DataFrame:
+    """Of each run and mark the evaluation that is nearest to it, with the mark."""
+    marked = points.assign(mark=points["frames"].map(mark_of)).dropna(subset=["mark"])
+    marked = marked.assign(away=(marked["frames"] - marked["mark"]).abs()).sort_values("away", kind="stable")
+    return marked.drop_duplicates(["entry", "protocol", "differs", "seed", "mark"]).drop(columns="away")
+
+
+def _our_scores(points: pd.DataFrame) -> dict[int, Score]:
+    return {
+        int(mark): Score(scores.mean(), *((scores.min(), scores.max()) if len(scores) > 1 else (np.nan, np.nan)))
+        for mark, scores in points.groupby("mark")["score"]
+    }
+
+
+def _scores_of(one: Yardstick, game: str) -> dict[int, Score]:
+    found = {mark: one.at(game, mark) for mark in MARKS}
+    return {mark: score for mark, score in found.items() if score is not None}
+
+
+def _pairs(of_entry: pd.DataFrame, one: Yardstick) -> list[_Pair]:
+    return [
+        _Pair(str(game), frames, runs["score"].mean(), theirs)
+        for game, runs in of_entry.groupby("game", sort=True)
+        if (theirs := one.at(str(game), frames := float(runs["total_frames"].mean()))) is not None
+    ]
+
+
+def _compared(pairs: list[_Pair]) -> dict[str, Any]:
+    published = load_published().loc[[pair.game for pair in pairs]]
+    ends = published[NOOP_STARTS.random], published[NOOP_STARTS.human]
+    ranged = [pair for pair in pairs if not np.isnan(pair.theirs.low)]
+    above = sum(pair.ours > pair.theirs.high for pair in ranged)
+    below = sum(pair.ours < pair.theirs.low for pair in ranged)
+    return {
+        "frames": float(np.mean([pair.frames for pair in pairs])),
+        "games": len(pairs),
+        "median": float(np.median(normalised_score([pair.ours for pair in pairs], *ends))),
+        "published_median": float(np.median(normalised_score([pair.theirs.mean for pair in pairs], *ends))),
+        "above": above,
+        "within": len(ranged) - above - below,
+        "below": below,
+    }
+
+
+def _placed(row: Mapping[str, Any]) -> str:
+    counts = [row[name] for name in ("above", "within", "below")]
+    return " / ".join(map(str, counts)) if sum(counts) else "range not published"
+
+
+def _how(protocol: str, differs: str) -> str:
+    return f"{protocol}: {differs}" if differs else protocol
+
+
+def _cell(score: Score | None) -> str:
+    return "-" if score is None else interval_cell(score.mean, score.low, score.high, 1)

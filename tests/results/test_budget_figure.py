@@ -1,0 +1,24 @@
+"""Our runs on published curves."""
+
+from pathlib import Path
+
+from pipeline.results.budget_figure import budget_figure
+from pipeline.results.equal_frames import our_points
+from pipeline.results.load import load_runs
+from tests.results.run_folders import evaluation, write_run
+
+
+def test_each_run_is_a_line_and_each_entry_one_word_of_the_legend(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        rows = [
+            evaluation(frames / 1e5, version=frames, total_frames=frames) for frames in (100_000, 1_000_000, 2_000_000)
+        ]
+        write_run(tmp_path, rows, game="Breakout", seed=seed)
+    figure = budget_figure(our_points(load_runs(tmp_path / "runs").evaluations), "Breakout")
+    (axes,) = figure.axes
+    ours = [line for line in axes.lines if line.get_marker() == "o"]
+    # The first evaluation is before what the axis shows.
+    assert [line.get_xdata().tolist() for line in ours] == [[1e6, 2e6], [1e6, 2e6]]  # type: ignore[union-attr]
+    labels = axes.get_legend_handles_labels()[1]
+    assert labels.count("ours: gorila, noop_starts") == 1
+    assert labels[0] == "DQN (nnabla-rl)" and len(axes.collections) == 4

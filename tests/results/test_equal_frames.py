@@ -1,0 +1,74 @@
+"""Our scores beside published ones at the same frames."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.results.equal_frames import budget_table, equal_frames_table, our_points
+from pipeline.results.load import LoadedRuns, load_runs
+from pipeline.results.run_scores import run_scores
+from tests.results.run_folders import evaluation, write_run
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> LoadedRuns:
+    """Breakout with two seeds of two million frames, one of them evaluated on the way, and Pong with a short one."""
+    on_the_way = [evaluation(9.0, agent="training", version=10, total_frames=1_000_400)]
+    write_run(tmp_path, [*on_the_way, evaluation(20.0, version=20, total_frames=2_000_100)], game="Breakout")
+    write_run(tmp_path, [evaluation(30.0, version=20, total_frames=2_000_100)], game="Breakout", seed=1)
+    write_run(tmp_path, [evaluation(5.0, version=20, total_frames=400_000)], game="Pong")
+    return load_runs(tmp_path / "runs")
+
+
+def test_a_game_has_its_budgets_as_columns_and_ours_on_top(loaded: LoadedRuns) -> None:
+    table = budget_table(our_points(loaded.evaluations), "Breakout")
+    assert table is not None
+    rows = table.text.set_index("agent")
+    assert rows.loc["ours: gorila", ["1 M", "2 M", "5 M", "seeds"]].tolist() == ["9.0", "25.0 [20.0, 30.0]", "-", "2"]
+    assert rows.loc["DQN (nnabla-rl)", "2 M"] == "3.7 [1.3, 5.6]"
+    assert "sticky actions 0.25" in rows.loc["DQN (Dopamine)", "played"]
+    assert table.numbers.query("agent == 'ours: gorila'")["frames"].tolist() == [1_000_000, 2_000_000]
+
+
+def test_a_game_of_which_no_run_came_to_a_mark_has_no_table(loaded: LoadedRuns) -> None:
+    assert budget_table(our_points(loaded.evaluations), "Pong") is None
+
+
+def test_each_published_agent_stands_beside_ours_at_our_frames(loaded: LoadedRuns) -> None:
+    table = equal_frames_table(run_scores(loaded))
+    assert table is not None
+    numbers = table.numbers.set_index("published")
+    # 25 points; the seeds of nnabla-rl's DQN have 1.3 to 5.6. Random 1.7, human 31.8.
+    nnabla = numbers.loc["DQN (nnabla-rl)"]
+    assert nnabla[["games", "above", "within", "below"]].tolist() == [1, 1, 0, 0]
+    assert nnabla["median"] == pytest.approx(100 * (25 - 1.7) / (31.8 - 1.7))
+    assert set(table.text["ours"]) == {"gorila"} and set(table.text["frames"]) == {"2 M"}
+    published_ranges = table.text.set_index("published")["above / within / below their seeds"]
+    assert published_ranges["DQN (nnabla-rl)"] == "1 / 0 / 0"
+    assert published_ranges["A2C (SB3 zoo)"] == "range not published"
+
+
+def test_what_was_played_otherwise_is_marked_and_a_budget_between_marks_said(tmp_path: Path) -> None:
+    sticky = evaluation(20.0, protocol="sticky", sticky_probability=0.25, total_frames=3_000_000)
+    write_run(tmp_path, [sticky], game="Breakout")
+    loaded = load_runs(tmp_path / "runs")
+    table = equal_frames_table(run_scores(loaded))
+    assert table is not None and set(table.text["ours"]) == {"gorila *"}
+    assert any(note.startswith("* ours was played otherwise") for note in table.notes)
+    assert any("between two published marks" in note for note in table.notes)
+    assert budget_table(our_points(loaded.evaluations), "Breakout") is None
+
+
+def test_few_published_games_stand_in_numbers_alone(tmp_path: Path) -> None:
+    for game in ("Breakout", "Alien", "Amidar"):
+        write_run(tmp_path, [evaluation(20.0, total_frames=2_000_000)], game=game)
+    table = equal_frames_table(run_scores(load_runs(tmp_path / "runs")))
+    assert table is not None
+    # nnabla-rl's QR-DQN has one of these three games.
+    assert "QR-DQN (nnabla-rl)" in set(table.numbers["published"])
+    assert "QR-DQN (nnabla-rl)" not in set(table.text["published"])
+
+
+def test_runs_without_a_million_frames_have_no_place(tmp_path: Path) -> None:
+    write_run(tmp_path, [evaluation(20.0, total_frames=100_000)])
+    assert equal_frames_table(run_scores(load_runs(tmp_path / "runs"))) is None
