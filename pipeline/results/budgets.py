@@ -54,9 +54,9 @@ class Yardstick(NamedTuple):
 def yardsticks() -> tuple[Yardstick, ...]:
     """All of them, those that were played most like ours first."""
     curves = load_published("budget_curves").reset_index()
-    of_agents = {agent: rows.set_index("game") for agent, rows in curves.groupby("agent", sort=False)}
+    of_agents = {str(agent): rows.set_index("game") for agent, rows in curves.groupby("agent", sort=False)}
     return tuple(
-        Yardstick(str(agent), row["played"], int(row["seeds"]), of_agents[agent].drop(columns="agent"))
+        Yardstick(str(agent), row["played"], int(row["seeds"]), of_agents[str(agent)].drop(columns="agent"))
         for agent, row in load_published("budget_sources").iterrows()
     )
 
@@ -73,8 +73,10 @@ def score_at(curve: pd.DataFrame, frames: float) -> Score | None:
         return Score(float(row["score"]), float(row["low"]), float(row["high"]))
     if not marks[0] <= frames <= marks[-1]:
         return None
-    values = (float(np.interp(frames, marks, curve[name].to_numpy("float64"))) for name in ("score", "low", "high"))
-    return Score(*values, is_between=True)
+    score, low, high = (
+        float(np.interp(frames, marks, curve[name].to_numpy("float64"))) for name in ("score", "low", "high")
+    )
+    return Score(score, low, high, is_between=True)
 
 
 def mark_of(frames: float) -> int | None:

@@ -46,7 +46,7 @@ def budget_table(points: pd.DataFrame, game: str) -> ReportTable | None:
     if ours.empty:
         return None
     lines = [
-        _Line(f"ours: {entry}", _how(protocol, differs), _our_scores(of_entry), of_entry["seed"].nunique())
+        _Line(f"ours: {entry}", _how(str(protocol), str(differs)), _our_scores(of_entry), of_entry["seed"].nunique())
         for (entry, protocol, differs), of_entry in ours.groupby(["entry", "protocol", "differs"], sort=True)
     ]
     lines += [
@@ -153,8 +153,9 @@ def _at_marks(points: pd.DataFrame) -> pd.DataFrame:
 
 def _our_scores(points: pd.DataFrame) -> dict[int, Score]:
     return {
-        int(mark): Score(scores.mean(), *((scores.min(), scores.max()) if len(scores) > 1 else (np.nan, np.nan)))
-        for mark, scores in points.groupby("mark")["score"]
+        mark: Score(scores.mean(), *((scores.min(), scores.max()) if len(scores) > 1 else (np.nan, np.nan)))
+        for mark in MARKS
+        if len(scores := points.loc[points["mark"] == mark, "score"])
     }
 
 
