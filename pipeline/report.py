@@ -1,4 +1,4 @@
-"""`python -m pipeline.report [results_dir=results/runs] [output_dir=results] [imports=[tool:path,…]]`, offline.
+"""`python -m pipeline.report [results_dir=…] [output_dir=…] [seeds=true] [imports=[tool:path,…]]`, offline.
 
 Writes `<output_dir>/tables/`, `<output_dir>/figures/` and `<output_dir>/report.html`, one file for any browser.
 `imports` adds results of other tools, apart from ours: `sb3:<folder>`, `dopamine:<path>`, `dqn_zoo:<path>`,
@@ -35,6 +35,8 @@ class ReportArguments:
     """Every run folder at or below it counts; `pipeline.train` writes <results_dir>/<experiment>/<game>/<seed>."""
     output_dir: Path = Path("results")
     """Gets `tables`, `figures` and `report.html`; what a former report wrote there is written anew."""
+    seeds: bool = False
+    """true: learning curves have a thin line for each seed, below the mean and the range of all."""
     imports: str | None = None
     """Results of other tools: sb3:<folder>, dopamine:<path>, dqn_zoo:<path> or nnabla_rl:<folder>.
 
@@ -53,7 +55,7 @@ def main(words: Sequence[str] | None = None) -> int:
     from pipeline.results.imports import load_imports
     from pipeline.results.load import load_runs
     from pipeline.results.report_files import write_report
-    from pipeline.results.report_summary import found, written
+    from pipeline.results.report_summary import drawing, found, written
 
     loaded = load_runs(arguments.results_dir)
     imported = load_imports(imports)
@@ -64,7 +66,16 @@ def main(words: Sequence[str] | None = None) -> int:
         return 1
     print(found(loaded.runs), flush=True)  # before the seconds that drawing takes
     source, num_processes = str(arguments.results_dir), os.cpu_count() or 1
-    paths = write_report(loaded, arguments.output_dir, source, imported=imported, num_processes=num_processes)
+    with drawing(sys.stderr) as progress:
+        paths = write_report(
+            loaded,
+            arguments.output_dir,
+            source,
+            imported=imported,
+            with_seeds=arguments.seeds,
+            num_processes=num_processes,
+            progress=progress,
+        )
     print(written(paths))
     return 0
 

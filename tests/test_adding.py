@@ -97,9 +97,9 @@ MEASURE = """
 from pipeline.results.load import join_runs
 from pipeline.results.protocols import NOOP_STARTS
 from pipeline.results.random_player import random_scores
-from pipeline.results.summary import summary_table
+from pipeline.results.summary import summary_tables
 
-table = summary_table(NOOP_STARTS, {}, random_scores(join_runs([])))
+table, _ = summary_tables(NOOP_STARTS, {}, random_scores(join_runs([])))
 print(table.text.set_index("agent").loc["DQN (Nature)", "worst game %"])
 """
 

@@ -5,7 +5,7 @@ Not here: one game in detail (`pipeline.results.table`), one number for all game
 under other protocols (`pipeline.results.other_protocols`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 
 import numpy as np
 import pandas as pd
@@ -54,7 +54,7 @@ def atari49_table(
     )
 
 
-def counted_games(games: Sequence[str]) -> str:
+def counted_games(games: Sized) -> str:
     """ "1 game", "49 games"."""
     return f"{len(games)} game{'s' * (len(games) != 1)}"
 

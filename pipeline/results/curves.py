@@ -21,6 +21,7 @@ from pipeline.results.load import LoadedRuns
 from pipeline.results.run_frames import run_frames
 from pipeline.results.run_scores import LAST, SAMPLED, TRAINING
 from pipeline.results.scores import FloatArray, seed_interval
+from pipeline.results.seed_bands import seed_band
 from pipeline.results.style import COLOURS, FAINT, LINES, PAPER, STYLE, save_figure
 from pipeline.rows import PROTOCOL_FIELDS
 
@@ -28,7 +29,10 @@ ROLLING_EPISODES = 100
 """Window of the rolling mean; the first episodes are averaged over as many as there are."""
 
 _MARKERS = "oD^sv"
-_LEGEND_TITLE = f"line: mean of {ROLLING_EPISODES} training episodes; symbol: mean of an evaluation, 95 % interval"
+_LEGEND_TITLE = (
+    f"line: mean of {ROLLING_EPISODES} training episodes; band: lowest to highest seed; "
+    "symbol: mean of an evaluation, with 95 % interval where it stands alone"
+)
 
 _LEGEND_COLUMNS = 3
 """Of panels."""
@@ -65,6 +69,7 @@ class Curve(NamedTuple):
 
 
 class _Run(NamedTuple):
+    experiment: str
     episodes: pd.DataFrame
     evaluations: pd.DataFrame
     colour: str
@@ -92,9 +97,10 @@ def learning_curves(loaded: LoadedRuns, game: str, *, x: HorizontalAxis = "frame
 
 
 @matplotlib.rc_context(STYLE)
-def learning_panels(loaded: LoadedRuns, game: str, beside: Sequence[Curve] = ()) -> Figure:
+def learning_panels(loaded: LoadedRuns, game: str, beside: Sequence[Curve] = (), *, with_seeds: bool = False) -> Figure:
     """The same three times side by side, against frames, updates and hours; rolling means without dots.
 
+    Several seeds of an experiment are one line, their mean, with their range; `with_seeds` adds a thin line for each.
     Curves `beside` ours are grey, against frames only, and as far as ours go.
     """
     runs = _runs(loaded, game)
@@ -105,10 +111,15 @@ def learning_panels(loaded: LoadedRuns, game: str, beside: Sequence[Curve] = ())
     figure = Figure(figsize=(11.0, height))
     panels = list(figure.subplots(1, 3, sharey=True))
     figure.subplots_adjust(left=0.08, right=0.99, top=1 - 0.4 / height, bottom=(0.6 + legend) / height, wspace=0.08)
-    for run in runs:
-        for axes, axis in zip(panels, _AXES.values(), strict=True):
-            _draw_mean(axes, run, axis, max_points=_MAX_POINTS)
-            _draw_evaluations(axes, run, axis)
+    experiments = {run.experiment: [one for one in runs if one.experiment == run.experiment] for run in runs}
+    for axes, axis in zip(panels, _AXES.values(), strict=True):
+        for of_experiment in experiments.values():
+            if len(of_experiment) > 1:
+                _draw_band(axes, of_experiment, axis, with_seeds=with_seeds)
+                _draw_evaluations_of_seeds(axes, of_experiment, axis)
+            else:
+                _draw_mean(axes, of_experiment[0], axis, max_points=_MAX_POINTS)
+                _draw_evaluations(axes, of_experiment[0], axis)
     _draw_beside(panels[0], runs, beside)
     figure.suptitle(_title(loaded, game), y=1 - 0.1 / height, va="top")
     _finish(figure, panels, list(_AXES.values()), loc="lower center", ncols=_LEGEND_COLUMNS)
@@ -134,6 +145,7 @@ def _runs(loaded: LoadedRuns, game: str) -> list[_Run]:
     markers = dict(zip(protocols, itertools.cycle(_MARKERS), strict=False))
     return [
         _Run(
+            experiment,
             _with_run_frames(_of_run(episodes, experiment, seed)),
             _of_run(evaluations, experiment, seed),
             COLOURS[experiments.index(experiment) % len(COLOURS)],
@@ -171,12 +183,29 @@ def _draw_dots(axes: Axes, run: _Run, axis: _Axis) -> None:
 def _draw_mean(axes: Axes, run: _Run, axis: _Axis, max_points: int | None = None) -> None:
     if run.episodes.empty:
         return
+    axes.plot(*_rolling(run, axis, max_points), run.line, color=run.colour, linewidth=1.8, label=run.label)
+
+
+def _draw_band(axes: Axes, runs: Sequence[_Run], axis: _Axis, *, with_seeds: bool) -> None:
+    """The mean over seeds of an experiment, and their range."""
+    curves = [_rolling(run, axis, None) for run in runs if len(run.episodes)]
+    band = seed_band(curves, _MAX_POINTS) if curves else None
+    if band is None:
+        return
+    colour = runs[0].colour
+    axes.plot(band.place, band.mean, color=colour, linewidth=1.8, label=f"{runs[0].experiment}, {len(curves)} seeds")
+    axes.fill_between(band.place, band.low, band.high, color=colour, alpha=0.2, linewidth=0)
+    for run in runs if with_seeds else ():
+        axes.plot(*_rolling(run, axis, _MAX_POINTS), run.line, color=colour, linewidth=0.7, alpha=0.7)
+
+
+def _rolling(run: _Run, axis: _Axis, max_points: int | None) -> tuple[FloatArray, FloatArray]:
+    """Places and rolling means of a run's training episodes, thinned out to so many."""
     # Bundles report in turn: in the file, the order of their episodes is not that of frames.
     ordered = run.episodes.sort_values(axis.column, kind="stable")
-    rolling = ordered["score"].rolling(ROLLING_EPISODES, min_periods=1).mean().to_numpy()
+    rolling = ordered["score"].rolling(ROLLING_EPISODES, min_periods=1).mean().to_numpy("float64")
     kept = np.linspace(0, len(rolling) - 1, min(len(rolling), max_points or len(rolling))).astype(int)
-    position = ordered[axis.column].to_numpy()[kept] / axis.per_unit
-    axes.plot(position, rolling[kept], run.line, color=run.colour, linewidth=1.8, label=run.label)
+    return ordered[axis.column].to_numpy("float64")[kept] / axis.per_unit, rolling[kept]
 
 
 def _draw_evaluations(axes: Axes, run: _Run, axis: _Axis) -> None:
@@ -202,6 +231,18 @@ def _draw_evaluations(axes: Axes, run: _Run, axis: _Axis) -> None:
             zorder=3,
             label=f"{run.label}: {protocol}",
         )
+
+
+def _draw_evaluations_of_seeds(axes: Axes, runs: Sequence[_Run], axis: _Axis) -> None:
+    """Small symbols without intervals: the seeds themselves show how far apart they are."""
+    labelled = set()
+    for run in runs:
+        for _, games in run.evaluations.groupby(["protocol", *PROTOCOL_FIELDS, "version"], sort=True, dropna=False):
+            protocol = _protocol(games.iloc[0])
+            label = "_nolegend_" if protocol in labelled else f"{run.experiment}: {protocol}"
+            labelled.add(protocol)
+            point = games[axis.column].min() / axis.per_unit, games["score"].mean()
+            axes.plot(*point, run.markers[protocol], color=run.colour, markerfacecolor=PAPER, markersize=4, label=label)
 
 
 def _protocol(row: pd.Series) -> str:

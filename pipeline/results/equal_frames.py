@@ -22,7 +22,7 @@ from pipeline.results.run_scores import LAST, RANDOM, TRAINING, entry_name
 from pipeline.results.scores import normalised_score
 from pipeline.rows import PROTOCOL_FIELDS
 
-POINT_COLUMNS = ("game", "entry", "protocol", "differs", "seed", "frames", "score")
+POINT_COLUMNS = ("game", "entry", "protocol", "differs", "seed", "frames", "hours", "score")
 """Of `our_points`; `differs` is how the games were played otherwise than published scores under no-op starts."""
 
 
@@ -35,8 +35,10 @@ def our_points(evaluations: pd.DataFrame) -> pd.DataFrame:
         keys: dict[str, Any] = dict(zip(by, group, strict=True))
         entry = entry_name(str(keys["experiment"]), LAST, is_sampled=bool(keys["sampled"]))
         differs = differences(keys, NOOP_STARTS)
-        frames, score = games["total_frames"].max(), games["score"].mean()
-        rows.append((keys["game"], entry, keys["protocol"], differs, keys["seed"], float(frames), float(score)))
+        frames, hours = games["total_frames"].max(), games["wall_seconds"].min() / 3600
+        rows.append(
+            (keys["game"], entry, keys["protocol"], differs, keys["seed"], float(frames), hours, games["score"].mean())
+        )
     return pd.DataFrame(rows, columns=list(POINT_COLUMNS))
 
 

@@ -1,6 +1,6 @@
-"""A report as files: tables as CSV, Markdown and LaTeX, figures as PNG and SVG, and one page with all of it.
+"""A report as files: tables as CSV, Markdown and LaTeX, figures as PNG, SVG and PDF, and one page with all of it.
 
-    <output>/tables/*.csv *.md *.tex   <output>/figures/*.png *.svg   <output>/report.html
+    <output>/tables/*.csv *.md *.tex   <output>/figures/*.png *.svg *.pdf   <output>/report.html
 
 The page holds its figures and its style, and asks for nothing from outside.
 Not here: what stands in a report (`pipeline.results.report`).
@@ -20,7 +20,9 @@ import numpy as np
 from pipeline.results.formats import MISSING, ReportTable, write_table
 from pipeline.results.imports import NOTHING, Imported
 from pipeline.results.load import LoadedRuns
-from pipeline.results.report import GameRuns, Report, Section, game_runs, game_section, games_of, make_report
+from pipeline.results.report import GameRuns, Report, game_runs, game_section, make_report
+from pipeline.results.report_parts import Section
+from pipeline.results.report_sections import games_of
 from pipeline.results.run_scores import entries, rliable_scores
 from pipeline.results.style import as_svg, inline_svg, save_figure, settle
 
@@ -29,6 +31,10 @@ _OPEN_GAMES = 6
 
 _GAMES_PER_PROCESS = 8
 """Fewer are drawn sooner than another process has started."""
+
+
+Progress = Callable[[int, int], object]
+"""Takes the number of games that are drawn, and that of all."""
 
 
 class PageFigure(NamedTuple):
@@ -56,16 +62,24 @@ class WrittenSection(NamedTuple):
 
 
 def write_report(
-    loaded: LoadedRuns, output_dir: Path, source: str = "", *, imported: Imported = NOTHING, num_processes: int = 1
+    loaded: LoadedRuns,
+    output_dir: Path,
+    source: str = "",
+    *,
+    imported: Imported = NOTHING,
+    with_seeds: bool = False,
+    num_processes: int = 1,
+    progress: Progress | None = None,
 ) -> list[Path]:
     """Write everything below `output_dir`; files of a former report are written anew. Returns the paths.
 
     `source` names the runs in the page's head. With more than one process, sections of single games are written in as
     many others, to the same files; they are started by `spawn`, so that a script needs its `__main__` guard.
+    `with_seeds`: curves have a thin line for each seed. `progress` is told how many games of how many are drawn.
     """
     report = make_report(loaded, imported)
     rows = _write_rows(report, loaded, output_dir / "tables")
-    runs = game_runs(loaded, report.scores, imported)
+    runs = game_runs(loaded, report.scores, imported, with_seeds=with_seeds)
     num_processes = min(num_processes, len(runs) // _GAMES_PER_PROCESS)
     with ExitStack() as stack:
         apply: Callable[..., Iterator[WrittenSection]] = map
@@ -74,7 +88,11 @@ def write_report(
         # Other processes begin at once, beside what comes next.
         drawn = apply(functools.partial(_write_game, output_dir), runs)
         sections = [_write_section(section, output_dir) for section in report.sections]
-        games = list(drawn)
+        games = []
+        for game in drawn:
+            games.append(game)
+            if progress is not None:
+                progress(len(games), len(runs))
     page = output_dir / "report.html"
     page.write_text(
         as_html(report, [section.page for section in sections], [game.page for game in games], source), encoding="utf-8"
@@ -118,12 +136,13 @@ def _write_section(section: Section, output_dir: Path) -> WrittenSection:
     paths = [path for table in section.tables for path in write_table(table, output_dir / "tables")]
     figures = []
     for drawn in section.figures:
-        png, svg = (output_dir / "figures" / f"{drawn.name}.{kind}" for kind in ("png", "svg"))
+        png, svg, pdf = (output_dir / "figures" / f"{drawn.name}.{kind}" for kind in ("png", "svg", "pdf"))
         settle(drawn.figure)
         save_figure(drawn.figure, png)
+        save_figure(drawn.figure, pdf)
         text = as_svg(drawn.figure)
         svg.write_text(text, encoding="utf-8")
-        paths += [png, svg]
+        paths += [png, svg, pdf]
         figures.append(PageFigure(drawn.caption, inline_svg(text, drawn.name, drawn.caption)))
     page = PageSection(section.anchor, section.title, section.text, section.tables, tuple(figures))
     return WrittenSection(page, tuple(paths))

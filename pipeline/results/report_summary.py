@@ -3,9 +3,11 @@
 Not here: the report itself (`pipeline.results.report`), its files (`pipeline.results.report_files`).
 """
 
+import contextlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TextIO
 
 import pandas as pd
 
@@ -26,6 +28,25 @@ def written(paths: Sequence[Path]) -> str:
         kinds = Counter(path.suffix.removeprefix(".") for path in paths if path.parent == folder)
         lines.append(f"{folder}: {', '.join(f'{count} {kind}' for kind, count in sorted(kinds.items()))}")
     return "\n".join(lines)
+
+
+@contextlib.contextmanager
+def drawing(stream: TextIO) -> Iterator[Callable[[int, int], None]]:
+    """A line that says how many games are drawn, and is gone at the end; nothing where nobody looks."""
+    if not stream.isatty():
+        yield lambda num_drawn, num_all: None
+        return
+
+    def show(num_drawn: int, num_all: int) -> None:
+        stream.write(f"\r{num_drawn} of {_counted(num_all, 'game')} drawn")
+        stream.flush()
+
+    try:
+        stream.write("the sections of all games are drawn …")
+        stream.flush()
+        yield show
+    finally:
+        stream.write("\r\033[K")
 
 
 def _counted(count: int, noun: str) -> str:

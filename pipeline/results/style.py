@@ -1,4 +1,4 @@
-"""How every figure looks, and how it is written: PNG and SVG files, and SVG inside a page that may be light or dark.
+"""How every figure looks, and how it is written: PNG, SVG and PDF files, and SVG inside a light or dark page.
 
 Not here: what a figure shows (`pipeline.results.curves` and others), the page (`pipeline.results.report_files`).
 """
@@ -46,6 +46,8 @@ STYLE: Any = {
     "ytick.color": INK,
     # Text stays text: smaller, searchable, read aloud.
     "svg.fonttype": "none",
+    # Type 3 fonts, matplotlib's default, are refused by many journals.
+    "pdf.fonttype": 42,
     # Else the names inside are random, and the same runs would give another file each time.
     "svg.hashsalt": "pipeline",
 }
@@ -61,13 +63,15 @@ def settle(figure: Figure) -> None:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure; the suffix gives the format (.png, .svg, .pdf). A settled figure gives the same SVG each time."""
+    """Write a figure; the suffix gives the format (.png, .svg, .pdf). A settled one gives the same file each time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".svg":
         path.write_text(as_svg(figure), encoding="utf-8")
         return
+    # A PDF has the date of its making, unless one says that there is none.
+    without_date: Any = {"metadata": {"CreationDate": None}} if path.suffix == ".pdf" else {}
     with matplotlib.rc_context(STYLE):
-        figure.savefig(path)
+        figure.savefig(path, **without_date)
 
 
 def as_svg(figure: Figure) -> str:

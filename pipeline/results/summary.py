@@ -45,6 +45,9 @@ _HEADINGS = {
     "improvement_gorila": "P(> Gorila)",
 }
 
+_AVERAGES = ("median", "iqm", "mean", "optimality_gap")
+_COUNTS = tuple(name for name in _HEADINGS if name not in _AVERAGES)
+
 _DECIMALS = {"median": 1, "mean": 1, "iqm": 1, "optimality_gap": 1, "improvement_dqn": 2, "improvement_gorila": 2}
 """Counts of games have none."""
 
@@ -56,29 +59,47 @@ NO_RUN = "-"
 """In place of the number of seeds, of an agent that nobody trained."""
 
 
-def summary_table(
+_BRACKETS = (
+    "Brackets: 95 % percentile interval of a bootstrap that resamples runs within each game; none where a game has a "
+    "single seed. It is too narrow for few seeds: with 3 seeds of 49 games it holds the truth in about 88 % of the "
+    "cases, with 3 seeds of one game in about 75 %. Published agents have one score per game: no interval."
+)
+
+
+def summary_tables(
     starts: Starts, entries: Mapping[str, pd.DataFrame], random: pd.DataFrame, games: Sequence[str] = ATARI49
-) -> ReportTable:
+) -> tuple[ReportTable, ReportTable]:
     """The published agents and `entries`, over all of `games` and over those that an incomplete entry has.
 
-    `random`: our random player's, as `random_player.random_scores` gives them; it has a row where it played all games.
+    The first has averages, the second counts of games and chances: a page has no room for all side by side.
+    `random`: our
+    random player's, as `random_player.random_scores` gives them; it has a row where it played all games.
     """
     numbers = summary(starts, entries, random, games)
+    averages, counts = _notes(starts), _count_notes(entries, starts, random)
+    return (
+        _table(f"summary_{starts.key}", f"Summary, {starts.name}", numbers, _AVERAGES, averages),
+        _table(f"wins_{starts.key}", f"Games won, {starts.name}", numbers, _COUNTS, counts),
+    )
+
+
+def _table(
+    name: str, title: str, all_numbers: pd.DataFrame, statistics: Sequence[str], notes: tuple[str, ...]
+) -> ReportTable:
+    numbers = all_numbers[all_numbers["statistic"].isin(statistics)].reset_index(drop=True)
     rows = []
     for (of_games, agent), of_agent in numbers.groupby(["games", "agent"], sort=False):
         first = of_agent.iloc[0]
         which = f"all {first['num_games']}" if of_games == "all" else f"{first['num_games']}: {of_games}"
         cells = {"agent": agent, "games": which, "seeds": first["num_seeds"]}
-        for row in of_agent.to_dict("records"):
+        for row in of_agent.set_index("statistic", drop=False).loc[list(statistics)].to_dict("records"):
             cells[_HEADINGS[row["statistic"]]] = (
                 "-"
                 if pd.isna(row["value"])
                 else interval_cell(row["value"], row["low"], row["high"], _DECIMALS.get(row["statistic"], 0))
             )
         rows.append(cells)
-    return ReportTable(
-        f"summary_{starts.key}", f"Summary, {starts.name}", numbers, pd.DataFrame(rows), _notes(starts, entries, random)
-    )
+    return ReportTable(name, title, numbers, pd.DataFrame(rows), notes)
 
 
 def summary(
@@ -189,13 +210,20 @@ def _above_random(scores: pd.DataFrame, starts: Starts, random: pd.DataFrame) ->
     return answers[answers != ""]
 
 
-def _notes(starts: Starts, entries: Mapping[str, pd.DataFrame], random: pd.DataFrame) -> tuple[str, ...]:
-    found = [
+def _notes(starts: Starts) -> tuple[str, ...]:
+    return (
         f"100 %: {starts.human}, 0 %: {starts.random} of results/published/atari49_reference.csv: "
         f"{starts.normalised_by}.",
         "IQM: mean of the middle half of all runs of all games. Gap: how far runs stay below 100 %, on average.",
+        _BRACKETS,
+    )
+
+
+def _count_notes(entries: Mapping[str, pd.DataFrame], starts: Starts, random: pd.DataFrame) -> tuple[str, ...]:
+    found = [
         "≥ k x DQN: normalised score above DQN's and at least k times it. P(> X): chance that a run scores higher than "
         "X's published score on a game, averaged over games.",
+        "Brackets as above; that of a count may lie beside the count, where many games are close to the line.",
     ]
     if entries:
         found.append(
@@ -210,10 +238,4 @@ def _notes(starts: Starts, entries: Mapping[str, pd.DataFrame], random: pd.DataF
                     f"Of {num_unknown} of the {len(answers)} games of {name} there are no games of our random player: "
                     "they are not among those above it."
                 )
-        found.append(
-            "Brackets: 95 % percentile interval of a bootstrap that resamples runs within each game; none where a game "
-            "has a single seed. It is too narrow for few seeds: with 3 seeds of 49 games it holds the truth in about "
-            "88 % of the cases, with 3 seeds of one game in about 75 %. That of a count may lie beside the count, "
-            "where many games are close to the line. Published agents have one score per game: no interval."
-        )
     return tuple(found)

@@ -94,6 +94,19 @@ def test_panels_show_frames_updates_and_hours_and_thin_out_long_lines(two_runs: 
     assert np.asarray(line.get_xdata())[[0, -1]].tolist() == [1.0, 150.0]
 
 
+@pytest.mark.parametrize("with_seeds", [False, True])
+def test_seeds_are_one_line_with_their_range_and_thin_lines_if_asked_for(tmp_path: Path, with_seeds: bool) -> None:
+    for seed in range(2):
+        games = [episode(float(seed), 1_000_000 * (number + 1), version=number) for number in range(20)]
+        write_run(tmp_path, [*games, evaluation(4.0 + seed)], seed=seed)
+    axes = learning_panels(load_runs(tmp_path / "runs"), "Pong", with_seeds=with_seeds).axes[0]
+    assert list(labelled(axes)) == ["gorila, 2 seeds", "gorila: noop_starts"]
+    (mean,) = [line for line in axes.lines if line.get_label() == "gorila, 2 seeds"]
+    assert set(np.asarray(mean.get_ydata())) == {0.5} and len(axes.collections) == 1
+    thin = [line for line in axes.lines if line.get_linewidth() == 0.7]
+    assert [set(np.asarray(line.get_ydata())) for line in thin] == ([{0.0}, {1.0}] if with_seeds else [])
+
+
 def test_a_single_evaluation_game_is_a_point_without_a_bar(tmp_path: Path) -> None:
     axes = axes_of(load_run(write_run(tmp_path, [evaluation(2.0)])))
     assert list(labelled(axes)) == ["gorila, seed 0: noop_starts"]

@@ -1,10 +1,8 @@
 from pathlib import Path
 
-import pytest
-
 from pipeline.games import ATARI49
 from pipeline.results.load import load_runs
-from pipeline.results.report import Report, game_runs, game_section, games_of, make_report
+from pipeline.results.report import Report, game_runs, game_section, make_report
 from tests.results.run_folders import episode, evaluation, update, write_run
 
 
@@ -56,36 +54,12 @@ def test_a_game_without_published_scores_is_reported_and_has_no_normalised_score
     assert not any("published random player" in note for note in table.notes)
 
 
-def test_profiles_are_of_complete_entries_only_and_name_the_others(tmp_path: Path) -> None:
-    write_run(tmp_path, [evaluation(2.0)])
-    write_run(tmp_path, [evaluation(2.0)], "dqn")
-    write_run(tmp_path, [evaluation(2.0)], "dqn", game="Breakout")
-    (drawn,) = report(tmp_path).sections[1].figures
-    assert drawn.caption.startswith("Performance profiles over 2 games")
-    assert drawn.caption.endswith("Without gorila: games are missing.")
-
-
-@pytest.mark.parametrize(("num_games", "num_shown"), [(1, 1), (12, 12), (13, 49), (49, 49)])
-def test_few_games_stand_by_themselves_and_more_among_the_49(tmp_path: Path, num_games: int, num_shown: int) -> None:
-    for game in ATARI49[:num_games]:
-        write_run(tmp_path, [evaluation(2.0)], game=game)
-    assert len(games_of(load_runs(tmp_path / "runs"))) == num_shown
-
-
 def test_with_more_than_a_few_games_all_that_are_missing_are_named(tmp_path: Path) -> None:
     for game in ATARI49[:13]:
         write_run(tmp_path, [evaluation(2.0)], game=game)
     made = report(tmp_path)
     assert "gorila: no score under no-op starts on 36 of 49 games: " in made.missing[0]
     assert [section.anchor for section in made.sections] == ["summary", "games49", "human-starts"]
-
-
-def test_every_entry_has_its_bar_chart_and_without_any_the_published_one_stands(tmp_path: Path) -> None:
-    write_run(tmp_path, [episode(1.0)])
-    assert [drawn.name for drawn in report(tmp_path).sections[1].figures] == ["scores"]  # after the summary
-    write_run(tmp_path, [evaluation(2.0), evaluation(2.0, agent="best")], seed=1)
-    drawn = report(tmp_path).sections[2].figures
-    assert [figure.name for figure in drawn] == ["scores_gorila", "scores_gorila__best"]
 
 
 def test_each_game_of_a_run_has_a_section_even_without_any_score(tmp_path: Path) -> None:

@@ -47,7 +47,8 @@ class _Reader(HTMLParser):
 @pytest.fixture(scope="module")
 def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report")
-    evaluations = [evaluation(2.0, agent="training", version=50), evaluation(3.0), evaluation(4.0, 1)]
+    on_the_way = evaluation(2.0, agent="training", version=50, total_frames=2000)
+    evaluations = [on_the_way, evaluation(3.0), evaluation(4.0, 1)]
     write_run(path, [episode(1.0), episode(2.0, 2000), update(), *evaluations], seed=0)
     write_run(path, [actor_critic_update(), evaluation(9.0, protocol="<b>", max_frames=400)], "dba3c")
     (write_run(path, [episode(1.0)], game="Hero") / "run.json").write_text("{")
@@ -60,14 +61,14 @@ def page(output: Path) -> str:
     return (output / "report.html").read_text()
 
 
-def test_every_table_is_there_three_times_and_every_figure_twice(output: Path) -> None:
+def test_every_table_is_there_three_times_and_every_figure_too(output: Path) -> None:
     tables = {path.name for path in (output / "tables").iterdir()}
     for name in ("summary_noop_starts", "atari49_noop_starts", "atari49_human_starts", "time_to_score", "Pong"):
         assert {f"{name}.csv", f"{name}.md", f"{name}.tex"} <= tables
     assert {"runs.csv", "scores.csv", "evaluations.csv"} <= tables
     figures = {path.name for path in (output / "figures").iterdir()}
-    for name in ("profiles", "scores_gorila", "time_to_score", "Pong"):
-        assert {f"{name}.png", f"{name}.svg"} <= figures
+    for name in ("intervals", "profiles", "sample_efficiency", "scores_gorila", "time_to_score", "Pong"):
+        assert {f"{name}.png", f"{name}.svg", f"{name}.pdf"} <= figures
     assert pd.read_csv(output / "tables" / "scores.csv")["score"].tolist() == [9.0, 3.5]
 
 
@@ -76,7 +77,9 @@ def test_several_processes_write_the_same_files_as_one(tmp_path: Path, monkeypat
     for game in ("Pong", "Hero"):
         write_run(tmp_path, [episode(1.0), evaluation(3.0), evaluation(4.0, 1)], game=game)
     loaded = load_runs(tmp_path / "runs")
-    one = write_report(loaded, tmp_path / "one")
+    drawn: list[tuple[int, int]] = []
+    one = write_report(loaded, tmp_path / "one", progress=lambda *counts: drawn.append(counts))
+    assert drawn == [(1, 2), (2, 2)]
     pools: list[int] = []
 
     class Counted(ProcessPoolExecutor):
@@ -103,7 +106,8 @@ def test_the_page_is_well_formed_and_asks_for_nothing_from_outside(page: str) ->
 
 
 def test_the_page_has_every_figure_inside_and_both_schemes(page: str) -> None:
-    assert page.count('<svg role="img"') == 4
+    # Averages, profiles, sample efficiency, scores, hours, and the curves of one game.
+    assert page.count('<svg role="img"') == 6
     assert "color-scheme: light dark" in page and "light-dark(" in page
     used = set(re.findall(r"var\((--[a-z0-9-]+)\)", page))
     assert used <= set(re.findall(r"(--[a-z0-9-]+):", page))

@@ -11,7 +11,7 @@ from pipeline.results.protocols import DQN, GORILA, HUMAN_STARTS, NOOP_STARTS, S
 from pipeline.results.published import load_published
 from pipeline.results.random_player import OUR_RANDOM_PLAYER, random_scores
 from pipeline.results.run_scores import entries, run_scores
-from pipeline.results.summary import COLUMNS, summary, summary_table
+from pipeline.results.summary import COLUMNS, summary, summary_tables
 from tests.results.run_folders import evaluation, write_run
 
 NOBODY = random_scores(join_runs([]))
@@ -53,7 +53,8 @@ def test_the_published_columns_alone_give_the_headlines_of_dqn(starts: Starts, m
 
 
 def test_nobody_is_compared_with_himself() -> None:
-    text = summary_table(NOOP_STARTS, {}, NOBODY).text.set_index("agent")
+    _, wins = summary_tables(NOOP_STARTS, {}, NOBODY)
+    text = wins.text.set_index("agent")
     own = [(DQN, "above DQN"), (DQN, "P(> DQN)"), (GORILA, "above Gorila"), (GORILA, "P(> Gorila)")]
     assert [text.loc[place] for place in own] == ["-"] * 4
 
@@ -91,7 +92,10 @@ def test_an_incomplete_entry_is_compared_over_its_own_games_only(tmp_path: Path)
     # Pong: DQN 18.9, random -20.7, human 9.3.
     assert values(numbers, DQN, "Pong")["mean"] == pytest.approx(132.0)
     assert values(numbers, "ours: dqn", "Pong")["mean"] == pytest.approx(100 * 40.7 / 30)
-    assert "1: Pong" in summary_table(NOOP_STARTS, scores, random_scores(loaded)).text["games"].tolist()
+    tables = summary_tables(NOOP_STARTS, scores, random_scores(loaded))
+    assert all("1: Pong" in table.text["games"].tolist() for table in tables)
+    assert list(tables[0].text.columns) == ["agent", "games", "seeds", "median %", "IQM %", "mean %", "gap %"]
+    assert tables[1].text.columns[3:5].tolist() == ["above our random", "above DQN"]
 
 
 def test_many_games_are_named_by_whose_they_are(tmp_path: Path) -> None:
@@ -155,5 +159,6 @@ def test_where_the_random_player_did_not_play_nobody_is_counted_above_it(tmp_pat
     write_run(tmp_path, [*ours, *random], game="Pong", experiment="dqn")
     assert values(summary_of(tmp_path), "ours: gorila", "Breakout, Pong")["above_random"] == 1
     loaded = load_runs(tmp_path / "runs")
-    notes = summary_table(NOOP_STARTS, entries(run_scores(loaded)), random_scores(loaded)).notes
+    _, wins = summary_tables(NOOP_STARTS, entries(run_scores(loaded)), random_scores(loaded))
+    notes = wins.notes
     assert any(note.startswith("Of 1 of the 2 games of gorila there are no games of our random") for note in notes)

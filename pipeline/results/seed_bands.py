@@ -1,0 +1,36 @@
+"""Several seeds of an experiment as one curve: their mean, and the lowest and the highest of them.
+
+The band is the seeds' range, as published curves have it: with three seeds no interval of the mean is worth drawing.
+Not here: the curve of one run (`pipeline.results.curves`).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pipeline.results.scores import FloatArray
+
+
+class SeedBand(NamedTuple):
+    """Of all seeds, where each of them has a value."""
+
+    place: FloatArray
+    """(N,) in ascending order."""
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def seed_band(curves: Sequence[tuple[FloatArray, FloatArray]], num_places: int) -> SeedBand | None:
+    """Of curves, each by its places in ascending order and its values; None where they have no stretch in common.
+
+    Between two of its places a curve is the straight line. It ends where the shortest run does: a mean of those that
+    go on would be one of other seeds.
+    """
+    first, last = max(place[0] for place, _ in curves), min(place[-1] for place, _ in curves)
+    if not first < last:
+        return None
+    places = np.linspace(first, last, num_places)
+    values = np.stack([np.interp(places, place, value) for place, value in curves])
+    return SeedBand(places, values.mean(axis=0), values.min(axis=0), values.max(axis=0))
