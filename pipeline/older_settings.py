@@ -16,6 +16,7 @@ TRUE_BEFORE: Mapping[str, Any] = {
     "param_server.wire": "dense",
     "init_from": None,
     "init_from_optimizer": False,
+    "checkpoint.memory_seconds": None,
 }
 """Dotted names of settings that were added later -> what every run of before was, whatever else it was."""
 

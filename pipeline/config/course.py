@@ -72,6 +72,8 @@ class CheckpointConfig:
     """Wall-clock minutes between two checkpoints."""
     keep: int
     """Newest checkpoints that are kept."""
+    memory_seconds: float | None
+    """Between two snapshots that the command itself keeps in memory, for when a host with a shard dies; None: none."""
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
@@ -80,4 +82,6 @@ class CheckpointConfig:
             found.append(f"every_minutes={self.every_minutes} must be positive")
         if self.keep < 1:
             found.append(f"keep={self.keep} must be at least 1")
+        if self.memory_seconds is not None and self.memory_seconds <= 0:
+            found.append(f"memory_seconds={self.memory_seconds} must be positive, or null for no snapshots in memory")
         return found

@@ -56,12 +56,19 @@ class Recover(NamedTuple):
     """All roles leave, and a new generation begins where the newest checkpoint is."""
 
 
+class Saves(Enum):
+    """What a run that ends with an error saves of what was learned since its newest checkpoint."""
+
+    ALL = "what its shards have"
+    KEPT = "what the command has kept in memory: its shards cannot be asked any more"
+    NOTHING = "nothing: it is not worth to go on from"
+
+
 class Fail(NamedTuple):
     """The run ends with this error."""
 
     error: Exception
-    saves: bool
-    """What was learned since the newest checkpoint is worth to be kept."""
+    saves: Saves
 
 
 class Life:
@@ -104,16 +111,15 @@ class Life:
         `was_foreseen`: a host has left because its time was over, which may happen as often as it likes.
         """
         if isinstance(error, SchedulerLostError):
-            # Nobody is left to be asked for anything newer than the newest checkpoint.
-            return Fail(error, saves=False)
+            return Fail(error, Saves.KEPT)
         if isinstance(error, RemoteLostError):
             self._num_lost += not was_foreseen
             if 0 < self._max_restarts >= self._num_lost:
                 return Recover()
             why = f"shards were lost {self._num_lost} times, the last time because {error}"
-            return Fail(RoleFailedError(why), saves=False)
+            return Fail(RoleFailedError(why), Saves.KEPT)
         # What diverged is not worth to go on from: the newest checkpoint is from before.
-        return Fail(error, saves=not isinstance(error.__cause__, DivergedError))
+        return Fail(error, Saves.NOTHING if isinstance(error.__cause__, DivergedError) else Saves.ALL)
 
     @staticmethod
     def error_reason(error: BaseException) -> str:

@@ -3,7 +3,7 @@
     checkpoint -> fleet of generation n -> a look, four times a second -> the run's end: roles leave, last checkpoint
                                              │ a shard is lost
                                              ▼
-    newest checkpoint, hosts that are left or come -> fleet of generation n + 1
+    newest snapshot, hosts that are left or come -> fleet of generation n + 1
 
 Not here: what is decided at a look or after a loss (`pipeline.experiments.life`), what a run does before and after its
 training (`pipeline.experiments.run`), the fleet (`pipeline.topologies.fleet`).
@@ -13,6 +13,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from pipeline.cluster.coordination.coordinator import Coordinator
@@ -22,10 +23,9 @@ from pipeline.config.words import listed
 from pipeline.errand import Errand
 from pipeline.errors import PipelineError, PlacementError, RemoteLostError, SchedulerLostError
 from pipeline.experiments.exact import ExactRun
-from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.run_folder import RunFolder
-from pipeline.experiments.life import HostWait, Life, Look, Recover, RunTiming, Waiting
+from pipeline.experiments.life import HostWait, Life, Look, Recover, RunTiming, Saves, Waiting
 from pipeline.experiments.plan import Plan, dispensable
 from pipeline.experiments.record import RunRecord
 from pipeline.experiments.room import plan_now
@@ -57,14 +57,15 @@ class Training:
         self._config = config
         self._session = session
         self._plan = plan
-        self._checkpoints = folder.checkpoints
         self._record = record
         self._life = life
         self._interrupt = interrupt
         self._timing = timing
         self._taking = Errand[Checkpoint]("pipeline-evaluated")
         """Of what is evaluated."""
-        self._saver = Saver(folder.checkpoints, config.checkpoint, record.say, exact)
+        # Where a host's death is the command's, too, its memory saves nothing.
+        in_memory = None if config.cluster.runs_in_this_process else config.checkpoint.memory_seconds
+        self._saver = Saver(folder.checkpoints, replace(config.checkpoint, memory_seconds=in_memory), record.say, exact)
         self._exact = exact
         every_frames = config.training_evaluation.every_frames
         self._evaluation: TrainingEvaluation | None = None
@@ -90,8 +91,11 @@ class Training:
             except Exception as error:  # whatever it is, what was learned is not to be lost with it
                 follows = self._life.after_error(error, was_foreseen=_was_foreseen(error, fleet, self._session))
                 if not isinstance(follows, Recover):
-                    if follows.saves:
-                        self._saver.save_what_is_left(fleet, coordinator.progress(), generation)
+                    match follows.saves:
+                        case Saves.ALL:
+                            self._saver.save_what_is_left(fleet, coordinator.progress(), generation)
+                        case Saves.KEPT:
+                            self._saver.save_kept()
                     if not isinstance(error, SchedulerLostError):
                         self._send_away(fleet, coordinator)
                     if follows.error is error:
@@ -195,7 +199,7 @@ class Training:
         coordinator.finish(self._timing.leave_seconds)
         # Before the hosts are asked what is free: an old global replay holds much of it.
         fleet.release()
-        start = checkpoint.load_newest(self._checkpoints, checkpoint_fit(self._config), self._record.say)
+        start = self._saver.newest(checkpoint_fit(self._config))
         discarded = self._record.go_back_to(start)
         back = f"the checkpoint of update {start.server.version:,}, {discarded} newer rows set aside in discarded/"
         if self._interrupt.is_set():

@@ -132,6 +132,10 @@ def test_a_sound_run_has_no_mistakes(gorila: RunConfig, dba3c: RunConfig) -> Non
             "autograd's: network.dueling=false, or param_server.wire=dense",
         ),
         ([group("checkpoint", every_minutes=0.0)], "checkpoint.every_minutes=0.0 must be positive"),
+        (
+            [group("checkpoint", memory_seconds=0.0)],
+            "checkpoint.memory_seconds=0.0 must be positive, or null for no snapshots in memory",
+        ),
         ([group("checkpoint", keep=0)], "checkpoint.keep=0 must be at least 1"),
         ([group("optimizer", learning_rate=0.0)], "optimizer.learning_rate=0.0 must be positive"),
         (

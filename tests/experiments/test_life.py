@@ -26,6 +26,7 @@ from pipeline.experiments.life import (
     Look,
     NoRoom,
     Recover,
+    Saves,
     Waiting,
 )
 
@@ -99,7 +100,7 @@ def test_after_one_loss_too_many_the_run_fails_and_says_how_many_there_were() ->
     follows = run.after_error(LOST)
     assert isinstance(follows, Fail) and isinstance(follows.error, RoleFailedError)
     assert str(follows.error) == "shards were lost 3 times, the last time because shard-0 is lost with its host"
-    assert not follows.saves, "without all shards there is nothing to save"
+    assert follows.saves == Saves.KEPT, "without all shards there is nothing newer"
 
 
 def test_hosts_that_leave_because_their_time_is_over_do_not_count() -> None:
@@ -122,23 +123,23 @@ def test_a_run_without_restarts_fails_at_the_first_loss() -> None:
     "error", [RoleFailedError("bundle-0 failed"), RunFolderError("the disk is full"), PlacementError("no host")]
 )
 def test_a_run_that_fails_keeps_what_it_has_learned_and_its_error(error: PipelineError) -> None:
-    assert life().after_error(error) == Fail(error, saves=True)
+    assert life().after_error(error) == Fail(error, Saves.ALL)
 
 
 def test_a_run_that_diverged_keeps_nothing_newer_than_its_checkpoint() -> None:
     error = RoleFailedError("bundle-0 failed")
     error.__cause__ = DivergedError("the loss is nan")
-    assert life().after_error(error) == Fail(error, saves=False)
+    assert life().after_error(error) == Fail(error, Saves.NOTHING)
 
 
-def test_without_its_scheduler_a_run_neither_goes_back_nor_asks_anybody_for_what_is_newer() -> None:
+def test_without_its_scheduler_a_run_saves_what_the_command_has_in_memory() -> None:
     error = SchedulerLostError("the scheduler does not answer any more")
-    assert life(max_restarts=9).after_error(error) == Fail(error, saves=False)
+    assert life(max_restarts=9).after_error(error) == Fail(error, Saves.KEPT)
 
 
 def test_an_error_that_nobody_foresaw_is_no_reason_to_lose_what_was_learned() -> None:
     error = ZeroDivisionError("a cosmic ray")
-    assert life().after_error(error) == Fail(error, saves=True)
+    assert life().after_error(error) == Fail(error, Saves.ALL)
 
 
 @pytest.mark.parametrize(

@@ -201,6 +201,24 @@ def test_a_shard_s_host_that_is_killed_takes_the_run_back_to_its_checkpoint_and_
 
 
 @pytest.mark.slow
+def test_between_checkpoints_the_loss_of_a_shard_costs_what_the_command_has_not_yet_in_memory(
+    start: Start, results_dir: Path
+) -> None:
+    folder = folder_in(results_dir)
+    words = ["cluster=processes", "topology.num_bundles=1", "topology.shards=apart", "param_server.num_shards=1"]
+    command = start(*train_words(results_dir, FOR_EVER, "checkpoint.memory_seconds=0.2", *words))
+    # Its only file is that of update 0, and stays so for ten minutes.
+    command.wait_until(lambda: has_rows(folder) and len(load_run(folder).updates) > 4, "updates")
+    assert newest_version(folder) == 0
+    host_of(command, "shard-0", folder).kill()
+    command.wait_until(lambda: "all roles go back to the checkpoint of update" in command.printed, "the recovery")
+    found = re.search(r"go back to the checkpoint of update ([\d,]+)", command.printed)
+    assert found is not None and int(found[1].replace(",", "")) == newest_version(folder) > 0
+    command.send(signal.SIGINT)
+    assert command.ends() == 0, command.printed
+
+
+@pytest.mark.slow
 def test_a_worker_lost_with_a_shard_takes_all_back_to_one_version_and_a_lost_evaluator_is_replaced(
     start: Start, results_dir: Path
 ) -> None:

@@ -67,7 +67,7 @@ def save(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
     Raises CheckpointError if the disk refuses it, or parameters are not finite; those that are there stay.
     """
     server, path = checkpoint.server, path_of(folder, checkpoint.server.version)
-    if not (np.isfinite(server.params).all() and np.isfinite(server.target).all()):
+    if not is_finite(server):
         raise CheckpointError(f"{path} was not written: the parameters are no finite numbers any more")
     meta = {
         "format": FORMAT,
@@ -89,6 +89,11 @@ def save(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
     for old in _all(folder)[:-keep]:
         old.unlink()
     return path
+
+
+def is_finite(server: ServerSnapshot) -> bool:
+    """Whether a run could go on from these parameters."""
+    return bool(np.isfinite(server.params).all() and np.isfinite(server.target).all())
 
 
 def load(path: Path, fit: Fit | None = None) -> Checkpoint:
@@ -136,6 +141,11 @@ def path_of(folder: Path, version: int) -> Path:
 def any_in(folder: Path) -> bool:
     """True if there is a checkpoint, readable or not."""
     return bool(_all(folder))
+
+
+def newest_version(folder: Path) -> int:
+    """Of all that are there, readable or not; -1 if there is none."""
+    return max((int(path.stem) for path in _all(folder)), default=-1)
 
 
 def _checked(meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Checkpoint:
