@@ -79,12 +79,17 @@ def never() -> bool:
     return False
 
 
+def nobody(num_over: int) -> None:
+    """Nothing: what is told of games that are over where nobody asks."""
+
+
 def play_episodes(
     lanes: DueLanes,
     seeds: Sequence[int],
     choose: ActionChooser,
     stop: Callable[[], bool] = never,
     *,
+    tell: Callable[[int], object] = nobody,
     openings: Sequence[Opening] = (),
     max_steps: int | None = None,
 ) -> list[Episode]:
@@ -99,6 +104,7 @@ def play_episodes(
     (A network's values may differ in the last digit with N, which matters where two actions are nearly equal.)
 
     `stop` is asked before each step of the lanes. When it says True all games are abandoned and nothing is returned.
+    `tell` hears how many games are over, when one has ended.
     """
     seeds = [int(seed) for seed in seeds]
     games = [
@@ -108,7 +114,7 @@ def play_episodes(
     if not games:
         return []
     playing = np.full(lanes.num_lanes, _IDLE)  # index of each lane's game
-    num_started = min(lanes.num_lanes, len(games))
+    num_started, num_over = min(lanes.num_lanes, len(games)), 0
     playing[:num_started] = np.arange(num_started)
     due = lanes.reset(np.resize(seeds, lanes.num_lanes))
     while (playing != _IDLE).any():
@@ -122,6 +128,9 @@ def play_episodes(
                 float(due.reward[row]), bool(due.terminated[row]), bool(due.truncated[row])
             )
         ended = due.lanes[has_ended]
+        if ended.size:
+            num_over += ended.size
+            tell(num_over)
         playing[ended] = _IDLE
         refilled = ended[: len(games) - num_started]
         if refilled.size:

@@ -25,7 +25,7 @@ import numpy as np
 from pipeline import seeding
 from pipeline.envs.atari import EnvironmentReport
 from pipeline.envs.due_lanes import make_due_lanes
-from pipeline.envs.episodes import ActionChooser, Episode, Opening, never, play_episodes
+from pipeline.envs.episodes import ActionChooser, Episode, Opening, never, nobody, play_episodes
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.evaluation.start_states import StartState, StartStates
@@ -63,6 +63,7 @@ def evaluate(
     samples: bool = False,
     num_lanes: int = 8,
     stop: Callable[[], bool] = never,
+    tell: Callable[[int], object] = nobody,
 ) -> list[PlayedGame]:
     """Play `config.num_episodes` games, epsilon-greedy in `preferences`; returns them in the order of the seeds.
 
@@ -72,9 +73,10 @@ def evaluate(
     protocol in the rows is what the made environment reports, and `commit` is that of the code. `starts` are the points
     to go on from, each at most once, for a protocol that has some.
     `stop` is asked before each step of the lanes; once it says True, all games are abandoned and none is returned.
+    `tell` hears how many games are over.
     Raises ConfigError for an impossible configuration.
     """
-    report, episodes = _play(game, config, preferences, samples, seed, starts, num_lanes, num_threads, stop)
+    report, episodes = _play(game, config, preferences, samples, seed, starts, num_lanes, num_threads, stop, tell)
     played = how_played(config, report, samples, starts)
     return [
         PlayedGame(
@@ -109,6 +111,7 @@ def evaluate_random_agent(
     starts: StartStates | None = None,
     num_lanes: int = 8,
     stop: Callable[[], bool] = never,
+    tell: Callable[[int], object] = nobody,
 ) -> list[PlayedGame]:
     """The same games, each action uniformly random: the 0 of the normalised score. Rows say agent "random".
 
@@ -128,6 +131,7 @@ def evaluate_random_agent(
         starts=starts,
         num_lanes=num_lanes,
         stop=stop,
+        tell=tell,
     )
 
 
@@ -168,6 +172,7 @@ def _play(
     num_lanes: int,
     num_threads: int,
     stop: Callable[[], bool],
+    tell: Callable[[int], object],
 ) -> tuple[EnvironmentReport, list[Episode]]:
     """The games, in the order of the seeds, and what the environment says that it is."""
     states = first_states(config, seed, starts)
@@ -178,6 +183,7 @@ def _play(
             [state.seed for state in states],
             _chooser(config, preferences, samples, lanes.num_actions, seed),
             stop,
+            tell=tell,
             openings=[Opening(state.actions, state.score) for state in states],
             # The emulator's cap leaves room for the longest opening: after a shorter one, steps are what is counted.
             max_steps=None if starts is None else math.ceil(config.environment.max_frames / environment.frame_skip),

@@ -22,7 +22,7 @@ from pipeline.experiments.files.run_folder import RunFolder
 from pipeline.experiments.files.run_log import LOG, log
 from pipeline.experiments.life import Every
 from pipeline.experiments.meter import RunMeter
-from pipeline.experiments.progress import RunProgress
+from pipeline.experiments.progress import GamesProgress, RunProgress
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import Row
 
@@ -44,6 +44,7 @@ class RunRecord:
         self._publish = publish
         self._publishing = Every(publish_seconds)
         self._meter = RunMeter(config, str(folder.path.absolute()))
+        self._console = console
         self._progress = RunProgress(console, config.progress)
         self.cosmetic = Cosmetic(self._progress.say)
         """For whatever else is only shown; what it says is on the screen alone."""
@@ -63,6 +64,17 @@ class RunRecord:
         """A bar is on the screen meanwhile, where the user wants one."""
         with self._progress:
             yield
+
+    @contextlib.contextmanager
+    def show_games(self, what: str) -> Iterator[Callable[[int, int], None]]:
+        """The same of an evaluation; gives what takes the number of games that are over, and that of all."""
+        with GamesProgress(self._console, self._config.progress, what) as progress:
+
+            def show(num_over: int, num_all: int) -> None:
+                with self.cosmetic.trying("showing the progress"):
+                    progress.show(num_over, num_all)
+
+            yield show
 
     def write(self, rows: Sequence[Row]) -> None:
         """Keep rows. Raises RunFolderError if the disk refuses them."""

@@ -263,7 +263,10 @@ class _Run:
         )
         folder, say = self._folder.path, self._record.say
         session, interrupt = self._session, self._interrupt
-        return at_the_end.evaluate(session, self._config, end, interrupt, folder, say, waits_for_hosts=waits_for_hosts)
+        with self._record.show_games("final evaluation") as show:
+            return at_the_end.evaluate(
+                session, self._config, end, interrupt, folder, say, waits_for_hosts=waits_for_hosts, show=show
+            )
 
     def _print_dashboard(self) -> None:
         with self._record.cosmetic.trying("the dashboard"):

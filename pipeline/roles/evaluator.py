@@ -6,7 +6,7 @@ Not here: the protocol and the games (`pipeline.evaluation`), which parameters a
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pipeline.envs.episodes import never
+from pipeline.envs.episodes import never, nobody
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import num_actions
 from pipeline.evaluation.play import ActionPreferences, PlayedGame, evaluate, evaluate_random_agent
@@ -54,10 +54,15 @@ def draws_actions(network: NetworkConfig, evaluation: EvaluationConfig) -> bool:
     return evaluation.policy == SAMPLED and network.answers == ACTOR_CRITIC_NETWORK
 
 
-def evaluate_params(spec: EvaluatorSpec, params: Float32Array, stop: Callable[[], bool] = never) -> list[PlayedGame]:
+def evaluate_params(
+    spec: EvaluatorSpec,
+    params: Float32Array,
+    stop: Callable[[], bool] = never,
+    tell: Callable[[int], object] = nobody,
+) -> list[PlayedGame]:
     """The games played with `params` (P,): noisy networks without their noise, policies as the protocol says.
 
-    None at all once `stop` says True.
+    None at all once `stop` says True; `tell` hears how many are over.
     """
     compute.set_compute_threads(spec.compute_threads)
     return evaluate(
@@ -74,11 +79,14 @@ def evaluate_params(spec: EvaluatorSpec, params: Float32Array, stop: Callable[[]
         starts=spec.starts,
         samples=spec.samples,
         stop=stop,
+        tell=tell,
     )
 
 
-def evaluate_random(spec: EvaluatorSpec, stop: Callable[[], bool] = never) -> list[PlayedGame]:
-    """The games of uniformly random play under the same protocol. None at all once `stop` says True."""
+def evaluate_random(
+    spec: EvaluatorSpec, stop: Callable[[], bool] = never, tell: Callable[[int], object] = nobody
+) -> list[PlayedGame]:
+    """The same of uniformly random play under the same protocol."""
     return evaluate_random_agent(
         spec.game,
         spec.evaluation,
@@ -87,6 +95,7 @@ def evaluate_random(spec: EvaluatorSpec, stop: Callable[[], bool] = never) -> li
         commit=spec.commit,
         starts=spec.starts,
         stop=stop,
+        tell=tell,
     )
 
 

@@ -20,3 +20,5 @@ class RoleProgress(NamedTuple):
     """Of this start: held back by a global replay, or waiting for the wire to it."""
     budget_share: float = 0.0
     """How much of the run's budget was spent, as far as the role can tell; resumes included, it never falls."""
+    num_games: int = 0
+    """Of an evaluation: how many of its games are over."""

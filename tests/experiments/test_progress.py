@@ -7,7 +7,7 @@ from rich.console import Console
 
 from pipeline.cluster.glance import RunGlance
 from pipeline.experiments import progress
-from pipeline.experiments.progress import RunProgress, line
+from pipeline.experiments.progress import GamesProgress, RunProgress, games_line, line
 from tests.clocks import Clock
 from tests.cluster.glances import glance
 
@@ -93,3 +93,31 @@ def test_a_sentence_is_printed_as_it_is_whatever_looks_like_markup_in_it(kind: s
     RunProgress(console, kind).say("results in runs/[old]/0, score 1.0 [nan, nan]")
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue() == "results in runs/[old]/0, score 1.0 [nan, nan]\n"
+
+
+def test_games_of_an_evaluation_have_the_time_that_is_left() -> None:
+    assert games_line("final evaluation", 0, 90, 3.0) == "final evaluation: 0 of 90 games \u00b7 ETA -"
+    assert games_line("final evaluation", 30, 90, 40.0) == "final evaluation: 30 of 90 games \u00b7 ETA 0:01:20"
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_a_terminal_of_any_width_shows_how_many_games_are_over(width: int, clock: Clock) -> None:
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    with GamesProgress(console, "auto", "final evaluation") as shown:
+        clock.now = 40.0
+        shown.show(30, 90)
+    assert isinstance(console.file, io.StringIO)
+    (last,) = {part for part in console.file.getvalue().splitlines() if "30 of 90" in part}
+    assert "final evaluation: 30 of 90 games \u00b7 ETA 0:01:20" in last and " 33% " in last and "\u2026" not in last
+
+
+def test_without_a_terminal_games_are_a_line_every_ten_seconds(clock: Clock) -> None:
+    console = Console(file=io.StringIO(), width=200)
+    with GamesProgress(console, "auto", "evaluation") as shown:
+        for clock.now in (1.0, 9.0, 10.0, 19.0, 20.0):
+            shown.show(int(clock.now), 90)
+    assert isinstance(console.file, io.StringIO)
+    assert [text.partition(" games")[0] for text in console.file.getvalue().splitlines()] == [
+        "evaluation: 10 of 90",
+        "evaluation: 20 of 90",
+    ]

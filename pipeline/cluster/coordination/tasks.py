@@ -64,9 +64,18 @@ class RoleResult(NamedTuple):
 
 
 def run_until_stopped(work: Callable[..., T], *args: Any, address: RoleAddress) -> T:
-    """`work(*args, stop=...)` on this host, where `stop()` is True once the run is over or its coordinator is gone."""
+    """`work(*args, stop=..., tell=...)` on this host: long work that is not a role.
+
+    `stop()` is True once the run is over or its coordinator is gone; `tell(number)` lets the coordinator know how many
+    games are over.
+    """
     with batch_thread():
-        return work(*args, stop=_connect(address).should_stop)
+        outbox = _connect(address)
+        # No step, no update: the work is no role.
+        nothing = RoleProgress(0, 0, 0, 0.0, 0, 0.0)
+        return work(
+            *args, stop=outbox.should_stop, tell=lambda number: outbox.report(nothing._replace(num_games=number))
+        )
 
 
 def run_role(build: RoleBuilder, spec: Any, servers: ServerAddresses, address: RoleAddress) -> RoleResult:

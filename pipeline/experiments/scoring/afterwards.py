@@ -36,6 +36,7 @@ from pipeline.experiments.files import checkpoint, evaluation_rows, run_lock
 from pipeline.experiments.files.job_logs import JOBS
 from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS, check_version, saved_settings
 from pipeline.experiments.interrupts import ending_at_once, interruptible
+from pipeline.experiments.progress import GamesProgress
 from pipeline.experiments.scoring.chosen_parameters import chosen_checkpoint
 from pipeline.experiments.scoring.request import EvaluationRequest
 from pipeline.experiments.scoring.tasks import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all
@@ -164,6 +165,7 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
         ending_at_once(),
         open_session(cluster.of_run(_name_of_jobs(wanted), wanted[0].folder / JOBS), num_hosts, threads) as session,
         interruptible(interrupt),
+        GamesProgress(console, "auto", "evaluation") as progress,
     ):
         session.name = f"{len(wanted)} evaluation(s) of runs that are over"
         session.offers()  # raises where hosts have other versions
@@ -177,7 +179,8 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
             soft_wrap=True,
         )
         say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
-        for index, games in play_all(session, cluster, [one.evaluation for one in wanted], interrupt, say):
+        all_evaluations = [one.evaluation for one in wanted]
+        for index, games in play_all(session, cluster, all_evaluations, interrupt, say, show=progress.show):
             one = wanted[index]
             # Scores without their games are better than none.
             evaluation_rows.add(one.folder, [game.row for game in games])

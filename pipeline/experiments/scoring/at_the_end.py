@@ -32,12 +32,14 @@ def evaluate(
     say: Callable[[str], None],
     *,
     waits_for_hosts: bool = True,
+    show: Callable[[int, int], object] = lambda num_over, num_all: None,
 ) -> list[Row] | None:
     """Rows of all games, which are recorded in the folder; the random player's only if it has none yet.
 
     None if interrupted, or if no host is there and none is waited for. What the folder has rows of is not played again:
     a run that was resumed and ended before it learned anything has the parameters that it had, and the same games would
     count twice.
+    `show` is told how many games are over, of how many.
     If evaluations during training left a best checkpoint, it is played as well, from seeds of its own.
     Raises RoleFailedError when more hosts are lost meanwhile than `cluster.max_restarts` allows.
     """
@@ -53,7 +55,10 @@ def evaluate(
     if "random" not in set(load_run(folder).evaluations["agent"]):
         evaluations.append(Evaluation(last.spec, load=None))
     try:
-        played = dict(play_all(session, config.cluster, evaluations, interrupt, say, waits_for_hosts=waits_for_hosts))
+        cluster = config.cluster
+        played = dict(
+            play_all(session, cluster, evaluations, interrupt, say, waits_for_hosts=waits_for_hosts, show=show)
+        )
     except RoleFailedError as error:
         saved = f"{error}; the training is saved up to update {end.server.version:,}, and resume=true"
         if waits_for_hosts:

@@ -15,7 +15,7 @@ Not here: what is started, played again or given up (`pipeline.experiments.scori
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -44,6 +44,7 @@ from pipeline.experiments.scoring.queue import (
     Start,
 )
 from pipeline.roles.evaluator import EvaluatorSpec, evaluate_params, evaluate_random
+from pipeline.roles.progress import RoleProgress
 from pipeline.types import Float32Array
 
 CHECKPOINT, BEST = "checkpoint", "best"
@@ -83,10 +84,12 @@ def play_all(
     timing: EvaluationTiming = DEFAULT_TIMING,
     *,
     waits_for_hosts: bool = True,
+    show: Callable[[int, int], object] = lambda num_over, num_all: None,
 ) -> Iterator[tuple[int, list[PlayedGame]]]:
     """The index and the games of each evaluation, as they end; once `interrupt` is set, of those that have ended.
 
-    `say` hears of hosts that are lost; `waits_for_hosts`: that may come, else those that are there are all.
+    `say` hears of hosts that are lost, `show` how many games are over, of how many. `waits_for_hosts`: that may come,
+    else those that are there are all.
     Raises RoleFailedError when hosts are lost more than `cluster.max_restarts` times, when none is left and none comes,
     and what an evaluation raised.
     """
@@ -103,6 +106,7 @@ def play_all(
                         break
                     if (played := desk.carry_out(todo)) is not None:
                         yield played
+                show(*desk.games_over(coordinator.progress()))
                 if not queue.is_empty:
                     interrupt.wait(timing.tick_seconds)
             if interrupt.is_set():
@@ -158,11 +162,21 @@ class _Desk:
         self._say = say
         self._hosted: dict[str, tuple[int, HostedEvaluation]] = {}
         """Host -> the index of what is played there, and its task."""
+        self._taken: set[int] = set()
+        """Indices of those whose games are here."""
 
     @property
     def tasks(self) -> list[Task]:
         """Of all that are under way."""
         return [hosted.task for _, hosted in self._hosted.values()]
+
+    def games_over(self, told: Mapping[str, RoleProgress]) -> tuple[int, int]:
+        """How many games are over, of how many; `told` by those that are under way."""
+        sizes = [one.spec.evaluation.num_episodes for one in self._evaluations]
+        playing = {index for index, _ in self._hosted.values()}
+        over = sum(sizes[index] for index in self._taken)
+        over += sum(told[name].num_games for index in playing if (name := _role(index)) in told)
+        return over, sum(sizes)
 
     def see(self) -> Seen:
         """What there is to be seen now."""
@@ -206,7 +220,7 @@ class _Desk:
         session, evaluation = self._session, self._evaluations[index]
         if not session.hold_also(host, num_threads=1):
             return False
-        address = RoleAddress(self._name, f"evaluation-{index}", attempt, self._lease_seconds)
+        address = RoleAddress(self._name, _role(index), attempt, self._lease_seconds)
         is_random = evaluation.load is None
         with contextlib.suppress(RemoteLostError):
             hosted = HostedEvaluation(
@@ -238,7 +252,14 @@ class _Desk:
                 f"{what} was given up by its host, to which this process was silent for too long: raise "
                 "cluster.lease_seconds"
             )
+        if games is not None:
+            self._taken.add(index)
         return games
+
+
+def _role(index: int) -> str:
+    """What an evaluation is called by its coordinator."""
+    return f"evaluation-{index}"
 
 
 def _by_speed(session: Session, hosts: set[str]) -> list[str]:

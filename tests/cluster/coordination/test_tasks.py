@@ -69,9 +69,10 @@ def test_a_role_that_fails_ends_with_its_first_error_and_its_last_rows_arrive(th
         coordinator.check()
 
 
-def work(name: str, stop: Callable[[], bool]) -> str:
+def work(name: str, stop: Callable[[], bool], tell: Callable[[int], object]) -> str:
     """Goes on until it is told to stop."""
     pause = threading.Event()
+    tell(7)
     while not stop():
         pause.wait(0.01)
     return f"{name} has stopped"
@@ -86,6 +87,8 @@ def test_long_work_hears_that_the_run_is_over(kind: str, request: pytest.Fixture
         task = session.submit(run_until_stopped, work, "it", address=address, host=host, name="work")
         wait_until(lambda: session.client.processing()[host], "it has begun")
         assert not task.done()
+        wait_until(lambda: "worker" in coordinator.progress(), "it has told how far it is")
+        assert coordinator.progress()["worker"].num_games == 7
         coordinator.stop_roles()
         assert task.result(timeout=LIMIT_SECONDS) == "it has stopped"
 

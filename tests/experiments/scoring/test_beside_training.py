@@ -49,7 +49,9 @@ def played(score: float, version: int, num_frames: int = 0) -> Checkpoint:
     return Checkpoint(server, {"worker-0": steps}, generation=1)
 
 
-def made_up_scores(spec: EvaluatorSpec, params: Float32Array, stop: Callable[[], bool]) -> list[PlayedGame]:
+def made_up_scores(
+    spec: EvaluatorSpec, params: Float32Array, stop: Callable[[], bool], tell: Callable[[int], object]
+) -> list[PlayedGame]:
     """Stands in for the games: the first parameter is the score."""
     if np.isinf(params[0]):
         pause = threading.Event()
@@ -218,7 +220,7 @@ def test_games_that_were_lost_with_their_host_are_played_anew(
 def test_one_that_fails_ends_the_run_with_its_reason(
     evaluated: Evaluated, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(spec: EvaluatorSpec, params: Float32Array, stop: Callable[[], bool]) -> list[PlayedGame]:
+    def fails(*_: object, **__: object) -> list[PlayedGame]:
         raise error
 
     monkeypatch.setattr(beside_training, "evaluate_params", fails)

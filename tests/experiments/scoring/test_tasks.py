@@ -18,14 +18,22 @@ def test_what_ends_while_other_games_are_taken_is_kept_though_ctrl_c_comes(tmp_p
     spec = evaluator_spec(config, Checkpoint(first_snapshot(np.zeros(1, np.float32)), {}, generation=1), CHECKPOINT)
     interrupt = threading.Event()
     taken: list[int] = []
+    shown: list[tuple[int, int]] = []
     with open_session(cluster_config("threads"), num_hosts=2, threads_per_host=1) as session:
 
         def is_idle() -> bool:
             return not any(session.client.processing().values())
 
-        for index, games in play_all(session, config.cluster, [Evaluation(spec, load=None)] * 3, interrupt, print):
+        evaluations = [Evaluation(spec, load=None)] * 3
+
+        def show(*counts: int) -> None:
+            shown.append(counts)  # type: ignore[arg-type]
+
+        for index, games in play_all(session, config.cluster, evaluations, interrupt, print, show=show):
             wait_until(is_idle, "all that was started has ended")
             interrupt.set()
             taken.append(index)
             assert len(games) == config.evaluation.num_episodes
     assert sorted(taken) == [0, 1], "two hosts, and nothing is started any more"
+    size = config.evaluation.num_episodes
+    assert shown[0] == (0, 3 * size) and shown == sorted(shown)
