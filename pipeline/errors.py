@@ -7,6 +7,7 @@
     ├── RunFolderError       the run folder is taken, damaged or of another experiment
     ├── SweepError           the folder of a sweep has no ledger, or none that can be read
     ├── CheckpointError      a checkpoint cannot be read or does not fit the network
+    ├── DiskError            a disk is full, or may not be written
     ├── RecordingError       a recorded game cannot be read, or is another game when it is played again
     ├── ExportError          an exported file cannot be written, or does not answer as the agent does
     ├── CallTimeoutError     a remote did not answer before its deadline
@@ -62,6 +63,10 @@ class SweepError(PipelineError):
 
 class CheckpointError(PipelineError):
     """A checkpoint is missing, damaged, or does not fit the network of this run."""
+
+
+class DiskError(PipelineError):
+    """A disk is full, or may not be written."""
 
 
 class RecordingError(PipelineError):

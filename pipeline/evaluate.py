@@ -18,6 +18,7 @@ from pathlib import Path
 
 from pipeline.cluster.coordination.host_logs import leave_dask_out
 from pipeline.config.arguments import parse_words
+from pipeline.disk import told_if_refused
 from pipeline.errors import ConfigError, PipelineError
 from pipeline.experiments.scoring.request import NEWEST, EvaluationRequest, find_runs
 from pipeline.run_folders import places_of, split_places
@@ -51,7 +52,8 @@ def main(words: Sequence[str] | None = None) -> int:
         # Seconds of torch and Dask, which a command line with mistakes has no use for.
         from pipeline.experiments.scoring.afterwards import evaluate_runs
 
-        evaluate_runs(request)
+        with told_if_refused():
+            evaluate_runs(request)
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.config.arguments import parse_words
+from pipeline.disk import told_if_refused
 from pipeline.errors import PipelineError
 from pipeline.experiments.exports.formats import mistakes_of
 from pipeline.experiments.files.run_folder import CONFIG
@@ -64,9 +65,10 @@ def main(words: Sequence[str] | None = None) -> int:
         # torch and the emulator, which a command line with mistakes has no use for.
         from pipeline.experiments.exports.folder import export_policy
 
-        done = export_policy(
-            arguments.run, arguments.formats, arguments.checkpoint, out=arguments.out, overwrite=arguments.overwrite
-        )
+        with told_if_refused(arguments.out):
+            done = export_policy(
+                arguments.run, arguments.formats, arguments.checkpoint, out=arguments.out, overwrite=arguments.overwrite
+            )
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.config.arguments import parse_words
+from pipeline.disk import told_if_refused
 from pipeline.envs.rom import action_names
 from pipeline.errors import PipelineError
 from pipeline.evaluation.protocol import POLICIES
@@ -102,10 +103,11 @@ def main(words: Sequence[str] | None = None) -> int:
     """Make the film, or open the window; the exit status is 0 unless there was an error, which is printed."""
     try:
         arguments = parse_words(PlayArguments, sys.argv[1:] if words is None else words)
-        if arguments.keyboard:
-            _play(arguments)
-        else:
-            _show(arguments)
+        with told_if_refused(arguments.output):
+            if arguments.keyboard:
+                _play(arguments)
+            else:
+                _show(arguments)
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.config.arguments import parse_words
+from pipeline.disk import told_if_refused
 from pipeline.errors import ConfigError, PipelineError
 from pipeline.run_folders import split_places
 
@@ -48,9 +49,14 @@ def main(words: Sequence[str] | None = None) -> int:
     """Make the report; the exit status is 0 if at least one run was found."""
     try:
         arguments, imports = parse_arguments(sys.argv[1:] if words is None else words)
+        with told_if_refused(arguments.output_dir):
+            return _report(arguments, imports)
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+
+
+def _report(arguments: ReportArguments, imports: "tuple[Import, ...]") -> int:
     # pandas and matplotlib, which the help has no use for
     from pipeline.results.imports import load_imports
     from pipeline.results.load import load_runs

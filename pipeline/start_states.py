@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from pipeline import seeding
 from pipeline.config.arguments import parse_words
+from pipeline.disk import told_if_refused
 from pipeline.errors import ConfigError, PipelineError
 from pipeline.run_folders import files_below, places_of, split_places
 
@@ -63,8 +64,9 @@ def main(words: Sequence[str] | None = None) -> int:
         arguments = parse_words(StartStateArguments, sys.argv[1:] if words is None else words)
         if mistakes := arguments.mistakes():
             raise ConfigError(mistakes)
-        for path in write_start_states(arguments):
-            print(path)
+        with told_if_refused():
+            for path in write_start_states(arguments):
+                print(path)
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -31,6 +31,7 @@ from pipeline.errors import ConfigError, PipelineError
 def _job(config: DictConfig) -> float | None:
     print("loading torch, Dask and the emulator", flush=True)
     # Seconds, which a command line with mistakes has no use for.
+    from pipeline.disk import told_if_refused
     from pipeline.experiments.life import INTERRUPTED
     from pipeline.experiments.run import train
 
@@ -42,7 +43,9 @@ def _job(config: DictConfig) -> float | None:
         # The launcher tells of errors, and needs them as they are.
         return run_granted(from_hydra(config), grant)
     try:
-        result = train(from_hydra(config))
+        run = from_hydra(config)
+        with told_if_refused(run.folder):
+            result = train(run)
         if result.end_reason == INTERRUPTED and HydraConfig.get().mode == RunMode.MULTIRUN:
             # Who stops one of many runs means all of them.
             sys.exit(INTERRUPTED_STATUS)

@@ -26,6 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "kinds",
             "older_settings",
             "rows",
+            "disk",
             "errand",
             "run_facts",
             "run_folders",

@@ -20,7 +20,7 @@ from dask_jobs.terminal import lasting_output
 from pipeline import seeding
 from pipeline.cluster import glance
 from pipeline.cluster.coordination.coordinator import Coordinator
-from pipeline.cluster.dashboard.plugin import PAGE, register
+from pipeline.cluster.dashboard.plugin import register
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.hosts import open_hosts
 from pipeline.cluster.session import Session, open_session
@@ -271,8 +271,8 @@ class _Run:
     def _print_dashboard(self) -> None:
         with self._record.cosmetic.trying("the dashboard"):
             url = self._session.dashboard_url
-            pages = [url, urljoin(url, PAGE)] if register(self._session.client, self._record.say) else [url]
-            self._record.say(f"dashboard {' and '.join(pages)}")
+            if pages := register(self._session.client, self._record.say):
+                self._record.say(f"dashboard {' and '.join(urljoin(url, page) for page in pages)}")
 
     def _print_table(self) -> None:
         # pandas, for the end of a run alone

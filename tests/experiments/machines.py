@@ -23,6 +23,14 @@ class Machine(NamedTuple):
         """The command line that runs `words` on it."""
         return "ip", "netns", "exec", self.namespace, *words
 
+    def unplug(self) -> None:
+        """From now on the other machine hears nothing from it: what is sent vanishes, and no connection breaks."""
+        _ip("-n", self.namespace, "link", "set", self.namespace, "down")
+
+    def plug_in(self) -> None:
+        """They see each other again."""
+        _ip("-n", self.namespace, "link", "set", self.namespace, "up")
+
 
 @contextmanager
 def two_machines() -> Iterator[tuple[Machine, Machine]]:

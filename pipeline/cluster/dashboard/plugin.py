@@ -16,7 +16,8 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from pipeline.cluster.dashboard.board import TOPICS, Board
 
 PAGE = "pipeline"
-"""Where the page answers, beside `/status`."""
+"""Where the page answers, beside Dask's own."""
+DASKS_PAGE = "status"
 
 
 class PagePlugin(SchedulerPlugin):
@@ -42,20 +43,22 @@ class PagePlugin(SchedulerPlugin):
         self.board.receive(topic, msg)
 
 
-def register(client: Client, say: Callable[[str], object] = print) -> bool:
-    """Have the scheduler of this client serve the page, once however often it is asked; True if it does.
+def register(client: Client, say: Callable[[str], object] = print) -> tuple[str, ...]:
+    """Have the scheduler of this client serve the page, once however often it is asked; the pages that there are.
 
-    Where it cannot, `say` gets one sentence, and nothing else is amiss.
+    None of a scheduler that was started without a dashboard. Where it cannot serve ours, `say` gets one sentence, and
+    nothing else is amiss.
     """
+    there: tuple[str, ...] = (DASKS_PAGE,)
     try:
         client.register_plugin(PagePlugin())
         if client.run_on_scheduler(_is_served):
-            return True
-        reason = "the scheduler was started without a dashboard"
+            return DASKS_PAGE, PAGE
+        there, reason = (), "the scheduler was started without a dashboard"
     except Exception as error:  # whatever a foreign scheduler lacks: this project, Bokeh, the permission to add to it
         reason = (str(error) or repr(error)).splitlines()[0]
     say(f"the dashboard has no page of the pipeline: {reason}")
-    return False
+    return there
 
 
 def _is_served(dask_scheduler: Scheduler) -> bool:

@@ -10,7 +10,7 @@ from distributed import Client, LocalCluster, Scheduler, get_worker
 
 from dask_jobs.progress import TOPIC as SWEEP_TOPIC
 from pipeline.cluster.dashboard.board import Board
-from pipeline.cluster.dashboard.plugin import PAGE, PagePlugin, register
+from pipeline.cluster.dashboard.plugin import DASKS_PAGE, PAGE, PagePlugin, register
 from pipeline.cluster.glance import TOPIC, publish
 from pipeline.cluster.session import Session
 from tests.cluster.glances import glance
@@ -98,7 +98,7 @@ def test_a_scheduler_without_a_dashboard_is_one_sentence_and_no_error() -> None:
         ) as cluster,
         Client(cluster) as client,
     ):
-        assert not register(client, said.append)
+        assert register(client, said.append) == ()
     assert said == ["the dashboard has no page of the pipeline: the scheduler was started without a dashboard"]
 
 
@@ -111,6 +111,6 @@ def test_a_scheduler_that_lacks_what_the_page_needs_is_one_sentence_and_no_error
     said: list[str] = []
     monkeypatch.setattr(PagePlugin, "start", start)
     with Client(cluster) as client:
-        assert not register(client, said.append)
+        assert register(client, said.append) == (DASKS_PAGE,)
         assert client.scheduler_info()["id"]  # it goes on
     assert said == ["the dashboard has no page of the pipeline: No module named 'bokeh'"]

@@ -1,0 +1,29 @@
+"""Which errors of the operating system are those of a disk. A real full disk: `tests.experiments.test_full_disk`."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from pipeline.disk import told_if_refused
+from pipeline.errors import DiskError
+
+
+@pytest.mark.parametrize(("number", "path", "named"), [(errno.ENOSPC, "a.csv", "a.csv"), (errno.EROFS, None, "out")])
+def test_a_disk_that_refuses_is_one_sentence_that_names_the_file_or_its_place(
+    number: int, path: str | None, named: str
+) -> None:
+    said = f"^{named} could not be written: {os.strerror(number)}; make room"
+    with pytest.raises(DiskError, match=said), told_if_refused(Path("out")):
+        raise OSError(number, os.strerror(number), path)
+
+
+def test_what_is_no_disk_s_error_stays_as_it_is() -> None:
+    with pytest.raises(ConnectionRefusedError), told_if_refused():
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "refused")
+
+
+def test_a_real_device_that_is_always_full_is_told() -> None:
+    with pytest.raises(DiskError, match="No space left"), told_if_refused(), open("/dev/full", "w") as file:
+        file.write("x")
