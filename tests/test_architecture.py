@@ -392,8 +392,7 @@ def _first_cycle(edges: Mapping[str, Iterable[str]]) -> list[str] | None:
         if module in finished:
             return None
         for imported in edges.get(module, ()):
-            cycle = search(imported, [*path, module])
-            if cycle is not None:
+            if (cycle := search(imported, [*path, module])) is not None:
                 return cycle
         finished.add(module)
         return None
