@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 _MOST_LISTED = 12
+_FOLDER_NAME = re.compile(r"[\w-][\w.-]{0,99}", re.ASCII)
 _OF_A_KIND = re.compile(r"\b([a-z_]+)\.kind=([a-z_]\w*)(?![\w.])")
 _AS_NEAR = 0.1
 """Of a likeness from 0 to 1: so much less is about as much."""
@@ -42,6 +43,11 @@ def listed(known: Iterable[str]) -> str:
     names = list(known)
     rest = len(names) - _MOST_LISTED
     return ", ".join(names) if rest <= 0 else f"{', '.join(names[:_MOST_LISTED])} and {rest} more"
+
+
+def is_folder_name(name: str) -> bool:
+    """Whether a name stays where it is put: one that goes up, or is a path, would leave the folder of results."""
+    return _FOLDER_NAME.fullmatch(name) is not None
 
 
 def with_words_typed(lines: Iterable[str], words: Mapping[str, str]) -> tuple[str, ...]:

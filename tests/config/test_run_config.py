@@ -49,6 +49,13 @@ def test_a_sound_run_has_no_mistakes(gorila: RunConfig, dba3c: RunConfig) -> Non
         ([root(game="Pongg")], "game=Pongg: no such game; did you mean Pong?"),
         ([root(game="???")], "game is missing: name one, e.g. game=Breakout"),
         ([root(seed=-1)], "seed=-1 must be at least 0"),
+        *(
+            (
+                [root(experiment=name)],
+                f"experiment={name!r} must be the name of one folder: letters, digits, _ - and .",
+            )
+            for name in ("../outside", "/etc", "a/b", "..", "", ".hidden", "a b", "x" * 101)
+        ),
         ([root(device="gpu")], "device=gpu must be one of auto, cpu, cuda"),
         ([root(precision="float16")], "precision=float16 must be one of auto, float32, bfloat16"),
         ([root(progress="dots")], "progress=dots must be one of auto, bar, lines, none"),
