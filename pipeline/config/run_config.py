@@ -15,7 +15,7 @@ from pipeline.cluster.config import ClusterConfig
 from pipeline.config.course import BudgetConfig, CheckpointConfig, TrainingEvaluationConfig
 from pipeline.config.determinism import undeterministic
 from pipeline.config.factors import without_factors
-from pipeline.config.words import is_folder_name, listed, no_such
+from pipeline.config.words import listed, no_folder_name, no_such
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import num_actions
 from pipeline.evaluation.protocol import EvaluationConfig
@@ -129,9 +129,7 @@ class RunConfig:
         return found + self._impossible_combinations(sound)
 
     def _own_mistakes(self) -> list[str]:
-        found = []
-        if not is_folder_name(self.experiment):
-            found.append(f"experiment={self.experiment!r} must be the name of one folder: letters, digits, _ - and .")
+        found = no_folder_name("experiment", self.experiment)
         if self.game == MISSING:
             found.append("game is missing: name one, e.g. game=Breakout")
         elif self.game not in GAMES:

@@ -45,9 +45,11 @@ def listed(known: Iterable[str]) -> str:
     return ", ".join(names) if rest <= 0 else f"{', '.join(names[:_MOST_LISTED])} and {rest} more"
 
 
-def is_folder_name(name: str) -> bool:
-    """Whether a name stays where it is put: one that goes up, or is a path, would leave the folder of results."""
-    return _FOLDER_NAME.fullmatch(name) is not None
+def no_folder_name(setting: str, name: str) -> list[str]:
+    """The mistake of a name that would not stay where it is put: one that goes up, or is a path; none of any other."""
+    if _FOLDER_NAME.fullmatch(name) is not None:
+        return []
+    return [f"{setting}={name!r} must be the name of one folder: letters, digits, _ - and ."]
 
 
 def with_words_typed(lines: Iterable[str], words: Mapping[str, str]) -> tuple[str, ...]:

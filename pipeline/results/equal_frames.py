@@ -8,7 +8,8 @@ Not here: published scores without a budget (`pipeline.results.atari49`), the fi
 (`pipeline.results.budget_figure`).
 """
 
-from collections.abc import Mapping
+import string
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,13 +63,15 @@ def budget_table(points: pd.DataFrame, game: str) -> ReportTable | None:
         for mark in marks
         if mark in line.scores
     ]
+    letters = _letters(line.played for line in lines)
     text = [
-        {"agent": line.agent}
+        {"agent": line.agent, "played": letters[line.played]}
         | {millions(mark): _cell(line.scores.get(mark)) for mark in marks}
-        | {"seeds": str(line.num_seeds), "played": line.played}
+        | {"seeds": str(line.num_seeds)}
         for line in lines
     ]
     notes = (
+        *_legend(letters),
         "Score in points, the lowest and the highest seed in brackets. Published scores have their sources in "
         "results/published/README.md.",
         "Rows that were played otherwise may not be compared beyond their rough place.",
@@ -85,43 +88,37 @@ def equal_frames_table(scores: pd.DataFrame) -> ReportTable | None:
     None where no run of ours has come to the first published mark.
     """
     trained = scores[(scores["agent"] != RANDOM) & scores["game"].isin(load_published().index)]
-    numbers, text, is_between = [], [], False
-    for (entry, protocol, differs), of_entry in trained.groupby(["entry", "protocol", "differs"], sort=True):
-        for one in yardsticks():
-            pairs = _pairs(of_entry, one)
-            if not pairs:
-                continue
-            row = _compared(pairs)
-            is_between |= any(pair.theirs.is_between for pair in pairs)
-            numbers.append({"agent": entry, "protocol": protocol, "differs": differs, "published": one.agent} | row)
-            # The median of five games says nothing of 49.
-            if 2 * len(pairs) < of_entry["game"].nunique():
-                continue
-            text.append(
-                {
-                    "ours": f"{entry}{' *' if differs else ''}",
-                    "protocol": protocol,
-                    "frames": millions(row["frames"]),
-                    "published": one.agent,
-                    "games": str(row["games"]),
-                    "our median, %": cell(row["median"], 1),
-                    "their median, %": cell(row["published_median"], 1),
-                    "above / within / below their seeds": _placed(row),
-                    "theirs were played": one.played,
-                }
-            )
-    if not text:
+    numbers = pd.DataFrame(_comparisons(trained))
+    if numbers.empty:
         return None
+    letters = _letters(one.played for one in yardsticks())
+    # The median of five games says nothing of 49.
+    shown = numbers[2 * numbers["games"] >= numbers["our_games"]]
+    text = [
+        {
+            "ours": f"{row['agent']}{' *' if row['differs'] else ''}",
+            "protocol": row["protocol"],
+            "frames": millions(row["frames"]),
+            "published": row["published"],
+            "played": letters[row["played"]],
+            "games": str(row["games"]),
+            "our median, %": cell(row["median"], 1),
+            "their median, %": cell(row["published_median"], 1),
+            "above / within / below": _placed(row),
+        }
+        for row in shown.to_dict("records")
+    ]
     notes = [
+        *_legend({played: letters[played] for played in letters if (shown["played"] == played).any()}),
         "Medians of scores normalised by " + NOOP_STARTS.normalised_by + ", over the games that both have.",
         "Published agents that lack more than half of our games are in the CSV file alone.",
         "Above, within, below: games in which our mean lies above, in or below the range of the published seeds.",
     ]
-    if trained["differs"].ne("").any():
+    if shown["differs"].ne("").any():
         notes.append("* ours was played otherwise than published scores under no-op starts as well.")
-    if is_between:
+    if shown["is_between"].any():
         notes.append("Where our frames lie between two published marks, their score is on the straight line between.")
-    return ReportTable("equal_frames", "At equal frames", pd.DataFrame(numbers), pd.DataFrame(text), tuple(notes))
+    return ReportTable("equal_frames", "At equal frames", numbers, pd.DataFrame(text), tuple(notes))
 
 
 def millions(frames: float) -> str:
@@ -174,6 +171,14 @@ def _pairs(of_entry: pd.DataFrame, one: Yardstick) -> list[_Pair]:
     ]
 
 
+def _comparisons(trained: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    for (entry, protocol, differs), of_entry in trained.groupby(["entry", "protocol", "differs"], sort=True):
+        ours = {"agent": entry, "protocol": protocol, "differs": differs, "our_games": of_entry["game"].nunique()}
+        for one in yardsticks():
+            if pairs := _pairs(of_entry, one):
+                yield ours | {"published": one.agent, "played": one.played} | _compared(pairs)
+
+
 def _compared(pairs: list[_Pair]) -> dict[str, Any]:
     published = load_published().loc[[pair.game for pair in pairs]]
     ends = published[NOOP_STARTS.random], published[NOOP_STARTS.human]
@@ -188,12 +193,22 @@ def _compared(pairs: list[_Pair]) -> dict[str, Any]:
         "above": above,
         "within": len(ranged) - above - below,
         "below": below,
+        "is_between": any(pair.theirs.is_between for pair in pairs),
     }
 
 
-def _placed(row: Mapping[str, Any]) -> str:
+def _placed(row: Mapping[Any, Any]) -> str:
     counts = [row[name] for name in ("above", "within", "below")]
     return " / ".join(map(str, counts)) if sum(counts) else "range not published"
+
+
+def _letters(played: Iterable[str]) -> dict[str, str]:
+    """How something was played -> a letter for a cell, in the order in which they come."""
+    return dict(zip(dict.fromkeys(played), map("({})".format, string.ascii_lowercase), strict=False))
+
+
+def _legend(letters: Mapping[str, str]) -> Iterator[str]:
+    return (f"{letter}: {played}." for played, letter in letters.items())
 
 
 def _how(protocol: str, differs: str) -> str:

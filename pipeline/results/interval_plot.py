@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from pipeline.results.atari49 import counted_games
 from pipeline.results.protocols import Starts
+from pipeline.results.random_player import OUR_RANDOM_PLAYER
 from pipeline.results.style import COLOURS, FAINT, STYLE
 
 PANELS = {"median": "median", "iqm": "interquartile mean", "mean": "mean", "optimality_gap": "optimality gap"}
@@ -18,7 +19,7 @@ PANELS = {"median": "median", "iqm": "interquartile mean", "mean": "mean", "opti
 @matplotlib.rc_context(STYLE)
 def interval_figure(summary: pd.DataFrame, starts: Starts) -> Figure | None:
     """Rows of `summary.summary`, of the set of games that most agents of ours have; None where we have no agent."""
-    ours = summary[summary["agent"].str.startswith("ours: ")]
+    ours = summary[summary["agent"].str.startswith("ours: ") & (summary["agent"] != OUR_RANDOM_PLAYER)]
     if ours.empty:
         return None
     counts = ours.groupby("games", sort=False).agg(agents=("agent", "nunique"), size=("num_games", "first"))
@@ -26,7 +27,7 @@ def interval_figure(summary: pd.DataFrame, starts: Starts) -> Figure | None:
     rows = summary[summary["games"] == chosen]
     agents = list(dict.fromkeys(rows["agent"]))[::-1]
     colours = dict.fromkeys(agents, FAINT)
-    for index, agent in enumerate(agent for agent in agents[::-1] if agent.startswith("ours: ")):
+    for index, agent in enumerate(agent for agent in agents[::-1] if (ours["agent"] == agent).any()):
         colours[agent] = COLOURS[index % len(COLOURS)]
     figure = Figure(figsize=(11.0, 1.3 + 0.28 * len(agents)), layout="constrained")
     for axes, (statistic, label) in zip(figure.subplots(1, len(PANELS), sharey=True), PANELS.items(), strict=True):

@@ -65,7 +65,7 @@ def sections_of(loaded: LoadedRuns, scores: pd.DataFrame, imported: Imported) ->
         tuple(_score_charts(ours, random, games)),
     )
     if (placed := equal_frames_table(scores)) is not None:
-        text = "What others published after as many frames. Hardly any of it was played like ours: each row says how."
+        text = "What others published after as many frames. Hardly any of it was played like ours: letters say how."
         yield Section("equal-frames", placed.title, text, (placed,), ())
     hours = hours_to_score(loaded)
     if len(hours):

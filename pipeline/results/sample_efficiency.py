@@ -28,8 +28,8 @@ AXES = {"frames": ("emulator frames (millions)", 1e6), "hours": ("wall time sinc
 COLUMNS = ("entry", "axis", "budget", "iqm", "low", "high", "games")
 """In percent; low and high NaN where a game has a single run."""
 
-NUM_BUDGETS = 40
-_NUM_RESAMPLES = 400
+NUM_BUDGETS = 100
+_NUM_RESAMPLES = 200
 
 
 def efficiency(points: pd.DataFrame) -> pd.DataFrame:
@@ -66,15 +66,16 @@ def efficiency_figure(curves: pd.DataFrame, starts: Starts) -> Figure:
     figure = Figure(figsize=(10.0, 4.2), layout="constrained")
     entries = list(dict.fromkeys(curves["entry"]))
     panels = figure.subplots(1, len(AXES), sharey=True)
-    for axes, (axis, (label, unit)) in zip(panels, AXES.items(), strict=True):
+    for axes, (axis, (name, unit)) in zip(panels, AXES.items(), strict=True):
         for index, entry in enumerate(entries):
             rows = curves[(curves["entry"] == entry) & (curves["axis"] == axis)]
             if rows.empty:
                 continue
             colour, games = COLOURS[index % len(COLOURS)], counted_games(range(int(rows["games"].iloc[0])))
-            axes.plot(rows["budget"] / unit, rows["iqm"], color=colour, label=f"ours: {entry}, {games}")
-            axes.fill_between(rows["budget"] / unit, rows["low"], rows["high"], color=colour, alpha=0.2, linewidth=0)
-        axes.set_xlabel(label)
+            budget, label = rows["budget"] / unit, f"ours: {entry}, {games}"
+            axes.step(budget, rows["iqm"], where="post", color=colour, label=label)
+            axes.fill_between(budget, rows["low"], rows["high"], step="post", color=colour, alpha=0.2, linewidth=0)
+        axes.set_xlabel(name)
     panels[0].set_ylabel("interquartile mean (% of the human)")
     figure.suptitle(f"Sample efficiency, {starts.name}; normalised by {starts.normalised_by.partition(',')[0]}")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")

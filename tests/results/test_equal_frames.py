@@ -28,7 +28,8 @@ def test_a_game_has_its_budgets_as_columns_and_ours_on_top(loaded: LoadedRuns) -
         ["9.0", "25.0 [20.0, 30.0]", "-", "2"]
     ]
     assert rows.loc["DQN (nnabla-rl)", "2 M"] == "3.7 [1.3, 5.6]"
-    assert "sticky actions 0.25" in str(rows.loc["DQN (Dopamine)", "played"])
+    letter = str(rows.loc["DQN (Dopamine)", "played"])
+    assert f"{letter}: training games of the last million frames, sticky actions 0.25." in table.notes
     assert table.numbers.query("agent == 'ours: gorila'")["frames"].tolist() == [1_000_000, 2_000_000]
 
 
@@ -45,7 +46,7 @@ def test_each_published_agent_stands_beside_ours_at_our_frames(loaded: LoadedRun
     assert nnabla[["games", "above", "within", "below"]].to_numpy().tolist() == [[1, 1, 0, 0]]
     assert nnabla["median"].item() == pytest.approx(100 * (25 - 1.7) / (31.8 - 1.7))
     assert set(table.text["ours"]) == {"gorila"} and set(table.text["frames"]) == {"2 M"}
-    published_ranges = table.text.set_index("published")["above / within / below their seeds"]
+    published_ranges = table.text.set_index("published")["above / within / below"]
     assert published_ranges["DQN (nnabla-rl)"] == "1 / 0 / 0"
     assert published_ranges["A2C (SB3 zoo)"] == "range not published"
 
