@@ -32,6 +32,7 @@ def test_what_was_found_and_where_it_is_are_said_and_bad_folders_named(
     assert "Hero/0: skipped: " in err
 
 
+@pytest.mark.slow
 def test_what_is_cut_off_missing_or_of_another_version_is_named_and_all_else_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
