@@ -32,8 +32,8 @@ probability."""
 
 _HEADINGS = {
     "median": "median %",
-    "mean": "mean %",
     "iqm": "IQM %",
+    "mean": "mean %",
     "optimality_gap": "gap %",
     "above_random": "above our random",
     "above_dqn": "above DQN",
@@ -45,8 +45,18 @@ _HEADINGS = {
     "improvement_gorila": "P(> Gorila)",
 }
 
-_AVERAGES = ("median", "iqm", "mean", "optimality_gap")
-_COUNTS = tuple(name for name in _HEADINGS if name not in _AVERAGES)
+_COUNTS = (
+    "above_random",
+    "above_dqn",
+    "above_gorila",
+    "at_human_level",
+    "twice_dqn",
+    "five_times_dqn",
+    "improvement_dqn",
+    "improvement_gorila",
+)
+"""Of games, and chances: they stand in a table of their own."""
+_AVERAGES = tuple(name for name in _HEADINGS if name not in _COUNTS)
 
 _DECIMALS = {"median": 1, "mean": 1, "iqm": 1, "optimality_gap": 1, "improvement_dqn": 2, "improvement_gorila": 2}
 """Counts of games have none."""

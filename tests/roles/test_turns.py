@@ -97,10 +97,6 @@ SPECS: Mapping[str, tuple[RoleSpec, int]] = {
 }
 
 
-QUICK = ("dqn",)
-"""What is tried on each change; the other systems are slow."""
-
-
 @dataclass(frozen=True)
 class Stand:
     """All of a run between two rounds."""
@@ -165,9 +161,8 @@ def assert_equal(one: Stand, other: Stand) -> None:
     assert {n: f.tobytes() for n, f in one.frames.items()} == {n: f.tobytes() for n, f in other.frames.items()}
 
 
-@pytest.mark.parametrize(
-    "system", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in SPECS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("system", SPECS)
 def test_turns_go_on_bit_for_bit_wherever_they_were_cut(system: str) -> None:
     spec, num_roles = SPECS[system]
     num_rounds = 56 if isinstance(spec, QRoleSpec) else 24

@@ -84,6 +84,7 @@ def test_a_run_that_begins_anew_has_a_new_run_and_the_old_one_is_marked_as_delet
     assert len(history(client, found, "episodes/score/bundle-0")) == 1
 
 
+@pytest.mark.slow
 def test_more_points_than_mlflow_takes_at_once_all_arrive(results_dir: Path) -> None:
     log(
         logged_run(results_dir, seed=3),

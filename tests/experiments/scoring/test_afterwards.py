@@ -185,8 +185,9 @@ def test_what_is_finished_before_ctrl_c_is_kept(copies: Path, monkeypatch: pytes
         evaluations: Sequence[Evaluation],
         interrupt: threading.Event,
         say: Callable[[str], None],
+        show: Callable[[int, int], object],
     ) -> Iterator[tuple[int, list[PlayedGame]]]:
-        for played in play_all(session, cluster, evaluations, interrupt, say):
+        for played in play_all(session, cluster, evaluations, interrupt, say, show=show):
             interrupt.set()
             yield played
 
