@@ -10,7 +10,8 @@ from pathlib import Path
 
 from pipeline.errors import DiskError
 
-_REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO)
+_REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
+"""Not EIO, which a read may have as well."""
 
 
 @contextlib.contextmanager

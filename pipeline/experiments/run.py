@@ -258,9 +258,8 @@ class _Run:
         if self._life.evaluates_when_interrupted:
             self._interrupt.clear()
         evaluation = self._config.evaluation
-        self._record.say(
-            f"final evaluation: {evaluation.num_episodes} games under {evaluation.protocol}, Ctrl-C skips it"
-        )
+        games = f"{evaluation.num_episodes} games of each player under {evaluation.protocol}"
+        self._record.say(f"final evaluation: {games}, Ctrl-C skips it")
         folder, say = self._folder.path, self._record.say
         session, interrupt = self._session, self._interrupt
         with self._record.show_games("final evaluation") as show:

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.experiments.commands import Start
+
 
 class Machine(NamedTuple):
     """One of the two."""
@@ -30,6 +32,28 @@ class Machine(NamedTuple):
     def plug_in(self) -> None:
         """They see each other again."""
         _ip("-n", self.namespace, "link", "set", self.namespace, "up")
+
+
+class StartedDask:
+    """A scheduler on one machine, and hosts on any, as documents say how to start them."""
+
+    def __init__(self, start: Start, machine: Machine) -> None:
+        self._start = start
+        self.address = f"tcp://{machine.address}:8786"
+        words = ("--host", machine.address, "--port", "8786", "--no-dashboard")
+        self._all = [start("-m", "dask", "scheduler", *words, prefix=machine.words())]
+        self._all[0].wait_until(lambda: "Scheduler at" in self._all[0].printed, "the scheduler")
+
+    def host_on(self, machine: Machine) -> None:
+        """Start one."""
+        words = ("--host", machine.address, "--nthreads", "1", "--memory-limit", "0", "--no-dashboard")
+        self._all.append(self._start("-m", "dask", "worker", self.address, *words, prefix=machine.words()))
+
+    def end(self) -> None:
+        """Hosts first."""
+        for process in reversed(self._all):
+            process.process.terminate()
+            process.ends()
 
 
 @contextmanager

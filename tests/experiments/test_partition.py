@@ -8,8 +8,8 @@ import pytest
 
 from pipeline.experiments.files import checkpoint
 from pipeline.results.load import load_run
-from tests.experiments.commands import Command, Start
-from tests.experiments.machines import Machine, two_machines
+from tests.experiments.commands import Start
+from tests.experiments.machines import StartedDask, two_machines
 from tests.experiments.smoke_runs import smoke_words
 
 pytestmark = pytest.mark.slow
@@ -22,27 +22,19 @@ def test_a_run_whose_machines_lose_sight_of_each_other_goes_on_with_those_it_see
     folder = tmp_path / "runs" / "smoke_gorila" / "Breakout" / "0"
     with two_machines() as machines:
         first, second = machines
-        scheduler = f"tcp://{first.address}:8786"
-        dask = start(
-            "-m", "dask", "scheduler", "--host", first.address, "--port", "8786", "--no-dashboard", prefix=first.words()
-        )
-        dask.wait_until(lambda: "Scheduler at" in dask.printed, "the scheduler")
-        words = ("--nthreads", "1", "--memory-limit", "0", "--no-dashboard")
-
-        def host_on(machine: Machine) -> Command:
-            return start("-m", "dask", "worker", scheduler, "--host", machine.address, *words, prefix=machine.words())
-
-        hosts = [host_on(second), host_on(first)]
+        dask = StartedDask(start, first)
+        for machine in (second, first):
+            dask.host_on(machine)
         run = start(
             *("-m", "pipeline.train", *smoke_words(tmp_path / "runs"), "progress=lines"),
-            *("cluster=address", f"cluster.address={scheduler}", "cluster.num_hosts=2", "topology.num_bundles=2"),
+            *("cluster=address", f"cluster.address={dask.address}", "cluster.num_hosts=2", "topology.num_bundles=2"),
             *(f"param_server.num_shards={num_shards}", "topology.shards=beside"),
             *("budget.frames=4_000_000_000", "checkpoint.every_minutes=0.05", "checkpoint.memory_seconds=1"),
             prefix=first.words(),
         )
         run.wait_until(lambda: checkpoint.newest_version(folder / "checkpoints") > 0, "a checkpoint with updates")
         second.unplug()
-        hosts.append(host_on(first))
+        dask.host_on(first)
         run.wait_until(lambda: re.search(r"was lost|is lost", run.printed), "word of the loss")
         lost_at = checkpoint.newest_version(folder / "checkpoints")
         run.wait_until(lambda: checkpoint.newest_version(folder / "checkpoints") > lost_at, "a later checkpoint")
@@ -52,9 +44,7 @@ def test_a_run_whose_machines_lose_sight_of_each_other_goes_on_with_those_it_see
         run.send(signal.SIGINT)
         assert run.ends() == 0, run.printed
         assert "Traceback" not in run.printed, run.printed
-        for process in (*hosts, dask):
-            process.process.terminate()
-            process.ends()
+        dask.end()
     ended = load_run(folder)
     assert ended.runs["end_reason"].item() == "interrupted" and ended.problems == ()
     # Nothing of the time that was lost is there twice.

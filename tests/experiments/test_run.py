@@ -116,8 +116,14 @@ def test_run_json_says_what_ran_where_and_why_it_ended(gorila: Finished) -> None
 
 
 def test_a_run_prints_its_plan_its_dashboard_and_its_table(gorila: Finished) -> None:
-    in_order = ["plan of smoke_gorila", "dashboard http://127.0.0.1:", "final evaluation: 2 games under smoke",
-                "Breakout, smoke_gorila, seed 0", "the agent scores ", "results in "]  # fmt: skip
+    in_order = [
+        "plan of smoke_gorila",
+        "dashboard http://127.0.0.1:",
+        "final evaluation: 2 games of each player under smoke",
+        "Breakout, smoke_gorila, seed 0",
+        "the agent scores ",
+        "results in ",
+    ]
     places = [gorila.printed.index(words) for words in in_order]
     assert places == sorted(places)
     assert "random" in gorila.printed[places[-3] :]

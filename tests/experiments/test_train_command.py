@@ -19,6 +19,8 @@ from tests.experiments.smoke_runs import SMALL_WORKERS, frames_beyond, smoke_wor
 
 FOR_EVER = "budget.frames=4_000_000_000"
 OFTEN = "checkpoint.every_minutes=0.01"
+SHARD_APART = ("cluster=processes", "topology.num_bundles=1", "topology.shards=apart", "param_server.num_shards=1")
+"""One bundle, and a shard on a host of its own."""
 
 
 @pytest.fixture
@@ -185,8 +187,7 @@ def test_a_shard_s_host_that_is_killed_takes_the_run_back_to_its_checkpoint_and_
     start: Start, results_dir: Path
 ) -> None:
     folder = folder_in(results_dir)
-    words = ["cluster=processes", "topology.num_bundles=1", "topology.shards=apart", "param_server.num_shards=1"]
-    command = start(*train_words(results_dir, FOR_EVER, OFTEN, *words))
+    command = start(*train_words(results_dir, FOR_EVER, OFTEN, *SHARD_APART))
     command.wait_until(lambda: has_learned(folder), "rows and a checkpoint")
     host_of(command, "shard-0", folder).kill()
     command.wait_until(lambda: "all roles go back to the checkpoint of update" in command.printed, "the recovery")
@@ -205,8 +206,7 @@ def test_between_checkpoints_the_loss_of_a_shard_costs_what_the_command_has_not_
     start: Start, results_dir: Path
 ) -> None:
     folder = folder_in(results_dir)
-    words = ["cluster=processes", "topology.num_bundles=1", "topology.shards=apart", "param_server.num_shards=1"]
-    command = start(*train_words(results_dir, FOR_EVER, "checkpoint.memory_seconds=0.2", *words))
+    command = start(*train_words(results_dir, FOR_EVER, "checkpoint.memory_seconds=0.2", *SHARD_APART))
     # Its only file is that of update 0, and stays so for ten minutes.
     command.wait_until(lambda: has_rows(folder) and len(load_run(folder).updates) > 4, "updates")
     assert newest_version(folder) == 0

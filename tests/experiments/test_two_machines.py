@@ -10,7 +10,7 @@ from dask_jobs.ledger import read_ledger
 from pipeline.results.load import load_run
 from tests.clusters import LIMIT_SECONDS
 from tests.experiments.commands import Start
-from tests.experiments.machines import two_machines
+from tests.experiments.machines import StartedDask, two_machines
 
 
 @pytest.mark.slow
@@ -18,26 +18,22 @@ def test_a_sweep_uses_the_hosts_of_two_machines_side_by_side_and_for_one_run(sta
     results_dir = tmp_path / "runs"
     with two_machines() as machines:
         first, second = machines
-        scheduler = f"tcp://{first.address}:8786"
-        dask = start(
-            "-m", "dask", "scheduler", "--host", first.address, "--port", "8786", "--no-dashboard", prefix=first.words()
-        )
-        dask.wait_until(lambda: "Scheduler at" in dask.printed, "the scheduler")
-        words = ("--nthreads", "1", "--memory-limit", "0", "--no-dashboard")
-        hosts = [
-            start("-m", "dask", "worker", scheduler, "--host", machine.address, *words, prefix=machine.words())
-            for machine in machines
-        ]
+        dask = StartedDask(start, first)
+        for machine in machines:
+            dask.host_on(machine)
         command = start(
             *("-m", "pipeline.train", "-m", "experiment=smoke_dqn,smoke_gorila", "seed=0,1", "game=Breakout"),
             *("budget.frames=1_000", "topology.compute_threads=1", f"results_dir={results_dir}"),
-            *("hydra/launcher=dask", "cluster=address", f"cluster.address={scheduler}", "hydra.launcher.num_hosts=2"),
+            *(
+                "hydra/launcher=dask",
+                "cluster=address",
+                f"cluster.address={dask.address}",
+                "hydra.launcher.num_hosts=2",
+            ),
             prefix=first.words(),
         )
         assert command.ends(LIMIT_SECONDS) == 0, command.printed
-        for process in (*hosts, dask):
-            process.process.terminate()
-            process.ends()
+        dask.end()
 
     rows = read_ledger(tmp_path / "results" / "sweeps" / "ad_hoc")
     assert [row.status for row in rows] == ["done"] * 4

@@ -18,7 +18,7 @@ from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RECORDINGS
-from pipeline.experiments.scoring.tasks import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all
+from pipeline.experiments.scoring.tasks import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all, unseen
 from pipeline.experiments.specs import checkpoint_fit
 from pipeline.rows import Row
 
@@ -32,7 +32,7 @@ def evaluate(
     say: Callable[[str], None],
     *,
     waits_for_hosts: bool = True,
-    show: Callable[[int, int], object] = lambda num_over, num_all: None,
+    show: Callable[[int, int], object] = unseen,
 ) -> list[Row] | None:
     """Rows of all games, which are recorded in the folder; the random player's only if it has none yet.
 

@@ -75,6 +75,10 @@ class Evaluation(NamedTuple):
     """Gives the parameters (P,) when their turn comes; None: random play."""
 
 
+def unseen(num_over: int, num_all: int) -> None:
+    """Nothing: how many games are over where nobody looks."""
+
+
 def play_all(
     session: Session,
     cluster: ClusterConfig,
@@ -84,7 +88,7 @@ def play_all(
     timing: EvaluationTiming = DEFAULT_TIMING,
     *,
     waits_for_hosts: bool = True,
-    show: Callable[[int, int], object] = lambda num_over, num_all: None,
+    show: Callable[[int, int], object] = unseen,
 ) -> Iterator[tuple[int, list[PlayedGame]]]:
     """The index and the games of each evaluation, as they end; once `interrupt` is set, of those that have ended.
 
