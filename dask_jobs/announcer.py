@@ -5,12 +5,12 @@ Not here: what is told (`sweep`), what the terminal makes of it (`display`), the
 
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from distributed import Client
 
-from dask_jobs.board import Board
+from dask_jobs.board import Board, JobSight
 from dask_jobs.display import Display
 from dask_jobs.ledger import Ledger, LedgerRow
 from dask_jobs.progress import TOPIC
@@ -29,6 +29,16 @@ class Announcer:
         self.unwritten: OSError | None = None
         """Why the ledger is older than what has happened; None: it is not."""
 
+    def begin(self) -> None:
+        """Name all jobs to whoever watches."""
+        self._tell({"kind": "jobs", "jobs": [_listed(sight) for sight in self._board.jobs.values()]})
+
+    def add(self, overrides: Sequence[str], row: LedgerRow) -> None:
+        """One more job, which waits."""
+        self._write(row)
+        self._board.add(overrides, row)
+        self._tell({"kind": "jobs", "jobs": [_listed(self._board.jobs[row.job])]})
+
     def row(self, job: int) -> LedgerRow:
         """The job as it was told of last."""
         return self._board.jobs[job].row
@@ -40,10 +50,7 @@ class Announcer:
         self._board.change(row, time.monotonic())
         self.display.changed(row)
         told = {name: getattr(row, name) for name in ("job", "status", "host", "reason", "return_value")}
-        message = {"sweep": self._sweep, "kind": "status", "attempt": row.attempts, **told}
-        # Who watches misses it; a scheduler that is gone for good is found out by the next thing that it is asked.
-        with contextlib.suppress(Exception):  # one that is closed raises whatever it then lacks
-            self._client.log_event(TOPIC, message)
+        self._tell({"kind": "status", "attempt": row.attempts, **told})
 
     def adopt(self, jobs: tuple[int, ...]) -> None:
         """Jobs that the file calls running wait, as all others have been told already."""
@@ -58,6 +65,11 @@ class Announcer:
         if self.unwritten is not None:
             self._write()
 
+    def _tell(self, message: Mapping[str, Any]) -> None:
+        # Who watches misses it; a scheduler that is gone for good is found out by the next thing that it is asked.
+        with contextlib.suppress(Exception):  # one that is closed raises whatever it then lacks
+            self._client.log_event(TOPIC, {"sweep": self._sweep, **message})
+
     def _write(self, *rows: LedgerRow) -> None:
         """A disk that refuses the ledger for a while costs no job: it is tried again until the end."""
         try:
@@ -70,3 +82,13 @@ class Announcer:
         if self.unwritten is not None:
             self.display.say("the ledger is written again")
         self.unwritten = None
+
+
+def _listed(sight: JobSight) -> dict[str, Any]:
+    row = sight.row
+    return {
+        "job": row.job,
+        "overrides": list(sight.overrides),
+        "status": row.status,
+        "return_value": row.return_value,
+    }

@@ -17,9 +17,10 @@ _FROM_THE_START = 0.05
 class JobSight:
     """One job, as it is seen."""
 
-    label: str
-    """Those of its overrides that are not the same for all jobs."""
+    overrides: Sequence[str]
     row: LedgerRow
+    label: str = ""
+    """Those of its overrides that are not the same for all jobs."""
     started_at: float = 0.0
     """Of its last attempt, in seconds on the caller's clock; 0.0: this command has not started it."""
     fraction: float | None = None
@@ -35,8 +36,13 @@ class Board:
     """Every job of one launch."""
 
     def __init__(self, jobs: Mapping[int, Sequence[str]], rows: Sequence[LedgerRow]) -> None:
-        labels = dict(zip(jobs, labelled(list(jobs.values())), strict=True))
-        self.jobs = {row.job: JobSight(labels[row.job], row) for row in rows}
+        self.jobs = {row.job: JobSight(jobs[row.job], row) for row in rows}
+        self._label()
+
+    def add(self, overrides: Sequence[str], row: LedgerRow) -> None:
+        """One more job."""
+        self.jobs[row.job] = JobSight(overrides, row)
+        self._label()
 
     def change(self, row: LedgerRow, now: float) -> None:
         """A job has another state."""
@@ -83,6 +89,11 @@ class Board:
             return None
         left = len(self.with_status(WAITING)) + sum(1.0 - (job.fraction or 0.0) for job in running)
         return sum(seconds) / len(seconds) * left / len(running)
+
+    def _label(self) -> None:
+        labels = labelled([job.overrides for job in self.jobs.values()])
+        for job, label in zip(self.jobs.values(), labels, strict=True):
+            job.label = label
 
 
 def labelled(jobs: Sequence[Sequence[str]]) -> list[str]:

@@ -24,6 +24,7 @@ from hydra.errors import CompactHydraException
 from rich.console import Console
 
 from dask_jobs.announcer import Announcer
+from dask_jobs.asking import AskedJobs, JobSource
 from dask_jobs.board import Board
 from dask_jobs.cluster import Cluster, open_cluster
 from dask_jobs.decisions import Decisions
@@ -31,7 +32,6 @@ from dask_jobs.display import Display, ending
 from dask_jobs.job import Job, Program
 from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, LEDGER, RUNNING, WAITING, Ledger, LedgerError, LedgerRow
 from dask_jobs.outcome import HostSetup, Outcome
-from dask_jobs.progress import TOPIC
 from dask_jobs.sweep import Sweep
 from dask_jobs.terminal import INTERRUPTED_STATUS
 
@@ -59,13 +59,29 @@ class Command:
         pending = [job for job in dict.fromkeys(jobs) if _row(ledger, job).status != DONE]
         if jobs and not pending:
             self._say_that_all_is_done(len(jobs))
-        outcomes = self._run(pending, ledger) if pending else {}
+        outcomes = self._run(pending, ledger, None) if pending else {}
         return [
             job.job_return(outcomes[job.number])
             if job.number in outcomes
             else job.earlier_return(_row(ledger, job).return_value)
             for job in jobs
         ]
+
+    def launch_asked(self, source: JobSource, num_at_once: int | None) -> list[JobReturn]:
+        """Run the jobs of a source, so many at once; None: as many as the hosts take. Raises as `launch`."""
+        ledger = self._open_ledger()
+        source.recall(ledger.rows)
+
+        def make(overrides: Sequence[str]) -> Job:
+            return self._job(ledger, overrides, len(self._launched))
+
+        asked = AskedJobs(source, make, lambda job: _row(ledger, job), num_at_once)
+        first = asked.to_repeat()
+        if first:
+            self._run(first, ledger, asked)
+        else:
+            self._say_that_all_is_done(source.num_done + len(asked.returns))
+        return asked.returns
 
     def close(self) -> None:
         """Close the cluster if it is our own, and let others have the ledger."""
@@ -95,7 +111,7 @@ class Command:
             "what it has left"
         )
 
-    def _run(self, jobs: Sequence[Job], ledger: Ledger) -> dict[int, Outcome]:
+    def _run(self, jobs: Sequence[Job], ledger: Ledger, asked: AskedJobs | None) -> dict[int, Outcome]:
         orphans = [job.number for job in jobs if _row(ledger, job).status == RUNNING]
         # First: a command that finds no cluster has tried nothing, and leaves the ledger as it was.
         cluster = self._open_cluster()
@@ -103,15 +119,11 @@ class Command:
         # Until they are started again the file calls orphans running: whoever comes after this command is told, too.
         self._write(ledger, *(row for number, row in waiting.items() if number not in orphans))
         rows = [waiting.get(number, _row(ledger, job)) for number, job in self._launched.items()]
-        listed = [
-            {"job": row.job, "overrides": list(job.overrides), "status": row.status, "return_value": row.return_value}
-            for job, row in zip(self._launched.values(), rows, strict=True)
-        ]
-        cluster.client.log_event(TOPIC, {"sweep": self._setup.sweep, "kind": "jobs", "jobs": listed})
         settings = self._program.settings
         board = Board({number: job.overrides for number, job in self._launched.items()}, rows)
         display = Display(Console(), settings.progress, board)
         announcer = Announcer(self._setup.sweep, ledger, board, display, cluster.client)
+        announcer.begin()
         decisions = Decisions((job.number for job in jobs), settings)
         dashboard = cluster.dashboard_url
         display.say(f"{board.counts()} in {self._folder}" + (f"; dashboard {dashboard}" if dashboard else ""))
@@ -122,11 +134,11 @@ class Command:
                 f"{settings.stop_seconds:g} s, when whatever is left of them has ended"
             )
         try:
-            end = Sweep(jobs, cluster, announcer, decisions, self._setup).run()
+            end = Sweep(jobs, cluster, announcer, decisions, self._setup, asked=asked).run()
         except Exception as error:  # each of Dask's calls has another one for a scheduler that is gone
             if cluster.is_there:
                 raise
-            for job in jobs:
+            for job in self._launched.values():
                 if _row(ledger, job).status == RUNNING:
                     announcer.change(job.number, status=INTERRUPTED, reason="its scheduler is gone")
             raise CompactHydraException(
@@ -139,7 +151,7 @@ class Command:
         if end.was_interrupted:
             display.say("the same command goes on with what is not done")
             sys.exit(INTERRUPTED_STATUS)
-        failed = [job for job in jobs if job.number in end.outcomes and end.outcomes[job.number].status == FAILED]
+        failed = [job for job in self._launched.values() if _is_failed(end.outcomes.get(job.number))]
         if failed and settings.fail_fast:
             row = _row(ledger, failed[0])
             raise CompactHydraException(f"job {row.job} {row.overrides} failed, fail_fast=true: {row.reason}")
@@ -166,6 +178,10 @@ class Command:
         if self._cluster is None:
             self._cluster = self._opened.enter_context(open_cluster(self._program.settings, self._setup))
         return self._cluster
+
+
+def _is_failed(outcome: Outcome | None) -> bool:
+    return outcome is not None and outcome.status == FAILED
 
 
 def _row(ledger: Ledger, job: Job) -> LedgerRow:

@@ -115,6 +115,16 @@ class Decisions:
         return not self._queue.waiting and not self._running
 
     @property
+    def is_stopping(self) -> bool:
+        """True once nothing more is to be started."""
+        return self._stop is not None
+
+    @property
+    def num_running(self) -> int:
+        """Jobs that run."""
+        return len(self._running)
+
+    @property
     def has_waiting(self) -> bool:
         """True while there are jobs to be started."""
         return bool(self._queue.waiting)
@@ -123,6 +133,10 @@ class Decisions:
     def was_interrupted(self) -> bool:
         """True if the user stopped it."""
         return self._num_interrupts > 0
+
+    def add(self, job: int) -> None:
+        """One more job, after all others."""
+        self._queue.add(job)
 
     def postpone(self, orphans: Sequence[int], now: float) -> None:
         """Do not start these before what an earlier command has left of them had time to end."""

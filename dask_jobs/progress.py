@@ -8,8 +8,8 @@ Messages on TOPIC, plain JSON types, told apart by "kind":
      "return_value": ""}
     {"sweep": id, "kind": "progress", "job": 0, "fraction": 0.5, "rate": 7.0, "unit": "steps/s", "details": {...}}
 
-"jobs" comes at each launch and names all jobs of the sweep so far; "status" at each change. What a job returned is
-JSON, as in the ledger.
+"jobs" comes at each launch and names all jobs of the sweep so far, or comes with one that was added; "status" at each
+change. What a job returned is JSON, as in the ledger.
 Not here: showing it (`display`).
 """
 

@@ -12,13 +12,21 @@ class JobQueue:
     """Jobs by number. Times are seconds on any clock that the caller keeps to."""
 
     def __init__(self, jobs: Iterable[int], num_retries: int, backoff_seconds: float) -> None:
-        self._order = {job: place for place, job in enumerate(jobs)}
-        self._waiting = list(self._order)
+        self._order: dict[int, int] = {}
+        self._waiting: list[int] = []
         self._not_before: dict[int, float] = {}
         self._running: set[int] = set()
-        self._num_failures = dict.fromkeys(self._order, 0)
+        self._num_failures: dict[int, int] = {}
         self._num_retries = num_retries
         self._backoff_seconds = backoff_seconds
+        for job in jobs:
+            self.add(job)
+
+    def add(self, job: int) -> None:
+        """A job that comes after all others."""
+        self._order[job] = len(self._order)
+        self._num_failures[job] = 0
+        self._waiting.append(job)
 
     @property
     def waiting(self) -> tuple[int, ...]:

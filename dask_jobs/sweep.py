@@ -20,6 +20,7 @@ from distributed import Future, KilledWorker
 
 from dask_jobs.allocation import Allocation
 from dask_jobs.announcer import Announcer
+from dask_jobs.asking import AskedJobs
 from dask_jobs.attempt import run_job_here, stop_jobs
 from dask_jobs.cluster import Cluster
 from dask_jobs.decisions import Adopt, Again, Decisions, Forget, Instruction, Over, Refused, Say, Stop, Try
@@ -68,13 +69,17 @@ class Sweep:
         decisions: Decisions,
         setup: HostSetup,
         timing: SweepTiming | None = None,
+        asked: AskedJobs | None = None,
     ) -> None:
+        """`asked`: more jobs, one after the other, for as long as there is room."""
         self._jobs = {job.number: job for job in jobs}
         self._cluster = cluster
         self._announcer = announcer
         self._decisions = decisions
         self._setup = setup
         self._timing = timing or SweepTiming()
+        self._asked = asked
+        self._has_more = asked is not None
         self._futures: dict[int, Future[Any]] = {}
         """Of jobs that run."""
         self._spares: dict[str, Future[Any]] = {}
@@ -87,11 +92,13 @@ class Sweep:
         """Run all jobs; returns when all have ended for good, or it was stopped and those that ran have ended."""
         self._cluster.client.subscribe_topic(TOPIC, self._on_message)
         with interrupts(self._on_signal), self._announcer.display:
-            while not self._decisions.is_over:
+            while not self._is_over:
                 if self._cluster.is_lost:
                     raise OSError("the scheduler is gone")
                 self._look_for_hosts()
                 self._start_what_fits()
+                while self._asks_for_one():
+                    self._start_what_fits()
                 self._keep_spares()
                 self._announcer.write_again()
                 self._announcer.display.refresh()
@@ -102,6 +109,26 @@ class Sweep:
                     self._announcer.write_again()
         self._spares.clear()
         return SweepEnd(self._decisions.outcomes, self._decisions.was_interrupted, self._announcer.unwritten)
+
+    @property
+    def _is_over(self) -> bool:
+        return self._decisions.is_over and (self._decisions.is_stopping or not self._has_more)
+
+    def _asks_for_one(self) -> bool:
+        """Ask for another job where none waits; False where there is no more, or no room for it."""
+        decisions, asked = self._decisions, self._asked
+        if asked is None or not self._has_more or decisions.has_waiting or decisions.is_stopping:
+            return False
+        if asked.num_at_once is not None and decisions.num_running >= asked.num_at_once:
+            return False
+        job = asked.next()
+        if job is None:
+            self._has_more = False
+            return False
+        self._jobs[job.number] = job
+        self._announcer.add(job.overrides, asked.row(job)._replace(status=WAITING, reason=""))
+        decisions.add(job.number)
+        return True
 
     def _hear(self) -> None:
         """Wait a moment for something to happen, and deal with all that has."""
@@ -143,6 +170,7 @@ class Sweep:
                         self._start(self._jobs[job], allocation)
                 case Refused(job, reason):
                     change(job, status=FAILED, reason=reason)
+                    self._tell(job, Outcome(FAILED, reason))
                 case Again(job, reason, seconds):
                     self._release(job)
                     change(job, status=WAITING, ended=_now(), seconds=seconds, reason=reason)
@@ -151,6 +179,7 @@ class Sweep:
                     value = as_json(outcome.job_return) if outcome.status == DONE else ""
                     ending = {"ended": _now(), "seconds": seconds, "return_value": value}
                     change(job, status=outcome.status, reason=outcome.reason, **ending)
+                    self._tell(job, outcome)
                 case Forget(job, host):
                     self._futures[job].cancel(force=True)
                     self._cluster.forget(host)
@@ -183,6 +212,10 @@ class Sweep:
         self._futures[job.number] = future
         self._decisions.started(job.number, address, time.monotonic())
         future.add_done_callback(partial(self._on_done, job.number))
+
+    def _tell(self, job: int, outcome: Outcome) -> None:
+        if self._asked is not None:
+            self._asked.ended(job, outcome)
 
     def _release(self, job: int) -> None:
         del self._futures[job]

@@ -239,7 +239,7 @@ def test_the_job_runner_knows_nothing_of_what_uses_it(folder: str, above: set[st
 
 def test_what_hydra_has_to_find_is_little() -> None:
     files = sorted((CHECKOUT / "hydra_plugins").rglob("*.py"))
-    assert sum(len(file.read_text().splitlines()) for file in files) <= 100
+    assert sum(len(file.read_text().splitlines()) for file in files) <= 200
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,9 @@ from omegaconf import DictConfig
 from dask_jobs.settings import LauncherSettings
 
 if TYPE_CHECKING:
+    from dask_jobs.asking import JobSource
     from dask_jobs.command import Command
+    from dask_jobs.job import Program
 
 
 class DaskLauncher(Launcher):
@@ -41,12 +43,23 @@ class DaskLauncher(Launcher):
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """Run these jobs; returns in their order. Raises CompactHydraException for what keeps them from being run."""
-        from dask_jobs.command import Command
+        return self._opened().launch(job_overrides, initial_job_idx)
+
+    def launch_asked(self, source: "JobSource", num_at_once: int | None) -> Sequence[JobReturn]:
+        """Run the jobs of a source as they are asked for; returns in the order in which they ended. Raises alike."""
+        return self._opened().launch_asked(source, num_at_once)
+
+    def program(self) -> "Program":
+        """What its jobs have in common."""
         from dask_jobs.job import Program
+
+        return Program(self._task_function, self._config, self._hydra_context, self._settings)
+
+    def _opened(self) -> "Command":
+        from dask_jobs.command import Command
 
         setup_globals()
         configure_log(self._config.hydra.hydra_logging, self._config.hydra.verbose)
         if self._command is None:
-            program = Program(self._task_function, self._config, self._hydra_context, self._settings)
-            self._command = Command(program)
-        return self._command.launch(job_overrides, initial_job_idx)
+            self._command = Command(self.program())
+        return self._command

@@ -17,7 +17,6 @@ from hydra.errors import HydraException
 from pipeline.config.composition import Files, one_line
 from pipeline.config.sweep_words import SWEEP, wrong_sweep
 from pipeline.errors import ConfigError
-from pipeline.extras import how_to_install
 
 
 def read_choices(overrides: Sequence[str], files: Files, *, multirun: bool) -> tuple[list[list[Override]], list[str]]:
@@ -58,9 +57,7 @@ def of_sweep_file(parsed: Sequence[Sequence[Override]], files: Files) -> tuple[l
             try:
                 params = files.sweep_params(text_of(word))
             except ConfigError as error:
-                missing = "hydra/sweeper/optuna" in error.mistakes[0]
-                why = f"it needs {how_to_install('optuna')}" if missing else error.mistakes[0]
-                return [], [f"{text_of(word)}: {why}"]
+                return [], [f"{text_of(word)}: {error.mistakes[0]}"]
             words = [f"{name}={values}" for name, values in params.items()]
             return read_choices(words, files, multirun=True)[0], []
     return [], []

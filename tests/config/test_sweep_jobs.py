@@ -31,5 +31,5 @@ def test_a_combination_without_sense_is_a_mistake_though_each_value_is_right_wit
 
 
 def test_a_sweeper_that_chooses_jobs_itself_has_none_to_list() -> None:
-    with pytest.raises(ConfigError, match="hydra/sweeper=optuna chooses each job when others have ended"):
+    with pytest.raises(ConfigError, match="hydra/sweeper=ask_and_tell chooses each job when others have ended"):
         jobs_to_plan(["-m", "+sweep=optuna_example", "game=Pong", "plan=true"])

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from dask_jobs.ledger import LedgerRow, read_ledger
+from dask_jobs.ledger import LEDGER, LedgerRow, read_ledger
 from tests.clusters import wait_until
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -62,6 +62,12 @@ def main(config):
         case "takes_memory":
             held = bytearray(4 * 10**8)
             time.sleep(60)
+        case "number":
+            return config.number
+        case "number_when_told":
+            while not Path("go").exists():
+                time.sleep(0.02)
+            return config.number
         case "returns_an_object":
             return note
         case "waits" | "waits_too":
@@ -150,7 +156,12 @@ class Program:
 
     def rows(self) -> dict[str, LedgerRow]:
         """The ledger: kind of job -> row."""
-        return {row.overrides.partition("+kind=")[2]: row for row in read_ledger(self.folder / "sweep")}
+        return {row.overrides.partition("+kind=")[2]: row for row in self.all_rows()}
+
+    def all_rows(self) -> list[LedgerRow]:
+        """The ledger, empty before there is one."""
+        folder = self.folder / "sweep"
+        return read_ledger(folder) if (folder / LEDGER).exists() else []
 
     def wait_for(self, condition: Callable[[list[str]], bool], what: str) -> None:
         """Until the events are so."""

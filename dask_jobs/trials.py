@@ -1,0 +1,200 @@
+"""The trials of a search: Optuna chooses each by what all that have ended returned, while others still run.
+
+The ledger is all that is kept: a search that goes on learns from it what was tried, and tries again first what was
+begun and not done.
+Not here: running trials (`sweep`), the settings (`search_settings`).
+"""
+
+import json
+import math
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import optuna
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
+from hydra.core.utils import JobReturn, JobStatus
+from hydra.errors import CompactHydraException
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.trial import Trial, TrialState
+
+from dask_jobs.job import Program
+from dask_jobs.ledger import DONE, LedgerRow
+from dask_jobs.search_settings import SearchSettings
+
+_LOG = "log"
+
+
+class Space(NamedTuple):
+    """What is the same for all trials, and what is tried."""
+
+    fixed: tuple[str, ...]
+    """Overrides."""
+    tried: Mapping[str, BaseDistribution]
+    """By setting."""
+
+    def overrides(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Of the trial with these values."""
+        return (*self.fixed, *(f"{name}={values[name]}" for name in self.tried))
+
+
+class Best(NamedTuple):
+    """The best trial of those that returned a number."""
+
+    value: float
+    params: Mapping[str, Any]
+    num_trials: int
+    """That have returned one."""
+
+
+class Trials:
+    """A `JobSource`: asked for the next trial, told what became of one."""
+
+    def __init__(self, settings: SearchSettings, space: Space, program: Program) -> None:
+        self._settings = settings
+        self._space = space
+        self._program = program
+        self._study: optuna.Study | None = None
+        self._asked: dict[tuple[str, ...], list[Trial]] = {}
+        """By overrides, those that have not been told of."""
+        self._is_exhausted = False
+        self.num_to_repeat = 0
+        self.num_done = 0
+
+    def recall(self, rows: Sequence[LedgerRow]) -> None:
+        """See `JobSource`. Rows of other searches that share the folder are left alone."""
+        known = [(row, values) for row in rows if (values := self._values_in(row.overrides)) is not None]
+        # The sampler must not draw once more what it drew for those.
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self._study = optuna.create_study(direction=self._settings.direction, sampler=self._sampler(len(known)))
+        for row, values in known:
+            value = _number(row.return_value) if row.status == DONE else None
+            if value is not None:
+                tried = dict(self._space.tried)
+                self._study.add_trial(optuna.create_trial(params=dict(values), distributions=tried, value=value))
+                self.num_done += 1
+            elif row.status != DONE:
+                self._study.enqueue_trial(dict(values))
+                self.num_to_repeat += 1
+
+    def ask(self) -> Sequence[str] | None:
+        """See `JobSource`."""
+        assert self._study is not None, "first the ledger is recalled"
+        num_asked = len(self._study.get_trials(deepcopy=False)) - self._num_enqueued()
+        if self._is_exhausted or num_asked >= self._settings.n_trials:
+            return None
+        trial = self._study.ask(dict(self._space.tried))
+        overrides = self._space.overrides(trial.params)
+        self._asked.setdefault(overrides, []).append(trial)
+        return overrides
+
+    def tell(self, overrides: Sequence[str], job_return: JobReturn) -> None:
+        """See `JobSource`. Whatever is no number is a failure to the sampler, which does without it."""
+        assert self._study is not None, "first the ledger is recalled"
+        is_done = job_return.status is JobStatus.COMPLETED
+        value = _as_number(job_return.return_value) if is_done else None
+        state = TrialState.FAIL if value is None else TrialState.COMPLETE
+        for trial in self._asked.pop(tuple(overrides), []):
+            try:
+                self._study.tell(trial, value, state)
+            except RuntimeError as error:
+                # A sampler that has tried all there is says so, which Optuna takes amiss outside of its own loop.
+                if "Study.stop" not in str(error):
+                    raise
+                self._is_exhausted = True
+
+    def best(self) -> Best | None:
+        """None: no trial has returned a number."""
+        assert self._study is not None, "first the ledger is recalled"
+        ended = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        if not ended:
+            return None
+        return Best(self._study.best_value, self._study.best_params, len(ended))
+
+    def _num_enqueued(self) -> int:
+        assert self._study is not None
+        return len(self._study.get_trials(deepcopy=False, states=(TrialState.WAITING,)))
+
+    def _sampler(self, num_known: int) -> optuna.samplers.BaseSampler:
+        if self._settings.sampler is not None:
+            sampler: optuna.samplers.BaseSampler = self._settings.sampler
+            return sampler
+        seed = None if self._settings.seed is None else self._settings.seed + num_known
+        with warnings.catch_warnings():
+            # That `constant_liar` may change one day is nothing that users can do anything about.
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            return optuna.samplers.TPESampler(seed=seed, constant_liar=True)
+
+    def _values_in(self, overrides: str) -> Mapping[str, Any] | None:
+        """The values of a trial, of the words that the ledger knows a job by; None if it is no trial of this space."""
+        marks = {name: f"<{i}>" for i, name in enumerate(self._space.tried)}
+        pattern = re.escape(self._program.key(self._space.overrides(marks)))
+        for mark in marks.values():
+            pattern = pattern.replace(re.escape(mark), "(.*?)")
+        if (found := re.fullmatch(pattern, overrides)) is None:
+            return None
+        values: dict[str, Any] = {}
+        for (name, distribution), text in zip(self._space.tried.items(), found.groups(), strict=True):
+            if (value := _value_in(text, distribution)) is None:
+                return None
+            values[name] = value
+        return values
+
+
+def space_of(words: Sequence[str]) -> Space:
+    """The space that overrides in Hydra's words span; one that is no sweep is the same for all trials.
+
+    Of a setting that is named twice the last word counts. Raises CompactHydraException for words that are no space.
+    """
+    by_name = {word.get_key_element(): word for word in OverridesParser.create().parse_overrides(list(words))}
+    fixed = [str(word.input_line) for word in by_name.values() if not word.is_sweep_override()]
+    tried = {name: _distribution(word) for name, word in by_name.items() if word.is_sweep_override()}
+    if not tried:
+        raise CompactHydraException(
+            "nothing is to be tried: name a setting with several values, e.g. optimizer.learning_rate='tag(log, "
+            "interval(0.0001, 0.001))', or leave out hydra/sweeper=ask_and_tell"
+        )
+    return Space(tuple(fixed), tried)
+
+
+def _distribution(word: Override) -> BaseDistribution:
+    match word.value():
+        case IntervalSweep(start=int(low), end=int(high), tags=tags):
+            return IntDistribution(low, high, log=_LOG in tags)
+        case IntervalSweep(start=low, end=high, tags=tags):
+            assert low is not None and high is not None, "Hydra's parser wants both"
+            return FloatDistribution(low, high, log=_LOG in tags)
+        case RangeSweep(start=int(low), stop=int(end), step=int(step)) if step > 0 and low < end:
+            # A range ends before its end.
+            return IntDistribution(low, low + (end - 1 - low) // step * step, step=step)
+    return CategoricalDistribution(list(dict.fromkeys(word.sweep_string_iterator())))
+
+
+def _value_in(text: str, distribution: BaseDistribution) -> Any:
+    """None: the distribution has no such value."""
+    if isinstance(distribution, CategoricalDistribution):
+        return text if text in distribution.choices else None
+    try:
+        value = int(text) if isinstance(distribution, IntDistribution) else float(text)
+    except ValueError:
+        return None
+    assert isinstance(distribution, IntDistribution | FloatDistribution)
+    return value if distribution.low <= value <= distribution.high else None
+
+
+def _number(return_value: str) -> float | None:
+    """Of what a ledger keeps; None if it is no number."""
+    return _as_number(json.loads(return_value)) if return_value else None
+
+
+def _as_number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) else None

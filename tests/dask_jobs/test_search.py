@@ -1,0 +1,110 @@
+"""Whole searches of a small program: which trials run beside which, what is told of the best, what a kill leaves."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dask_jobs.ledger import DONE, RUNNING
+from tests.clusters import wait_until
+from tests.dask_jobs.programs import Program
+
+ASK = "hydra/sweeper=ask_and_tell"
+EACH_ONCE = "hydra.sweeper.sampler={_target_:optuna.samplers.BruteForceSampler,seed:0}"
+
+
+def at(scheduler_address: str) -> tuple[str, ...]:
+    """Words that have the hosts of this scheduler used, both of them."""
+    return ASK, f"hydra.launcher.address={scheduler_address}", "hydra.launcher.num_hosts=2"
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    return Program(tmp_path)
+
+
+def numbers(program: Program) -> list[float]:
+    """That trials have returned, in the order of the ledger."""
+    return [float(row.return_value) for row in program.all_rows() if row.return_value]
+
+
+def test_a_search_runs_its_trials_and_tells_of_the_best(program: Program, scheduler_address: str) -> None:
+    words = ("+kind=number", "+number=interval(0,1)", "hydra.sweeper.n_trials=5", "hydra.sweeper.direction=minimize")
+    ended = program.run(*words, "hydra.sweeper.seed=0", *at(scheduler_address))
+    assert ended.status == 0, ended.output
+    rows = program.all_rows()
+    assert [row.status for row in rows] == [DONE] * 5 and len(set(numbers(program))) == 5
+    found = yaml.safe_load((program.folder / "sweep/optimization_results.yaml").read_text())
+    assert found == {
+        "best_value": min(numbers(program)),
+        "best_params": {"+number": min(numbers(program))},
+        "num_trials": 5,
+    }
+    assert f"best of 5 trials: {min(numbers(program)):g} with +number=" in ended.output
+    assert "5 done" in ended.output
+
+
+def test_no_trial_waits_for_another(program: Program, scheduler_address: str) -> None:
+    kinds = "+kind=waits,plain,tells,reports"
+    with program.start(
+        kinds, EACH_ONCE, "hydra.sweeper.n_trials=4", "hydra.sweeper.n_jobs=2", *at(scheduler_address)
+    ) as run:
+        wait_until(lambda: [row.status for row in program.all_rows()].count(DONE) == 3, "all others are done")
+        assert program.rows()["waits"].status == RUNNING
+        (program.folder / "go").touch()
+        output, _ = run.communicate()
+    assert run.returncode == 0, output
+    assert "best of" not in output, "none returned a number"
+
+
+def test_no_more_run_at_once_than_are_wanted(program: Program, scheduler_address: str) -> None:
+    words = ("+kind=number_when_told", "+number=1,2,3", EACH_ONCE, "hydra.sweeper.n_trials=3", "hydra.sweeper.n_jobs=2")
+    with program.start(*words, *at(scheduler_address)) as run:
+        program.wait_for(lambda events: len(events) == 2, "two run")
+        assert [row.status for row in program.all_rows()] == [RUNNING] * 2, "the third is not even chosen"
+        (program.folder / "go").touch()
+        run.communicate()
+    assert sorted(numbers(program)) == [1, 2, 3]
+
+
+def test_a_trial_that_fails_ends_the_command_with_its_error_when_all_have_ended(
+    program: Program, scheduler_address: str
+) -> None:
+    words = ("+kind=raises,number", "+number=3", EACH_ONCE, "hydra.sweeper.n_trials=2", "hydra.launcher.retries=0")
+    ended = program.run(*words, *at(scheduler_address))
+    assert ended.status == 1 and "ValueError: no such\nluck" in ended.output
+    assert "best of 1 trials: 3 with +kind=number" in ended.output
+
+
+def test_a_search_that_was_killed_goes_on_with_the_trial_that_was_begun(
+    program: Program, scheduler_address: str
+) -> None:
+    words = ("+kind=number_when_told", "+number=interval(0,1)", "hydra.sweeper.n_trials=2", "hydra.sweeper.n_jobs=1")
+    no_patience = "hydra.launcher.stop_seconds=1"
+    with program.start(*words, *at(scheduler_address), no_patience) as run:
+        program.wait_for(lambda events: bool(events), "the first trial runs")
+        run.kill()
+        run.communicate()
+    (begun,) = program.all_rows()
+    assert begun.status == RUNNING
+    (program.folder / "go").touch()
+    again = program.run(*words, *at(scheduler_address), no_patience)
+    assert again.status == 0 and "best of 2 trials" in again.output, again.output
+    first, second = program.all_rows()
+    assert (first.overrides, first.status, first.attempts) == (begun.overrides, DONE, 2)
+    assert second.attempts == 1 and second.overrides != first.overrides
+    third = program.run(*words, *at(scheduler_address))
+    assert third.status == 0 and "2 jobs are done already" in third.output and "best of 2 trials" in third.output
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("+number=1",), "nothing is to be tried"),
+        (("+number=1,2", "hydra.sweeper.n_trials=0"), "hydra.sweeper.n_trials=0 must be at least 1"),
+        (("+number=1,2", "hydra/launcher=basic"), "hydra/sweeper=ask_and_tell needs hydra/launcher=dask"),
+    ],
+)
+def test_what_cannot_be_searched_is_one_clear_error(program: Program, words: tuple[str, ...], sentence: str) -> None:
+    ended = program.run(ASK, "+kind=number", *words)
+    assert ended.status == 1 and sentence in ended.output and "Traceback" not in ended.output

@@ -1,0 +1,173 @@
+"""What a search asks for, what it makes of answers, and what it takes from the ledger of an earlier command."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hydra.core.utils import JobReturn, JobStatus
+from hydra.errors import CompactHydraException
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.samplers import RandomSampler
+
+from dask_jobs.ledger import DONE, FAILED, RUNNING, LedgerRow
+from dask_jobs.search_settings import SearchSettings
+from dask_jobs.trials import Trials, space_of
+
+RATE = "rate=tag(log,interval(0.001,0.1))"
+KEY = "game=Pong rate={} kind=b"
+
+
+class Known:
+    """Of a program, what trials ask of it: the name of a job, here all its words."""
+
+    def key(self, overrides: Sequence[str]) -> str:
+        return " ".join(overrides)
+
+
+def trials(words: Sequence[str], *rows: LedgerRow, **settings: Any) -> Trials:
+    found = Trials(SearchSettings(**{"seed": 0} | settings), space_of(words), Known())  # type: ignore[arg-type]
+    found.recall(rows)
+    return found
+
+
+def returned(value: object, status: JobStatus = JobStatus.COMPLETED) -> JobReturn:
+    job_return = JobReturn(status=status)
+    job_return.return_value = value
+    return job_return
+
+
+@pytest.mark.parametrize(
+    ("word", "distribution"),
+    [
+        ("a=1,b", CategoricalDistribution(["1", "b"])),
+        ("a=choice(0.5,true,c)", CategoricalDistribution(["0.5", "True", "c"])),
+        ("a=interval(0.5,2)", FloatDistribution(0.5, 2.0)),
+        ("a=tag(log,interval(1e-4,1e-2))", FloatDistribution(1e-4, 1e-2, log=True)),
+        ("a=int(interval(1,8))", IntDistribution(1, 8)),
+        ("a=tag(log,int(interval(1,64)))", IntDistribution(1, 64, log=True)),
+        ("a=range(1,8,3)", IntDistribution(1, 7, step=3)),
+        ("a=range(8)", IntDistribution(0, 7)),
+        ("a=range(0.5,2.5,0.5)", CategoricalDistribution(["0.5", "1.0", "1.5", "2.0"])),
+        ("a=range(3,0,-1)", CategoricalDistribution(["3", "2", "1"])),
+    ],
+)
+def test_what_is_tried_is_what_hydra_s_words_say(word: str, distribution: object) -> None:
+    assert dict(space_of([word]).tried) == {"a": distribution}
+
+
+def test_a_word_without_a_choice_is_the_same_for_all_trials_and_the_last_word_on_a_setting_counts() -> None:
+    space = space_of(["game=Pong", "a=1,2", "b=1,2", "b=3", "+c=1,2"])
+    assert space.fixed == ("game=Pong", "b=3") and set(space.tried) == {"a", "+c"}
+    assert space.overrides({"a": "2", "+c": "1"}) == ("game=Pong", "b=3", "a=2", "+c=1")
+
+
+def test_a_search_for_nothing_is_one_clear_error() -> None:
+    with pytest.raises(CompactHydraException, match="nothing is to be tried: name a setting with several values"):
+        space_of(["game=Pong"])
+
+
+def test_trials_are_asked_for_until_there_are_as_many_as_wanted_and_the_best_is_known_by_what_they_returned() -> None:
+    search = trials(["game=Pong", "a=interval(0,1)"], n_trials=3)
+    asked = []
+    while (overrides := search.ask()) is not None:
+        asked.append(overrides)
+        search.tell(overrides, returned(float(overrides[1].partition("=")[2])))
+    assert len(set(asked)) == 3 and all(overrides[0] == "game=Pong" for overrides in asked)
+    best = search.best()
+    assert best is not None and best.num_trials == 3
+    assert best.value == best.params["a"] == max(float(overrides[1].partition("=")[2]) for overrides in asked)
+
+
+def test_with_minimize_the_smallest_is_the_best() -> None:
+    search = trials(["a=1,2,3,4,5,6,7,8"], n_trials=4, direction="minimize", seed=None, sampler=RandomSampler(seed=0))
+    numbers = []
+    while (overrides := search.ask()) is not None:
+        numbers.append(int(overrides[0].partition("=")[2]))
+        search.tell(overrides, returned(numbers[-1]))
+    best = search.best()
+    assert best is not None and best.value == min(numbers) < max(numbers)
+
+
+def test_a_search_comes_closer_to_what_is_best_while_others_still_run() -> None:
+    search = trials(["a=interval(0,1)"], n_trials=60)
+    running: list[Sequence[str]] = []
+    tried: list[float] = []
+    while (overrides := search.ask()) is not None:
+        running.append(overrides)
+        if len(running) == 3:
+            ended = running.pop(len(tried) % 3)
+            tried.append(float(ended[0].partition("=")[2]))
+            search.tell(ended, returned(-((tried[-1] - 0.3) ** 2)))
+
+    def misses(numbers: Sequence[float]) -> float:
+        return sum(abs(number - 0.3) for number in numbers) / len(numbers)
+
+    assert misses(tried[-20:]) < misses(tried[:10]) / 2
+
+
+@pytest.mark.parametrize(
+    "job_return",
+    [
+        returned(None),
+        returned("3"),
+        returned(True),
+        returned(float("nan")),
+        returned(ValueError("no"), JobStatus.FAILED),
+    ],
+)
+def test_a_trial_that_returned_no_number_or_failed_is_none_to_the_search(job_return: JobReturn) -> None:
+    search = trials(["a=1,2"], n_trials=1)
+    overrides = search.ask()
+    assert overrides is not None
+    search.tell(overrides, job_return)
+    assert search.best() is None and search.ask() is None
+
+
+def test_two_trials_with_the_same_words_are_told_together() -> None:
+    search = trials(["a=1,1"], n_trials=2)
+    first, second = search.ask(), search.ask()
+    assert first == second == ("a=1",)
+    search.tell(("a=1",), returned(7))
+    best = search.best()
+    assert best is not None and best.num_trials == 2
+
+
+def test_what_the_ledger_calls_done_counts_and_is_learned_from_and_what_was_begun_is_asked_for_first() -> None:
+    rows = [
+        LedgerRow(0, KEY.format(0.002), DONE, return_value="5.0"),
+        LedgerRow(1, KEY.format(0.05), RUNNING),
+        LedgerRow(2, KEY.format(0.01), FAILED),
+        LedgerRow(3, KEY.format(0.003), DONE, return_value="9.0"),
+    ]
+    search = trials(["game=Pong", RATE, "kind=a,b"], *rows, n_trials=5)
+    assert search.num_to_repeat == 2
+    assert search.ask() == ("game=Pong", "rate=0.05", "kind=b")
+    assert search.ask() == ("game=Pong", "rate=0.01", "kind=b")
+    assert search.ask() is not None and search.ask() is None
+    best = search.best()
+    assert best is not None and (best.value, dict(best.params)) == (9.0, {"rate": 0.003, "kind": "b"})
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "game=Qbert rate=0.01 kind=b",
+        "game=Pong rate=0.5 kind=b",
+        "game=Pong rate=x kind=b",
+        "game=Pong rate=0.01 kind=c",
+        "game=Pong rate=0.01",
+        "game=Pong rate=0.01 kind=b seed=1",
+    ],
+)
+def test_rows_of_another_search_in_the_same_folder_are_left_alone(key: str) -> None:
+    search = trials(["game=Pong", RATE, "kind=a,b"], LedgerRow(0, key, DONE, return_value="5.0"), n_trials=1)
+    assert search.best() is None and search.ask() is not None
+
+
+def test_a_search_that_goes_on_does_not_draw_the_same_trials_again() -> None:
+    words = ["game=Pong", RATE, "kind=b,b"]
+    first = trials(words, n_trials=1).ask()
+    assert first is not None
+    row = LedgerRow(0, " ".join(first), DONE, return_value="1.0")
+    assert trials(words, n_trials=1).ask() == first, "the seed decides"
+    assert trials(words, row, n_trials=2).ask() != first
