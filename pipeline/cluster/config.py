@@ -6,10 +6,12 @@ Not here: the kinds (`pipeline.cluster.kinds`), a client of what was started (`p
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
+
+from pipeline.cluster.groups import HostGroup, groups_mistakes, num_in_groups
 
 if TYPE_CHECKING:  # settings are read in programs that never start a cluster
     from distributed import Client
@@ -45,6 +47,8 @@ class ClusterConfig(ABC):
     """This process can connect to hosts; if not, the scheduler passes on what is said."""
     serves_sweeps: ClassVar[bool] = False
     """A sweep on a Dask cluster can use it: its launcher starts one itself, or finds it."""
+    group_settings: ClassVar[tuple[str, ...] | None] = None
+    """What a group of hosts may say of them, beside its roles and their number; None: this kind has no groups."""
     needed_package: ClassVar[str | None] = None
     """What it imports beyond what every installation has; an extra of the project with the kind's name brings it."""
 
@@ -60,6 +64,8 @@ class ClusterConfig(ABC):
     """How often a role that was lost with its host is started again, before the run gives up."""
     lease_seconds: float
     """Roles leave when their coordinator has been silent for this long."""
+    groups: tuple[HostGroup, ...]
+    """Kinds of host, and which roles stand on which; `num_hosts` counts them all."""
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
@@ -77,7 +83,28 @@ class ClusterConfig(ABC):
                 found.append(f"{name}={getattr(self, name)} must be positive")
         if (address := getattr(self, "dashboard_address", None)) is not None:
             found += wrong_dashboard(address)
+        return found + self._wrong_groups()
+
+    def _wrong_groups(self) -> list[str]:
+        if not self.groups:
+            return []
+        if self.group_settings is None:
+            able = ", ".join(kind for kind, other in CLUSTER_KINDS.items() if other.group_settings is not None)
+            return [f"groups: all hosts of kind={self.kind} are alike; kinds with groups are {able}"]
+        found = groups_mistakes(self.groups, self.group_settings, self.kind)
+        if not found and self.num_hosts is not None and self.num_hosts < num_in_groups(self.groups):
+            counted = f"groups have {num_in_groups(self.groups)} hosts"
+            found.append(f"num_hosts={self.num_hosts} counts all hosts, and {counted}: raise it, or leave it null")
         return found
+
+    def sized(self, num_hosts: Mapping[str | None, int]) -> Self:
+        """The same, whose groups say how many hosts they have."""
+        return replace(self, groups=tuple(replace(group, num_hosts=num_hosts[group.name]) for group in self.groups))
+
+    def of_group(self, group: HostGroup | None) -> Self:
+        """The same for hosts of this group alone; None: those of no group."""
+        given: dict[str, Any] = {} if group is None else group.given
+        return replace(self, groups=(), **given)
 
     @property
     def asked_host(self) -> AskedHost | None:

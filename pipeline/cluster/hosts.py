@@ -43,6 +43,8 @@ class HostReport(BasicReport):
     """Python (major.minor), pipeline, torch, ale-py, distributed."""
     declared_gpus: int | None = None
     """What `dask worker --resources GPU=…` said; None: nothing."""
+    resources: tuple[str, ...] = ()
+    """All that it declared so, by name."""
     listens_beyond: str | None = None
     """Where others than this machine reach it, though its own address is one on loopback; None: nowhere."""
     age_seconds: float = field(default=0.0, compare=False)
@@ -60,7 +62,8 @@ def report_host(dask_worker: Worker | None = None, *, memory_limit_bytes: int = 
     here = report_here(memory_limit_bytes)
     device = compute.resolve_device("auto")
     precision = str(compute.resolve_precision("auto", device)).removeprefix("torch.")
-    declared = None if dask_worker is None else dask_worker.state.total_resources.get(GPU)
+    resources = {} if dask_worker is None else dask_worker.state.total_resources
+    declared = resources.get(GPU)
     return HostReport(
         machine=here.machine,
         num_cores=here.num_cores,
@@ -70,6 +73,7 @@ def report_host(dask_worker: Worker | None = None, *, memory_limit_bytes: int = 
         precision=precision,
         versions=versions,
         declared_gpus=None if declared is None else int(declared),
+        resources=tuple(resources),
         listens_beyond=None if dask_worker is None else _listens_beyond(dask_worker),
         age_seconds=_age_of_parent(),
     )

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pipeline.cluster.config import ClusterConfig
+from pipeline.cluster.groups import HostGroup
 from pipeline.cluster.hosts import MEMORY_SHARE, HostReport, report_host
 from pipeline.cluster.placement import Offer
 
@@ -18,18 +19,25 @@ def present_offers(
 ) -> list[Offer]:
     """Offers of the hosts that reported and are still there; `num_threads` has their Dask threads by address."""
     return [
-        _offer(config, address, report, num_threads[address])
+        _offer(config, _groups_of(config, report), address, report, num_threads[address])
         for address, report in reports.items()
         if address in num_threads
     ]
 
 
-def future_offers(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> list[Offer] | None:
-    """Offers of the hosts that would be started; None where only the hosts themselves can tell."""
+def future_offers(
+    config: ClusterConfig, num_hosts: Mapping[str | None, int], threads_per_host: int
+) -> list[Offer] | None:
+    """Offers of the hosts that would be started, so many of each group; None where only the hosts themselves can tell.
+
+    Hosts of no group are under None.
+    """
     if not config.can_tell_hosts_before_start:
         return None
     ours = report_host()
-    return [_offer(config, f"host-{i}", ours, threads_per_host) for i in range(num_hosts)]
+    of_group: dict[str | None, list[HostGroup]] = {group.name: [group] for group in config.groups}
+    groups = [of_group.get(name, []) for name, count in num_hosts.items() for _ in range(count)]
+    return [_offer(config, own, f"host-{i}", ours, threads_per_host) for i, own in enumerate(groups)]
 
 
 def offers_without_others(offers: Sequence[Offer]) -> list[Offer]:
@@ -40,16 +48,25 @@ def offers_without_others(offers: Sequence[Offer]) -> list[Offer]:
     return [offer if offer.memory_is_total else replace(offer, memory_bytes=sys.maxsize) for offer in offers]
 
 
-def _offer(config: ClusterConfig, address: str, report: HostReport, num_threads: int) -> Offer:
-    if (asked := config.asked_host) is not None:
+def _groups_of(config: ClusterConfig, report: HostReport) -> list[HostGroup]:
+    return [group for group in config.groups if group.name in report.resources]
+
+
+def _offer(
+    asked: ClusterConfig, groups: Sequence[HostGroup], address: str, report: HostReport, num_threads: int
+) -> Offer:
+    config = asked.of_group(groups[0] if groups else None)
+    names = frozenset(group.name for group in groups)
+    if (host := config.asked_host) is not None:
         return Offer(
             address=address,
             machine=address,
             num_threads=num_threads,
             memory_bytes=int((config.memory_bytes or report.free_memory_bytes) * MEMORY_SHARE),
-            num_cores=asked.num_cores or num_threads,
-            num_gpus=asked.num_gpus,
+            num_cores=host.num_cores or num_threads,
+            num_gpus=host.num_gpus,
             memory_is_total=config.memory_bytes is not None,
+            groups=names,
         )
     return Offer(
         address=address,
@@ -59,6 +76,7 @@ def _offer(config: ClusterConfig, address: str, report: HostReport, num_threads:
         num_cores=report.num_cores,
         num_gpus=_num_gpus(report, num_threads),
         memory_is_total=config.memory_bytes is not None,
+        groups=names,
     )
 
 

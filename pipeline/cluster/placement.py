@@ -1,9 +1,10 @@
 """Which host runs what: a pure function from what a run wants and what hosts offer to a placement, all or nothing.
 
-Rules, in order: a role that must have a GPU gets one first, then a role that wants a host of its own gets that; the
-others, those with most threads first, go where most threads are free, the first host in order on a tie; a role that
-stands beside another gets that one's host. As long as there are others, hosts with a free GPU are left to roles that
-use one. Hosts on one machine share its memory.
+A role of a group stands on hosts of that group, all others on hosts of none (`pipeline.cluster.groups`). Rules among
+these, in order: a role that must have a GPU gets one first, then a role that wants a host of its own gets that; the
+others, those with most threads first, go where most threads are free, then where fewest roles are, the first host in
+order on a tie; a role that stands beside another gets that one's host. As long as there are others, hosts with a free
+GPU are left to roles that use one. Hosts on one machine share its memory.
 Not here: starting hosts (`pipeline.cluster.session`), asking them what they have (`pipeline.cluster.hosts`).
 """
 
@@ -29,6 +30,8 @@ class Demand:
     """GPUs that its host must have, for this role alone."""
     prefers_gpu: bool = False
     """Takes a host with a GPU that nobody else uses, where there is one; runs without."""
+    group: str | None = None
+    """Kind of host that it must have; None: one of no group."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,12 @@ class Offer:
     """GPUs of this host."""
     memory_is_total: bool = False
     """Whether `memory_bytes` is for all roles that ever stand there, and not what is free beside those that do."""
+    groups: frozenset[str] = frozenset()
+    """Groups that it is one of."""
+
+    def is_for(self, group: str | None) -> bool:
+        """Whether roles of this group may stand there; None: those of no group."""
+        return not self.groups if group is None else group in self.groups
 
 
 Placement = dict[str, Offer]
@@ -62,20 +71,22 @@ def place(demands: Sequence[Demand], offers: Sequence[Offer], keep: Mapping[str,
     by_address = {offer.address: offer for offer in offers}
     free = {offer.address: offer.num_threads for offer in offers}
     free_gpus = {offer.address: offer.num_gpus for offer in offers}
+    num_roles = dict.fromkeys(free, 0)
     placement: Placement = {}
     closed: set[str] = set()
 
     def put(demand: Demand, address: str) -> None:
         placement[demand.role] = by_address[address]
         free[address] -= demand.num_threads
+        num_roles[address] += 1
         # A role that only prefers a GPU may share one.
         free_gpus[address] = max(free_gpus[address] - _gpus_used(demand), 0)
         if demand.alone:
             closed.add(address)
 
-    def preference(demand: Demand, address: str) -> tuple[bool, int]:
+    def preference(demand: Demand, address: str) -> tuple[bool, int, int]:
         wants_gpu = _gpus_used(demand) > 0
-        return (free_gpus[address] > 0) == wants_gpu, free[address]
+        return (free_gpus[address] > 0) == wants_gpu, free[address], -num_roles[address]
 
     for demand in demands:
         if keep is not None and demand.role in keep and keep[demand.role].address in by_address:
@@ -88,7 +99,8 @@ def place(demands: Sequence[Demand], offers: Sequence[Offer], keep: Mapping[str,
         candidates = [
             offer.address
             for offer in offers
-            if offer.address not in shut
+            if offer.is_for(demand.group)
+            and offer.address not in shut
             and free[offer.address] >= demand.num_threads
             and free_gpus[offer.address] >= demand.num_gpus
         ]
@@ -111,23 +123,32 @@ def _turn(demand: Demand) -> tuple[bool, bool, bool, int]:
     return demand.num_gpus == 0, not demand.alone, not demand.prefers_gpu, -demand.num_threads
 
 
-def _no_host(demand: Demand, demands: Sequence[Demand], offers: Sequence[Offer]) -> str:
+def _no_host(demand: Demand, every_demand: Sequence[Demand], every_offer: Sequence[Offer]) -> str:
+    demands = [one for one in every_demand if one.group == demand.group]
+    offers = [offer for offer in every_offer if offer.is_for(demand.group)]
     alone = sum(d.alone for d in demands)
     own_hosts = f"{alone} hosts of their own and " if alone else ""
     gpus = sum(d.num_gpus for d in demands)
     wanted = f"{sum(d.num_threads for d in demands)} threads{_and_gpus(gpus)}"
     offered_gpus = _and_gpus(sum(offer.num_gpus for offer in offers)) or " and no GPU" if gpus else ""
     most = max((offer.num_threads for offer in offers), default=0)
+    has_groups = any(one.group is not None for one in every_demand)
     text = (
-        f"the run wants {own_hosts}{wanted} in all; offered are {len(offers)} hosts with "
-        f"{sum(offer.num_threads for offer in offers)} threads{offered_gpus} (at most {most} threads on one host): "
-        f"no host is left for {demand.role} with {demand.num_threads} threads{_and_gpus(demand.num_gpus)}"
-        f"{', which wants a host of its own' if demand.alone else ''}. "
+        f"{_of_group(demand.group) if has_groups else 'the run'} wants {own_hosts}{wanted} in all; offered are "
+        f"{len(offers)} hosts with {sum(offer.num_threads for offer in offers)} threads{offered_gpus} (at most {most} "
+        f"threads on one host): no host is left for {demand.role} with {demand.num_threads} threads"
+        f"{_and_gpus(demand.num_gpus)}{', which wants a host of its own' if demand.alone else ''}. "
         "Start more hosts or fewer roles (topology.num_*, param_server.num_shards), or lower topology.compute_threads"
     )
+    if demand.group is not None:
+        text += f"; a host declares its group with `dask worker --resources {demand.group}=1`"
     if demand.num_gpus == 0:
         return text
     return f"{text}; a host declares its GPU with `dask worker --resources GPU=1`, and device=auto does without"
+
+
+def _of_group(group: str | None) -> str:
+    return "what is in no group of hosts" if group is None else f"what is in the group {group} of hosts"
 
 
 def _and_gpus(count: int) -> str:

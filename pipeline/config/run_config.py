@@ -12,10 +12,12 @@ from typing import Protocol, runtime_checkable
 
 from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.cluster.config import ClusterConfig
+from pipeline.cluster.placement import Demand
 from pipeline.config.course import BudgetConfig, CheckpointConfig, TrainingEvaluationConfig
 from pipeline.config.determinism import undeterministic
 from pipeline.config.factors import without_factors
-from pipeline.config.words import listed, no_folder_name, no_such
+from pipeline.config.hosts import hosts_mistakes
+from pipeline.config.words import no_folder_name, no_such
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import num_actions
 from pipeline.evaluation.protocol import EvaluationConfig
@@ -172,7 +174,7 @@ class RunConfig:
             )
         can_be_started = not self.topology.unfit_for(self.algorithm)
         if can_be_started and {"topology", "algorithm", "param_server", "cluster"} <= sound:
-            found += self._too_few_hosts()
+            found += self._unfit_hosts()
         if {"network", "environment"} <= sound and self.game in GAMES and self.precision in PRECISIONS:
             found += self._unfit_network()
         found += without_factors(self.network, self.param_server) if {"network", "param_server"} <= sound else []
@@ -226,17 +228,13 @@ class RunConfig:
         )
         return [f"network.{line}" for line in lines]
 
-    def _too_few_hosts(self) -> list[str]:
-        if self.cluster.num_hosts is None:
+    def _unfit_hosts(self) -> list[str]:
+        if self.cluster.num_hosts is None and not self.cluster.groups:
             return []
         wanted = self.topology.demands(self.algorithm, self.param_server.num_shards, RoleNeeds(0, 0, 0, 0, 0))
-        alone = [demand.role for demand in wanted if demand.beside is None]
         if self.training_evaluation.every_frames is not None:
-            alone.append(EVALUATOR)
-        if self.cluster.num_hosts < len(alone):
-            own = f"{listed(alone)} have hosts of their own"
-            return [f"cluster.num_hosts={self.cluster.num_hosts} must be at least {len(alone)}: {own}"]
-        return []
+            wanted.append(Demand(EVALUATOR, 1, 0))
+        return [f"cluster.{line}" for line in hosts_mistakes(self.cluster, wanted)]
 
     def _too_small_replay(self, replay: ReplayConfig) -> list[str]:
         if replay.mistakes() or not self.algorithm.NEEDS_REPLAY:

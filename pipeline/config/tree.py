@@ -17,6 +17,7 @@ from omegaconf import OmegaConf
 from pipeline.algorithms.config import ALGORITHMS, AlgorithmConfig
 from pipeline.checked_files import check_yaml
 from pipeline.cluster.config import ClusterConfig
+from pipeline.cluster.groups import HostGroup
 from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.config.other_words import ELSEWHERE
 from pipeline.config.run_config import RunConfig
@@ -222,6 +223,8 @@ def _as_type(kind: type, value: Any) -> Any:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if typing.get_origin(kind) is tuple:
         return _as_tuple(typing.get_args(kind), value)
+    if kind is HostGroup:
+        return _as_group(value)
     if kind is float:
         return float(value) if is_number and math.isfinite(value) else None
     if kind is int and isinstance(value, float) and value.is_integer():
@@ -243,6 +246,17 @@ def _as_tuple(kinds: tuple[Any, ...], value: Any) -> Any:
     return None if None in items else items
 
 
+def _as_group(value: Any) -> HostGroup | None:
+    """What it does not say of its hosts is as for all others."""
+    if not isinstance(value, Mapping):
+        return None
+    found: list[str] = []
+    hints = _hints(HostGroup)
+    given = {name: _convert(hints.get(name, types.NoneType), item, str(name), found) for name, item in value.items()}
+    is_whole = {"name", "roles"} <= given.keys() <= hints.keys()
+    return HostGroup(**given) if is_whole and not found else None
+
+
 _ABSENT = object()
 
 _TYPE_WORDS: Mapping[Any, str] = {
@@ -252,6 +266,8 @@ _TYPE_WORDS: Mapping[Any, str] = {
     str: "text",
     tuple[str, ...]: "a list of texts, like [a,b],",
     Changes: "a list of pairs, like [[1000,0.5],[2000,0.1]],",
+    tuple[HostGroup, ...]: "a list of groups with name, roles and what their hosts have, like "
+    "[{name:gpus,roles:[learner],gpus_per_host:1}],",
     Stragglers: "a list of [worker, distribution, mean seconds], like [[1,constant,0.5]],",
     types.NoneType: "null",
 }
@@ -278,4 +294,6 @@ def _hints(cls: type) -> dict[str, Any]:
 def _shown(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name}: {_shown(item)}' for name, item in value.items())}}}"
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

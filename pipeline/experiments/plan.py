@@ -12,6 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from pipeline.cluster.granted import GrantedHosts
+from pipeline.cluster.groups import hosts_by_group, in_groups
 from pipeline.cluster.offers import future_offers
 from pipeline.cluster.placement import Demand, Offer, Placement, place
 from pipeline.config.run_config import EVALUATOR, RunConfig, unlike_training
@@ -47,8 +48,8 @@ class Plan:
     demands: tuple[Demand, ...]
     placement: Placement
     num_parameters: int
-    num_hosts: int
-    """Hosts to start, for the clusters that a run starts itself."""
+    num_hosts: Mapping[str | None, int]
+    """Hosts to start of each group, None for those of none, for the clusters that a run starts itself."""
     threads_per_host: int
     """Dask threads of each of these."""
     process_bytes: int
@@ -133,7 +134,7 @@ def make_plan(
     wanted = _demands(config, _needs(config, size, 0 if config.cluster.runs_in_this_process else _PROCESS_BYTES))
     if granted is not None:
         wanted = [replace(demand, alone=False) for demand in wanted]
-    num_hosts = config.cluster.num_hosts or sum(demand.beside is None for demand in wanted)
+    num_hosts = hosts_by_group(wanted, config.cluster.groups, config.cluster.num_hosts)
     if offers is None:
         offers = future_offers(config.cluster, num_hosts, topology.compute_threads)
     if offers is None:
@@ -185,7 +186,7 @@ def _demands(config: RunConfig, needs: RoleNeeds) -> list[Demand]:
         wanted = demands_in_turns(wanted)
     if config.training_evaluation.every_frames is not None:
         wanted.append(Demand(EVALUATOR, topology.compute_threads, needs.actor_bytes + needs.host_bytes))
-    return wanted
+    return in_groups(wanted, config.cluster.groups, needs.host_bytes)
 
 
 def _needs(config: RunConfig, num_parameters: int, host_bytes: int) -> RoleNeeds:

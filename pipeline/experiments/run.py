@@ -76,17 +76,18 @@ def train(
         state_of(config.algorithm)  # raises where there is none
     start_states.load_for(config.evaluation, config.game)  # raises if they are missing or do not fit
     cluster = config.cluster.of_run(f"{config.experiment}-{config.game}-{config.seed}", config.folder / JOBS)
-    can_tell = cluster.can_tell_hosts_before_start
-    if can_tell:
+    hosts = 1, config.topology.compute_threads
+    if cluster.can_tell_hosts_before_start:
         plan = make_plan(config)
+        cluster = cluster.sized(plan.num_hosts)
+        hosts = sum(plan.num_hosts.values()), plan.threads_per_host
         if config.plan:
             console.print(plan.render(config), *_remarks_on_folder(config))
-            if (text := submission(cluster, plan.num_hosts, plan.threads_per_host)) is not None:
+            if (text := submission(cluster, *hosts)) is not None:
                 console.print(text, markup=False, highlight=False, soft_wrap=True)
             return RunResult(None, "plan")
     if not config.plan:
         _check_start(config)
-    hosts = (plan.num_hosts, plan.threads_per_host) if can_tell else (1, config.topology.compute_threads)
     say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
     if granted is None and (warning := warning_of_job()) is not None:
         console.print(f"[yellow]warning:[/yellow] {escape(warning)}", highlight=False, soft_wrap=True)

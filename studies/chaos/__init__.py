@@ -14,5 +14,5 @@
     campaign      all of them
 
 Decisions are pure; `processes`, `scene`, `hosts`, `command`, `watched` and `campaign` do what they say.
-Not here: Slurm and ssh, a full disk, a broken network; what is tested of single deaths (`tests/topologies`).
+Not here: ssh, a full disk, a broken network; what is tested of single deaths (`tests/topologies`).
 """

@@ -6,8 +6,9 @@ killed, or made to stand still for some seconds. When it ends without its result
 resume=true; behind its last kill it may come to its end. A row a kill goes into results/chaos/kills.csv and a row a run
 into runs.csv, once the run is over; typed again, the campaign goes on with the run that comes next. What a run has
 printed is kept in outputs/chaos/. The exit status is 1 if anything is wrong with any run of the seed.
-Some three minutes a run of five kills.
-Not here: Slurm, ssh, and what is listed in `studies.chaos`.
+Some three minutes a run of five kills. `--slurm` has the hosts in jobs of a Slurm that is there, as that of `python -m
+tests.cluster.slurm_site`, and wants a seed of its own.
+Not here: ssh, and what is listed in `studies.chaos`.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from pipeline.config.overrides import compose
 from pipeline.experiments.plan import make_plan
-from studies.chaos.cases import PROCESSES, case_of, words
+from studies.chaos.cases import HERE, ON_SLURM, PROCESSES, SLURM, case_of, words
 from studies.chaos.rows import kill_rows, run_rows
 from studies.chaos.watched import RunPlan, WatchedRun
 
@@ -30,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200, help="of this seed in all, those that are there counted")
     parser.add_argument("--seed", type=int, default=0, help="of what is killed when")
+    parser.add_argument("--slurm", action="store_true", help="on Slurm alone, and not on any other cluster")
     parser.add_argument("--kills-per-run", type=int, default=5)
     parser.add_argument("--minutes", type=float, default=1.0, help="of training in each run")
     parser.add_argument("--deadline", type=float, default=300.0, help="seconds for a new row or an end after a kill")
@@ -66,10 +68,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _plan(chosen: argparse.Namespace, run: int, num_kills: int) -> RunPlan:
-    case = case_of(run)
+    case = case_of(run, ON_SLURM if chosen.slurm else HERE)
     typed = words(case, chosen.seed * 1000 + run, chosen.minutes)
     # Who starts hosts by hand has read in the plan how many.
-    num_hosts = make_plan(compose([*typed, f"cluster={PROCESSES}"])).num_hosts
+    cluster = SLURM if chosen.slurm else PROCESSES
+    num_hosts = sum(make_plan(compose([*typed, f"cluster={cluster}"])).num_hosts.values())
     return RunPlan(chosen.seed, run, case, typed, num_hosts, num_kills, chosen.deadline)
 
 

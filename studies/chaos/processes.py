@@ -57,9 +57,9 @@ def is_host(process: psutil.Process) -> bool:
 
 
 def is_nanny(process: psutil.Process) -> bool:
-    """Whether it is a `dask worker` that looks after a host."""
+    """Whether it is a `dask worker` that looks after a host; a job of dask-jobqueue starts it as a module."""
     words = _words(process)
-    return "worker" in words and "--no-nanny" not in words
+    return not {"worker", "distributed.cli.dask_worker"}.isdisjoint(words) and "--no-nanny" not in words
 
 
 def _words(process: psutil.Process) -> list[str]:

@@ -30,7 +30,7 @@ def test_what_every_kind_has_is_checked_together() -> None:
 
 @pytest.mark.parametrize("kind", ["cloud", "ssh"])
 def test_a_kind_that_is_unknown_or_of_other_settings_is_refused(kind: str) -> None:
-    config = LocalConfig(kind, None, None, 60.0, 3, 30.0, "127.0.0.1:0")
+    config = LocalConfig(kind, None, None, 60.0, 3, 30.0, (), "127.0.0.1:0")
     assert config.mistakes() == [
         f"kind={kind} must be one of {', '.join(CLUSTER_KINDS)}, with the settings of that kind"
     ]

@@ -32,6 +32,7 @@ SETTINGS = """
 kind: toy
 greeting: hello
 num_hosts: null
+groups: []
 memory_bytes: 1_000_000_000
 start_timeout_seconds: 60.0
 lease_seconds: 30.0
@@ -73,7 +74,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_new_kind_composes_starts_and_runs_a_task(toy: None) -> None:
     run = compose(["game=Pong", "cluster=toy", "cluster.greeting=hi"])
     assert from_yaml(to_yaml(run)) == run
-    assert future_offers(run.cluster, 2, 1) is not None
+    assert future_offers(run.cluster, {None: 2}, 1) is not None
     with open_session(run.cluster, num_hosts=2, threads_per_host=1) as session:
         assert [offer.memory_bytes for offer in session.offers()] == [10**9, 10**9]
         assert session.dashboard_url.startswith("http://") and session.others() == ""
@@ -95,7 +96,7 @@ class StartsNothing(ClusterConfig):
 
 def test_a_kind_that_forgets_to_say_how_it_is_started_is_an_error_and_no_cluster_of_dask_s_own() -> None:
     with pytest.raises(TypeError, match=r"StartsNothing.*start"):
-        StartsNothing("toy", None, None, 60.0, 3, 30.0)  # type: ignore[abstract]
+        StartsNothing("toy", None, None, 60.0, 3, 30.0, ())  # type: ignore[abstract]
     with pytest.raises(ConfigError, match=r"does not define start, which .*\.ClusterConfig leaves"):
         imported(f"{__name__}.StartsNothing", ClusterConfig)  # type: ignore[type-abstract]
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from pipeline.cluster.groups import HostGroup
 from pipeline.cluster.hosts import HostReport, report_host
 from pipeline.cluster.offers import future_offers, offers_without_others, present_offers
 from tests.clusters import cluster_config
@@ -51,7 +52,7 @@ def test_a_host_that_sees_a_gpu_and_declares_none_lets_all_its_roles_share_it() 
 
 
 def test_hosts_to_come_on_this_machine_are_foretold() -> None:
-    offers = future_offers(cluster_config("processes", memory_bytes=GIB), 2, 3)
+    offers = future_offers(cluster_config("processes", memory_bytes=GIB), {None: 2}, 3)
     assert offers is not None
     assert [(offer.address, offer.num_threads, offer.memory_bytes) for offer in offers] == [
         ("host-0", 3, GIB),
@@ -63,7 +64,24 @@ def test_hosts_to_come_on_this_machine_are_foretold() -> None:
 
 @pytest.mark.parametrize("kind", ["address", "ssh"])
 def test_hosts_that_only_they_themselves_know_are_never_guessed(kind: str) -> None:
-    assert future_offers(cluster_config(kind), 2, 1) is None
+    assert future_offers(cluster_config(kind), {None: 2}, 1) is None
+
+
+def test_a_host_is_of_the_groups_that_it_declares_and_has_what_was_asked_for_these() -> None:
+    group = HostGroup("gpus", ("learner",), memory_bytes=20 * GIB, gpus_per_host=2)
+    config = cluster_config("slurm", memory_bytes=10 * GIB, groups=(group, HostGroup("other", ("actor",))))
+    reports = {"a": replace(REPORT, resources=("GPU", "gpus")), "b": replace(REPORT, resources=("foreign",))}
+    offers = present_offers(config, reports, dict.fromkeys(reports, 1))
+    assert [(offer.groups, offer.memory_bytes, offer.num_gpus) for offer in offers] == [
+        (frozenset({"gpus"}), 16 * GIB, 2),
+        (frozenset(), 8 * GIB, 0),
+    ]
+    to_come = future_offers(config, {None: 1, "gpus": 2, "other": 0}, 1)
+    assert to_come is not None and [offer.groups for offer in to_come] == [
+        frozenset(),
+        frozenset({"gpus"}),
+        frozenset({"gpus"}),
+    ]
 
 
 def test_without_others_hosts_offer_what_was_asked_for_them_or_memory_without_a_limit() -> None:

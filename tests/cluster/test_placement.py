@@ -134,3 +134,39 @@ def test_no_hosts_at_all_is_refused_in_words() -> None:
 def test_a_role_with_many_threads_gets_its_host_before_small_ones_take_it() -> None:
     demands = [Demand("actor-0", 1, 0), Demand("learner-0", 2, 0), Demand("evaluator", 2, 0)]
     assert where(demands, [host("a", 2), host("b", 3)]) == {"actor-0": "b", "learner-0": "b", "evaluator": "a"}
+
+
+def in_group(demand: Demand, group: str) -> Demand:
+    return replace(demand, group=group)
+
+
+def test_a_role_of_a_group_goes_to_a_host_of_that_group_though_others_have_more_room() -> None:
+    offers = [host("a", threads=8), replace(host("b", threads=2), groups=frozenset({"gpus"}))]
+    placed = where([in_group(bundle(0), "gpus"), in_group(bundle(1), "gpus"), bundle(2)], offers)
+    assert placed == {"bundle-0": "b", "bundle-1": "b", "bundle-2": "a"}
+
+
+def test_roles_that_take_no_thread_are_spread_over_the_hosts_of_their_group() -> None:
+    servers = [replace(host(name), groups=frozenset({"servers"})) for name in "ab"]
+    shards = [in_group(Demand(f"shard-{i}", 0, GIB), "servers") for i in range(4)]
+    assert list(where(shards, servers).values()) == ["a", "b", "a", "b"]
+
+
+def test_a_host_of_two_groups_takes_roles_of_both() -> None:
+    offers = [replace(host("a", threads=2), groups=frozenset({"x", "y"}))]
+    assert where([in_group(bundle(0), "x"), in_group(bundle(1), "y")], offers) == {"bundle-0": "a", "bundle-1": "a"}
+
+
+@pytest.mark.parametrize(
+    ("group", "words"),
+    [
+        ("gpus", r"the group gpus of hosts wants 2 threads .* 1 hosts with 1 threads .*bundle-1.*--resources gpus=1"),
+        (None, r"in no group of hosts wants 2 threads .* 1 hosts with 1 threads .*no host is left for bundle-1"),
+    ],
+)
+def test_a_group_without_room_is_named_with_what_it_has(group: str | None, words: str) -> None:
+    offers = [host("a"), replace(host("b"), groups=frozenset({"gpus"}))]
+    demands = [replace(bundle(i), group=group) for i in range(2)]
+    other = replace(bundle(2), group=None if group else "gpus")
+    with pytest.raises(PlacementError, match=words):
+        place([*demands, other], offers)

@@ -138,6 +138,15 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
         ("experiment=dba3c replay.batch_size=3",
          "replay.batch_size=3: no such setting; did you mean algorithm.batch_size?"),
         ("experiment=dba3c replay=null", "replay=null: no such replay; did you mean none?"),
+        ("cluster=slurm cluster.groups=[{name:a,role:learner}]",
+         "cluster.groups=[{name: a, role: learner}]: a list of groups with name, roles and what their hosts have, like "
+         "[{name:gpus,roles:[learner],gpus_per_host:1}], is expected"),
+        ("cluster=slurm cluster.groups=[{name:a,roles:[learner]}]",
+         "cluster.groups: a has the role learner, of which this run has none: it has bundle, shard"),
+        ("cluster=slurm cluster.groups=[{name:a,roles:[bundle]}] cluster.num_hosts=1",
+         "cluster.num_hosts=1 must be at least 3: bundle-0, bundle-1 have hosts of their own"),
+        ("cluster.groups=[{name:a,roles:[bundle]}]",
+         "cluster.groups: all hosts of kind=threads are alike; kinds with groups are address, slurm, kubernetes"),
         ("experiment=dba3c topology.stragglers=[[1,0.5]]",
          "topology.stragglers=[[1, 0.5]]: a list of [worker, distribution, mean seconds], like [[1,constant,0.5]], is "
          "expected"),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.algorithms.config import QLearningConfig
+from pipeline.cluster.groups import HostGroup
 from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.cluster.kinds.local import LocalConfig
 from pipeline.cluster.kinds.ssh import SshConfig
@@ -113,6 +114,13 @@ def test_stragglers_are_kept_and_read_back_equal() -> None:
     run = compose(["experiment=dba3c", "game=Pong", "topology.stragglers=[[1,constant,1],[0,exponential,0.5]]"])
     assert isinstance(run.topology, WorkersConfig)
     assert run.topology.stragglers == ((1, "constant", 1.0), (0, "exponential", 0.5))
+    assert from_yaml(to_yaml(run)) == run
+
+
+def test_groups_of_hosts_are_kept_and_read_back_equal() -> None:
+    words = "cluster.groups=[{name:gpus,roles:[bundle],gpus_per_host:1,directives:['--gres=gpu:1']}]"
+    run = compose(["experiment=gorila", "game=Pong", "cluster=slurm", words])
+    assert run.cluster.groups == (HostGroup("gpus", ("bundle",), gpus_per_host=1, directives=("--gres=gpu:1",)),)
     assert from_yaml(to_yaml(run)) == run
 
 

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from pipeline.cluster.granted import GrantedHosts
+from pipeline.cluster.groups import kind_of
 from pipeline.cluster.placement import Offer
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
@@ -77,7 +78,7 @@ def test_a_shard_is_planned_with_the_gradients_that_wait_for_their_quorum(
 def test_evaluations_beside_the_training_have_a_host_of_their_own(tmp_path: Path) -> None:
     plan = make_plan(smoke_config(tmp_path, "training_evaluation.every_frames=1000", experiment="smoke_dba3c"))
     hosts = {role: offer.address for role, offer in plan.placement.items()}
-    assert plan.num_hosts == 3
+    assert plan.num_hosts == {None: 3}
     assert len({hosts[role] for role in ("worker-0", "worker-1", "evaluator")}) == 3
 
 
@@ -104,10 +105,26 @@ def test_the_process_around_roles_that_are_threads_is_planned_with_them(tmp_path
 
 def test_the_run_starts_as_many_hosts_as_its_roles_want(tmp_path: Path) -> None:
     beside = make_plan(smoke_config(tmp_path, "topology.num_bundles=3", "topology.compute_threads=2"))
-    assert (beside.num_hosts, beside.threads_per_host) == (3, 2)
+    assert (beside.num_hosts, beside.threads_per_host) == ({None: 3}, 2)
     apart = make_plan(smoke_config(tmp_path, "topology.num_bundles=3", "topology.shards=apart"))
-    assert apart.num_hosts == 5
+    assert apart.num_hosts == {None: 5}
     assert len({offer.address for offer in apart.placement.values()}) == 5
+
+
+def test_roles_of_a_group_stand_on_its_hosts_and_all_others_on_hosts_of_none(tmp_path: Path) -> None:
+    groups = (
+        "cluster.groups=[{name:big,roles:[shard,replay],num_hosts:1,memory_bytes:32e9},{name:gpus,roles:[learner]}]"
+    )
+    roles = ("topology.num_actors=3", "topology.num_learners=2", "param_server.num_shards=2")
+    beside = ("topology.shards=beside", "topology.replay_shards=beside")
+    plan = make_plan(smoke_config(tmp_path, *roles, *beside, "cluster=slurm", groups, experiment="smoke_apex"))
+    assert plan.num_hosts == {None: 3, "big": 1, "gpus": 2}
+    standing: dict[str, set[str]] = {}
+    for role, offer in plan.placement.items():
+        standing.setdefault(offer.address, set()).add(kind_of(role))
+        assert offer.memory_bytes == int(0.8 * (32e9 if "big" in offer.groups else 8e9))
+    kinds = [kinds for kinds in standing.values() if kinds != {"actor"}]
+    assert sorted(map(sorted, kinds)) == [["learner"], ["learner"], ["replay", "shard"]] and len(standing) == 6
 
 
 def test_a_replay_larger_than_memory_is_refused_with_both_numbers(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dask_jobs.addresses import address_mistakes
 from pipeline.cluster.config import ClusterConfig, cluster_kind, common_settings, missing_file
+from pipeline.cluster.groups import num_in_groups
 from pipeline.errors import PlacementError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class AddressConfig(ClusterConfig):
     can_tell_hosts_before_start: ClassVar[bool] = False
     is_shared: ClassVar[bool] = True
     serves_sweeps: ClassVar[bool] = True
+    group_settings: ClassVar[tuple[str, ...] | None] = ()
 
     address: str | None
     """The scheduler's: tcp://host:port, or tls://host:port."""
@@ -54,7 +56,7 @@ class AddressConfig(ClusterConfig):
         return found + [mistake for name in _TLS_FILES for mistake in missing_file(name, getattr(self, name))]
 
     def num_hosts_to_come(self, num_wanted: int) -> int:
-        return self.num_hosts or 1
+        return self.num_hosts or max(num_in_groups(self.groups), 1)
 
     def start(self, num_hosts: int, threads_per_host: int) -> None:
         return None
@@ -64,11 +66,14 @@ class AddressConfig(ClusterConfig):
 
 
 def at_scheduler(asked: ClusterConfig, address: str | None) -> AddressConfig:
-    """The scheduler at `address`, with those settings of `asked` that every kind has, and its certificates if any."""
+    """The scheduler at `address`, with those settings of `asked` that every kind has, and its certificates if any.
+
+    Without groups: whoever grants hosts knows none.
+    """
     certificates: dict[str, Any] = dict.fromkeys(_TLS_FILES)
     if isinstance(asked, AddressConfig):
         certificates |= asked.tls_files
-    return AddressConfig(**common_settings(asked) | {"kind": ADDRESS}, address=address, **certificates)
+    return AddressConfig(**common_settings(asked) | {"kind": ADDRESS, "groups": ()}, address=address, **certificates)
 
 
 def _connect(config: AddressConfig) -> "Client":

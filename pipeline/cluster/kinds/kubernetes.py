@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import yaml
 
 from pipeline.cluster.config import AskedHost, ClusterConfig, cluster_kind, missing_memory, negative_gpus
-from pipeline.cluster.host_settings import GPU, HOST_ENVIRONMENT
+from pipeline.cluster.groups import HostGroup, declared, num_in_groups
+from pipeline.cluster.host_settings import HOST_ENVIRONMENT
 
 if TYPE_CHECKING:
     from distributed.deploy.cluster import Cluster
@@ -31,6 +32,7 @@ class KubernetesConfig(ClusterConfig):
 
     # Pods are seldom reachable from where the command was typed; the scheduler is.
     reaches_hosts: ClassVar[bool] = False
+    group_settings: ClassVar[tuple[str, ...] | None] = ("host_cores", "memory_bytes", "gpus_per_host")
     needed_package: ClassVar[str | None] = "dask_kubernetes"
 
     image: str | None
@@ -61,38 +63,67 @@ class KubernetesConfig(ClusterConfig):
 
         # Fails where there are no credentials: a KubeCluster would too, and complain again when the program ends.
         kr8s.api(namespace=self.namespace)
-        cluster: Cluster = KubeCluster(
-            custom_cluster_spec=_spec(self, f"pipeline-{uuid.uuid4().hex[:8]}", num_hosts, threads_per_host),
+        ungrouped = num_hosts - num_in_groups(self.groups)
+        cluster = KubeCluster(
+            custom_cluster_spec=_spec(self, f"pipeline-{uuid.uuid4().hex[:8]}", ungrouped, threads_per_host),
             namespace=self.namespace,
             resource_timeout=int(self.start_timeout_seconds),
             quiet=True,
         )
-        return cluster
+        for group in self.groups:
+            hosts = _hosts(self, group.num_hosts or 1, threads_per_host, group)
+            cluster.add_worker_group(group.name, custom_spec=hosts)
+        started: Cluster = cluster
+        return started
 
     def submission(self, num_hosts: int, threads_per_host: int) -> str:
         """The specification of the whole cluster, as YAML; its name is chosen at the start."""
-        return yaml.safe_dump(_spec(self, "pipeline-NAME", num_hosts, threads_per_host), sort_keys=False)
+        name = "pipeline-NAME"
+        ungrouped = num_hosts - num_in_groups(self.groups)
+        documents = [_spec(self, name, ungrouped, threads_per_host)]
+        for group in self.groups:
+            hosts = _hosts(self, group.num_hosts or 1, threads_per_host, group)
+            documents.append(
+                {
+                    "apiVersion": "kubernetes.dask.org/v1",
+                    "kind": "DaskWorkerGroup",
+                    "metadata": {"name": f"{name}-{group.name}"},
+                    "spec": {"cluster": name, "worker": hosts},
+                }
+            )
+        return yaml.safe_dump_all(documents, sort_keys=False)
+
+
+def _hosts(config: KubernetesConfig, num_hosts: int, threads_per_host: int, group: HostGroup | None) -> Spec:
+    """The pods of a group, or of none."""
+    from dask_kubernetes.operator import make_worker_spec
+
+    own = config.of_group(group)
+    command = ["dask", "worker", "--nthreads", str(threads_per_host), "--memory-limit", "0"]
+    if resources := declared(own.gpus_per_host, group):
+        command += ["--resources", resources]
+    spec: Spec = make_worker_spec(
+        image=config.image,
+        n_workers=num_hosts,
+        worker_command=command,
+        env=_environment(HOST_ENVIRONMENT),
+        resources=_resources(own, threads_per_host),
+    )
+    return spec
 
 
 def _spec(config: KubernetesConfig, name: str, num_hosts: int, threads_per_host: int) -> Spec:
     from dask_kubernetes.operator import make_cluster_spec
 
-    command = ["dask", "worker", "--nthreads", str(threads_per_host), "--memory-limit", "0"]
-    if config.gpus_per_host:
-        command += ["--resources", f"{GPU}={config.gpus_per_host}"]
     spec: Spec = make_cluster_spec(
         name=name,
         image=config.image,
-        n_workers=num_hosts,
-        worker_command=command,
         # Kubernetes deletes a cluster whose run was killed: roles leave after their lease, then the scheduler is idle.
         idle_timeout=int(config.start_timeout_seconds + config.lease_seconds),
     )
     # Each kind of pod has an environment and resources of its own, where the function would give both the same.
-    (host,) = spec["spec"]["worker"]["spec"]["containers"]
+    spec["spec"]["worker"] = _hosts(config, num_hosts, threads_per_host, None)
     (scheduler,) = spec["spec"]["scheduler"]["spec"]["containers"]
-    host["env"] = _environment(HOST_ENVIRONMENT)
-    host["resources"] = _resources(config, threads_per_host)
     scheduler["env"] = _environment(_SCHEDULER_ENVIRONMENT)
     scheduler["resources"] = {}
     return spec

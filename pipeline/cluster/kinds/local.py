@@ -51,7 +51,7 @@ def in_this_process(asked: ClusterConfig) -> ThreadsConfig:
 
     The dashboard's port is any free one: programs that do this side by side may not fight for it.
     """
-    return ThreadsConfig(**common_settings(asked) | {"kind": THREADS}, dashboard_address=_ANY_FREE_PORT)
+    return ThreadsConfig(**common_settings(asked) | {"kind": THREADS, "groups": ()}, dashboard_address=_ANY_FREE_PORT)
 
 
 def _start_here(config: LocalConfig, num_hosts: int, threads_per_host: int) -> "LocalCluster":

@@ -19,7 +19,8 @@ from pipeline.cluster.config import (
     missing_memory,
     negative_gpus,
 )
-from pipeline.cluster.host_settings import GPU, HOST_ENVIRONMENT
+from pipeline.cluster.groups import HostGroup, declared, num_in_groups
+from pipeline.cluster.host_settings import HOST_ENVIRONMENT
 
 if TYPE_CHECKING:
     from distributed.deploy.spec import SpecCluster
@@ -38,6 +39,13 @@ class SlurmConfig(ClusterConfig):
     """Hosts in jobs of the batch system Slurm; the scheduler runs where the command was typed."""
 
     restarts_hosts: ClassVar[bool] = True
+    group_settings: ClassVar[tuple[str, ...] | None] = (
+        "host_cores",
+        "memory_bytes",
+        "gpus_per_host",
+        "partition",
+        "directives",
+    )
     needed_package: ClassVar[str | None] = "dask_jobqueue"
 
     partition: str | None
@@ -95,6 +103,10 @@ class SlurmConfig(ClusterConfig):
     def dashboard_host(self) -> str | None:
         return listening_host(self.dashboard_address)
 
+    def of_group(self, group: HostGroup | None) -> Self:
+        own = super().of_group(group)
+        return own if group is None else replace(own, directives=(*self.directives, *group.directives))
+
     def of_run(self, name: str, log_dir: Path) -> Self:
         import dask
 
@@ -114,11 +126,15 @@ class SlurmConfig(ClusterConfig):
         cluster: SpecCluster = SLURMCluster(
             job_cls=_job_class(),
             scheduler_options={**_of_site("scheduler-options", {}), "dashboard_address": self.dashboard_address},
-            **_options(self, threads_per_host),
+            **_options(self, threads_per_host, None),
         )
         # Not by scaling, which submits in the background: a job that Slurm refuses would go unnoticed.
-        for _ in range(-(-num_hosts // self.hosts_per_job)):
-            cluster.worker_spec.update(cluster.new_worker_spec())
+        _add_jobs(cluster, num_hosts - num_in_groups(self.groups), self.hosts_per_job)
+        of_all = cluster.new_spec
+        for group in self.groups:
+            cluster.new_spec = {**of_all, "options": of_all["options"] | _options(self, threads_per_host, group)}
+            _add_jobs(cluster, group.num_hosts or 1, self.hosts_per_job)
+        cluster.new_spec = of_all
         return cluster
 
     def why_hosts_stay_away(self, cluster: Any) -> str | None:
@@ -134,8 +150,12 @@ class SlurmConfig(ClusterConfig):
 
     def submission(self, num_hosts: int, threads_per_host: int) -> str:
         """The script of each job, the scheduler's address and the host's name left open."""
-        job = _job_class()("SCHEDULER", name="HOST", **_options(self, threads_per_host))
-        return str(job.job_script())
+        kinds = [None] if num_hosts > num_in_groups(self.groups) else []
+        scripts = [
+            str(_job_class()("SCHEDULER", name="HOST", **_options(self, threads_per_host, group)).job_script())
+            for group in [*kinds, *self.groups]
+        ]
+        return "\n".join(scripts)
 
 
 def ended_job(states: str) -> tuple[str, str] | None:
@@ -178,10 +198,16 @@ def _job_class() -> Any:
     return Job
 
 
-def _options(config: SlurmConfig, threads_per_host: int) -> dict[str, Any]:
+def _add_jobs(cluster: "SpecCluster", num_hosts: int, hosts_per_job: int) -> None:
+    for _ in range(-(-num_hosts // hosts_per_job)):
+        cluster.worker_spec.update(cluster.new_worker_spec())
+
+
+def _options(asked: SlurmConfig, threads_per_host: int, group: HostGroup | None) -> dict[str, Any]:
     """Of dask-jobqueue. None, and what is not here, the site's `jobqueue.yaml` says; lists begin with its own."""
     from dask_jobqueue.slurm import slurm_format_bytes_ceil
 
+    config = asked.of_group(group)
     hosts = config.hosts_per_job
     memory_bytes = (config.memory_bytes or 0) * hosts
     return {
@@ -201,7 +227,7 @@ def _options(config: SlurmConfig, threads_per_host: int) -> dict[str, Any]:
             *_of_site("job-script-prologue", []),
             *config.prologue,
         ],
-        "worker_extra_args": [*_of_site("worker-extra-args", []), *_worker_arguments(config)],
+        "worker_extra_args": [*_of_site("worker-extra-args", []), *_worker_arguments(config, group)],
         "python": config.python,
         "interface": config.interface,
     }
@@ -226,10 +252,10 @@ def _absolute(folder: str) -> Path:
     return Path(folder).expanduser().absolute()
 
 
-def _worker_arguments(config: SlurmConfig) -> list[str]:
+def _worker_arguments(config: SlurmConfig, group: HostGroup | None) -> list[str]:
     lifetime, stagger = config.walltime_minutes - config.leave_minutes, config.leave_minutes / 2
     # The last word counts: Dask's own limit would pause or kill a host whose replay has grown.
     arguments = ["--memory-limit", "0", "--lifetime", f"{lifetime}m", "--lifetime-stagger", f"{stagger:g}m"]
-    if config.gpus_per_host:
-        arguments += ["--resources", f"{GPU}={config.gpus_per_host}"]
+    if resources := declared(config.gpus_per_host, group):
+        arguments += ["--resources", resources]
     return arguments

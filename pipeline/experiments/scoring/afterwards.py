@@ -158,6 +158,8 @@ def _is_there(one: _Planned) -> bool:
 
 
 def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threading.Event, console: Console) -> int:
+    # Evaluations are no roles: any host will do.
+    cluster = cluster.of_group(None)
     threads = max(one.config.topology.compute_threads for one in wanted)
     num_hosts = cluster.num_hosts or min(len(wanted), max(1, report_host().num_cores // threads))
     num_played = 0

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from pipeline.cluster.groups import HostGroup
 from pipeline.cluster.session import open_session
 from pipeline.cluster.start import submission
 from pipeline.errors import PlacementError
@@ -25,6 +26,21 @@ def test_a_host_without_gpus_asks_for_none_and_has_as_many_cores_as_threads() ->
     assert text is not None and "gpu" not in text.lower()
     (host,) = yaml.safe_load(text)["spec"]["worker"]["spec"]["containers"]
     assert host["resources"]["limits"] == {"cpu": "4", "memory": str(2**40)}
+
+
+def test_each_group_is_a_worker_group_of_the_operator() -> None:
+    group = HostGroup("gpus", ("learner",), num_hosts=2, gpus_per_host=1, memory_bytes=2**33)
+    text = submission(cluster_config("kubernetes", groups=(group,)), num_hosts=5, threads_per_host=1)
+    assert text is not None
+    cluster, workers = yaml.safe_load_all(text)
+    assert cluster["spec"]["worker"]["replicas"] == 3
+    assert (workers["kind"], workers["metadata"]["name"]) == ("DaskWorkerGroup", "pipeline-NAME-gpus")
+    assert (workers["spec"]["cluster"], workers["spec"]["worker"]["replicas"]) == ("pipeline-NAME", 2)
+    (host,) = workers["spec"]["worker"]["spec"]["containers"]
+    assert " ".join(host["args"]).count("--resources GPU=1,gpus=1") == 1
+    assert host["resources"]["limits"] == {"cpu": "1", "memory": str(2**33), "nvidia.com/gpu": "1"}
+    (other,) = cluster["spec"]["worker"]["spec"]["containers"]
+    assert "--resources" not in other["args"] and host["env"] == other["env"]
 
 
 def test_a_machine_without_credentials_is_one_clear_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

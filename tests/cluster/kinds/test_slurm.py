@@ -10,6 +10,7 @@ import psutil
 import pytest
 from distributed import Scheduler
 
+from pipeline.cluster.groups import HostGroup
 from pipeline.cluster.kinds.slurm import ended_job
 from pipeline.cluster.session import Session, SessionSettings, open_session
 from pipeline.cluster.start import submission
@@ -84,6 +85,31 @@ def test_the_job_script_is_the_expected_one() -> None:
     assert submission(config, num_hosts=4, threads_per_host=2) == (EXPECTED / "slurm.sh").read_text()
 
 
+GPUS = HostGroup(
+    "gpus",
+    ("learner",),
+    num_hosts=1,
+    memory_bytes=2**31,
+    gpus_per_host=1,
+    partition="gpu",
+    directives=("--gres=gpu:1",),
+)
+
+
+def test_each_group_has_a_job_script_of_its_own() -> None:
+    config = cluster_config("slurm", partition="cpu", directives=("--nice",), memory_bytes=2**30, groups=(GPUS,))
+    both, of_group = (submission(config, num_hosts, threads_per_host=1) for num_hosts in (3, 1))
+    assert both is not None and of_group is not None and both.endswith(of_group)
+    of_none = both.removesuffix(of_group)
+    for script, lines, others in (
+        (of_none, ("-p cpu", "--mem=1G", "--nice"), ("gres", "--resources")),
+        (of_group, ("-p gpu", "--mem=2G", "--nice", "--gres=gpu:1"), ("-p cpu",)),
+    ):
+        assert script.count("#!/") == 1
+        assert all(f"#SBATCH {line}\n" in script for line in lines) and not any(word in script for word in others)
+    assert "--resources GPU=1,gpus=1" in of_group
+
+
 def test_what_is_not_given_is_left_to_the_site() -> None:
     script = submission(cluster_config("slurm", interface=None), num_hosts=1, threads_per_host=1)
     assert script is not None
@@ -153,6 +179,23 @@ def test_hosts_come_in_jobs_of_their_own_and_a_killed_job_is_submitted_again(slu
         assert second.is_running()
         host = min(session.present_hosts())
         assert session.submit(sum, [1, 2], host=host, name="sum").result(timeout=LIMIT_SECONDS) == 3
+
+
+@pytest.mark.slow
+def test_hosts_of_a_group_say_so_and_a_killed_one_comes_again_in_its_group(slurm: Path) -> None:
+    config = cluster_config("slurm", groups=(HostGroup("big", ("shard",), num_hosts=1),))
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "0.1s"}),
+        open_session(config, num_hosts=2, threads_per_host=1) as session,
+    ):
+        groups = {offer.address: offer.groups for offer in session.offers()}
+        assert sorted(map(len, groups.values())) == [0, 1]
+        (of_group,) = (address for address, names in groups.items() if names)
+        pids = session.client.run(os.getppid, workers=[of_group])
+        os.killpg(os.getpgid(pids[of_group]), 9)
+        wait_until(lambda: of_group not in session.present_hosts(), "the killed job's host is known to be lost")
+        wait_until(lambda: _num_hosts_after_a_survey(session) == 2, "another job's host came")
+        assert sorted(map(len, (offer.groups for offer in session.offers()))) == [0, 1]
 
 
 def _idle_timeout(dask_scheduler: Scheduler) -> float | None:

@@ -58,6 +58,12 @@ def test_a_job_whose_settings_cannot_be_is_refused_with_all_of_them(tmp_path: Pa
     assert len(caught.value.mistakes) == 2
 
 
+def test_a_job_with_groups_of_hosts_is_refused(tmp_path: Path) -> None:
+    config = from_hydra(smoke_config(tmp_path, "cluster=slurm", "cluster.groups=[{name:a,roles:[bundle]}]"))
+    with pytest.raises(ConfigError, match="a sweep grants its jobs whatever host is free"):
+        job_needs(config)
+
+
 def test_one_host_means_this_process_on_a_dashboard_port_of_its_own(tmp_path: Path) -> None:
     words = ["cluster=processes", "cluster.num_hosts=5", "cluster.dashboard_address=:8787", "cluster.lease_seconds=7"]
     run = granted_config(smoke_config(tmp_path, *words), ONE_HOST)

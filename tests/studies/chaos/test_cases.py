@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.config.overrides import compose
-from studies.chaos.cases import ADDRESS, APART, BESIDE, SYSTEMS, case_of, words
+from studies.chaos.cases import ADDRESS, APART, BESIDE, ON_SLURM, SLURM, SYSTEMS, case_of, words
 
 
 def test_twelve_runs_are_every_system_on_every_cluster_and_the_next_twelve_have_their_shards_apart() -> None:
@@ -25,3 +25,13 @@ def test_shares_of_victims_make_one_and_only_nannies_that_are_replaced_are_kille
 def test_what_is_typed_is_a_run(run: int) -> None:
     config = compose([*words(case_of(run), 5, 0.5), "cluster=processes"])
     assert (config.seed, config.budget.minutes, config.budget.frames) == (5, 0.5, None)
+
+
+def test_on_slurm_there_are_four_systems_whose_jobs_come_again_and_what_is_typed_is_a_run() -> None:
+    cases = [case_of(run, ON_SLURM) for run in range(8)]
+    assert {(case.cluster, case.has_replacement, case.num_spares) for case in cases} == {(SLURM, True, 0)}
+    assert [case.system for case in cases[:4]] == list(SYSTEMS)
+    assert {case.shards for case in cases[:4]} == {BESIDE} and {case.shards for case in cases[4:]} == {APART}
+    assert sum(cases[0].victims.values()) == pytest.approx(1.0)
+    config = compose([*words(cases[0], 5, 0.5), "cluster=slurm"])
+    assert (config.cluster.kind, config.cluster.lease_seconds) == ("slurm", 10.0)
