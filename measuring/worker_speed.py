@@ -51,7 +51,9 @@ def speed(config: RunConfig, updates: pd.DataFrame) -> Speed:
     """Of one run of `topology=workers`, as its first worker saw it; one that straggles would have seen little."""
     topology = config.topology
     assert isinstance(topology, WorkersConfig)
-    num_gradients = topology.num_workers if topology.sync else 1
+    num_gradients: float = topology.num_workers if topology.sync else 1
+    if topology.dynamic_quorum:
+        num_gradients = updates["num_admitted"].sum() / updates["version"].max()
     return _speed(updates, worker_name(0), num_gradients * _new_points(config))
 
 

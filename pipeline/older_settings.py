@@ -30,6 +30,8 @@ TRUE_BEFORE_BESIDE: Mapping[str, tuple[str, Any]] = {
     "algorithm.gae_lambda": ("t_max", 1.0),
     "algorithm.clip_range": ("t_max", None),
     "algorithm.num_passes": ("t_max", 1),
+    "topology.dynamic_quorum": ("num_backup_workers", False),
+    "topology.noise_scale": ("num_backup_workers", None),
 }
 """The same of settings that only some kinds of a group have: a setting that tells these kinds, and what was true."""
 

@@ -21,6 +21,7 @@ NAMES = (
     "gorila_growth.senders",
     "dba3c.stops",
     "dba3c.stragglers",
+    "dba3c.dynamic_quorum",
     "dba3c.lost_worker",
     "dba3c.scaling",
     "dba3c.shards",

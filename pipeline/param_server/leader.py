@@ -11,6 +11,7 @@ host, which ends their generation (`pipeline.topologies.supervision`).
 """
 
 import threading
+import time
 from collections.abc import Sequence
 
 from pipeline.errors import BrokenQuorumError, CallTimeoutError, RemoteLostError
@@ -43,12 +44,12 @@ class QuorumLeader:
         Raises BrokenQuorumError if a shard in this process cannot apply it.
         """
         with self._lock:
-            answer, closed = self._quorum.commit(commit)
+            answer, closed = self._quorum.commit(commit, time.monotonic())
             self._tell_all(closed)
             return answer
 
     def remind(self) -> int:
-        """Say again what a shard has not acknowledged; the number of updates closed.
+        """Say again what a shard has not acknowledged; the number of updates closed. Who asks waits for one.
 
         Raises BrokenQuorumError if a shard has answered that it cannot apply what it was told to.
         """
@@ -58,6 +59,7 @@ class QuorumLeader:
                     del self._told[shard]
                 else:
                     self._tell(shard, update)
+            self._tell_all(self._quorum.look(time.monotonic()))
             return self._quorum.version
 
     def hold(self) -> int:
@@ -68,7 +70,7 @@ class QuorumLeader:
     def release(self) -> int:
         """See Quorum.release; the number of updates closed."""
         with self._lock:
-            self._tell_all(self._quorum.release())
+            self._tell_all(self._quorum.release(time.monotonic()))
             return self._quorum.version
 
     def _tell_all(self, closed: ClosedUpdate | None) -> None:

@@ -18,6 +18,7 @@ from pipeline.interfaces import Commit, LeaderHandle, ParamVector, SynchronousSh
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
+from pipeline.param_server.quorum import LATE
 from pipeline.types import AnyGradient, Receipt
 
 _REMIND_SECONDS = 1.0
@@ -81,7 +82,9 @@ class SynchronousClient(ParamClient):
         version = computed_at[0]
         self._awaited = version + 1
         refused = [receipt.reason for receipt in receipts if not receipt.admitted]
-        reason = refused[0] if refused else self._commit(version)
+        # One that comes too late is committed, too: the leader learns how long it took.
+        reason = self._commit(version) if set(refused) <= {LATE} else refused[0]
+        reason = refused[0] if refused else reason
         return tuple(receipt._replace(admitted=reason == "", reason=reason) for receipt in receipts)
 
     def _commit(self, version: int) -> str:

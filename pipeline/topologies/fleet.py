@@ -21,6 +21,7 @@ from pipeline.cluster.placement import Demand, Placement
 from pipeline.cluster.session import Session
 from pipeline.errors import CallTimeoutError, PlacementError, RemoteLostError
 from pipeline.optimizers.optimizer import OptimizerConfig
+from pipeline.param_server.quorum_size import QuorumRange, least_of
 from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.replay_server import ReplayServerSpec
@@ -43,7 +44,7 @@ class FleetSpec:
     replays: tuple[ReplayServerSpec, ...]
     role: RoleSpec
     """The pattern of all roles; place and sender are each one's own."""
-    quorum: int | None
+    quorum: int | QuorumRange | None
     """N: an update is the mean of the first N gradients of its version; None: each gradient is one."""
     optimizer: OptimizerConfig
     demands: tuple[Demand, ...]
@@ -57,7 +58,7 @@ class FleetSpec:
         return Terms(
             roles=tuple(plan.name for plan in self.roles),
             demands=self.demands,
-            quorum=self.quorum,
+            quorum=None if self.quorum is None else least_of(self.quorum),
             max_restarts=self.max_restarts,
             lease_seconds=self.lease_seconds,
             call_timeout_seconds=self.role.param_server.timeout_seconds,

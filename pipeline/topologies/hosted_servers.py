@@ -22,6 +22,7 @@ from pipeline.errors import RemoteLostError
 from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
+from pipeline.param_server.quorum_size import QuorumRange
 from pipeline.param_server.snapshot import ServerSnapshot, split_snapshot
 from pipeline.roles.replay_server import ReplayServerSpec
 from pipeline.topologies.system import replay_name, shard_name
@@ -38,7 +39,7 @@ class HostedServers:
         session: Session,
         param_server: ParamServerConfig,
         optimizer: OptimizerConfig,
-        quorum: int | None,
+        quorum: int | QuorumRange | None,
         replays: Sequence[ReplayServerSpec],
         generation: int,
         host_of: Callable[[str], str],

@@ -6,6 +6,7 @@ Not here: the topologies (`pipeline.topologies.kinds`), starting (`pipeline.topo
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pipeline.param_server.quorum_size import QuorumRange
 from pipeline.roles.replay_server import ReplayServerSpec
 from pipeline.roles.role import RoleBuilder
 from pipeline.roles.spec import RoleSpec
@@ -29,8 +30,8 @@ class System(NamedTuple):
     replays: tuple[ReplayServerSpec, ...]
     role: RoleSpec
     """The pattern of all roles."""
-    quorum: int | None
-    """Gradients that make one update; None: each is one as it comes."""
+    quorum: int | QuorumRange | None
+    """Gradients that make one update, or from what their number is chosen; None: each is one as it comes."""
 
 
 def shard_name(index: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from studies.dba3c import (
+    dynamic_quorum,
     learning,
     learning_tables,
     lost_worker,
@@ -37,5 +38,6 @@ def tables(folder: Path) -> Mapping[str, str]:
         "simulated_workers": simulation_tables.workers_table(simulated),
         "simulated_servers": simulation_tables.servers_table(simulated),
         "simulated_stragglers": simulation_tables.stragglers_table(simulated),
+        **dynamic_quorum.dynamic_quorum_tables(dynamic_quorum.dynamic_quorum_rows(folder).frame()),
         "stragglers": stragglers.stragglers_table(stragglers.stragglers_rows(folder).frame()),
     }

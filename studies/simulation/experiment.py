@@ -15,6 +15,7 @@ from pipeline import seeding
 from pipeline.interfaces import ClosedUpdate, Commit, CommitAnswer
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.quorum import Quorum
+from pipeline.param_server.quorum_size import QuorumRange
 from pipeline.roles.straggler import Stragglers, delay_of
 from pipeline.roles.worker import wait_seconds
 from studies.simulation.clock import Clock, OwnCore, SharedCores
@@ -37,7 +38,7 @@ class Cluster:
     """Who takes part."""
 
     num_workers: int
-    """N: gradients of an update."""
+    """N: gradients of an update, at least."""
     num_backup_workers: int
     """b"""
     num_servers: int
@@ -46,6 +47,8 @@ class Cluster:
     """Workers that are slow on purpose."""
     machine: Machine | None = None
     """None: each worker and each server has a machine of its own, of which it uses one core."""
+    dynamic_quorum: bool = False
+    """Each update waits for N to N + b gradients, whatever makes the most progress a second."""
 
 
 class Outcome(NamedTuple):
@@ -85,7 +88,7 @@ def simulate(cluster: Cluster, costs: Costs, *, num_updates: int, num_warmup_upd
     shared = None if machine is None else SharedCores(clock, machine.num_cores, machine.full_speed)
     slices = ParamLayout(costs.num_params, cluster.num_servers).slices
     servers = [Server(clock, shared or OwnCore(clock), costs, part.stop - part.start) for part in slices]
-    leader = Leader(clock, costs, servers, Quorum(cluster.num_workers, 0, GENERATION))
+    leader = Leader(clock, costs, servers, Quorum(_size(cluster), 0, GENERATION))
     workers = [
         SimulatedWorker(
             clock,
@@ -107,10 +110,11 @@ def simulate(cluster: Cluster, costs: Costs, *, num_updates: int, num_warmup_upd
     clock.run_until(lambda: len(leader.updates) >= num_warmup_updates + num_updates)
     end = _count(clock, workers, servers, leader)
     seconds = end.seconds - start.seconds
+    num_used = sum(len(update.senders) for update in leader.updates[num_warmup_updates:][:num_updates])
     busy_shares = [(b - a) / seconds for a, b in zip(start.busy_seconds, end.busy_seconds, strict=True)]
     return Outcome(
         seconds_per_update=seconds / num_updates,
-        data_points_per_second=num_updates * cluster.num_workers * costs.batch_size / seconds,
+        data_points_per_second=num_used * costs.batch_size / seconds,
         late_share=(end.num_late - start.num_late) / (end.num_gradients - start.num_gradients),
         waited_share=(end.waited_seconds - start.waited_seconds) / (seconds * num_started),
         server_share=float(np.mean(busy_shares)),
@@ -120,12 +124,17 @@ def simulate(cluster: Cluster, costs: Costs, *, num_updates: int, num_warmup_upd
     )
 
 
+def _size(cluster: Cluster) -> int | QuorumRange:
+    least = cluster.num_workers
+    return QuorumRange(least, least + cluster.num_backup_workers) if cluster.dynamic_quorum else least
+
+
 def _count(clock: Clock, workers: list[SimulatedWorker], servers: list[Server], leader: Leader) -> _Counts:
     num_late_commits = sum(bool(answer.reason) for _, answer in leader.commits)
     return _Counts(
         clock.now,
         sum(worker.num_gradients for worker in workers),
-        sum(worker.num_refused for worker in workers) + num_late_commits,
+        num_late_commits,
         sum(worker.waited_seconds for worker in workers),
         tuple(server.busy_seconds for server in servers),
     )

@@ -107,12 +107,18 @@ class Leader:
         self._first.take(self._costs.message.server.fixed, partial(self._judge, commit, answer))
 
     def remind(self) -> None:
-        """Take a reminder of one who waits; all has been said, so that nothing comes of it."""
-        self._first.take(self._costs.message.server.fixed, lambda: None)
+        """Take a reminder of one who waits: where the quorum is chosen, it may be complete by now."""
+        self._first.take(self._costs.message.server.fixed, self._look)
 
     def _judge(self, commit: Commit, answer: Event) -> None:
-        answered, closed = self._quorum.commit(commit)
+        answered, closed = self._quorum.commit(commit, self._clock.now)
         self.commits.append((commit, answered))
+        self._close(closed, answer)
+
+    def _look(self) -> None:
+        self._close(self._quorum.look(self._clock.now), lambda: None)
+
+    def _close(self, closed: ClosedUpdate | None, answer: Event) -> None:
         if closed is None:
             answer()
             return

@@ -44,8 +44,6 @@ class SimulatedWorker:
     ) -> None:
         self.num_gradients = 0
         """That it has sent."""
-        self.num_refused = 0
-        """Of these, those that a server did not keep since they came too late; they are not committed."""
         self.waited_seconds = 0.0
         """From asking for a version to knowing that it is there."""
         self._clock = clock
@@ -62,7 +60,6 @@ class SimulatedWorker:
         self._num_waits = 0
         """Ended ones."""
         self._num_unanswered = 0
-        self._is_refused = False
         self._load_seconds = 0.0
         self._pulled_bytes = 0
         self._first_read_at: float | None = None
@@ -137,7 +134,6 @@ class SimulatedWorker:
 
     def _send(self) -> None:
         self.num_gradients += 1
-        self._is_refused = False
         self._push = Push(_NOTHING, self._name, GENERATION, self.num_gradients, self._versions[0])
         seconds = sum(self._costs.push.caller.seconds(server.num_params) for server in self._servers)
         self._cores.run(seconds, partial(self._travel, self._arrive))
@@ -154,17 +150,13 @@ class SimulatedWorker:
 
     def _kept(self, server: Server, answer: Event) -> None:
         assert self._push is not None
-        if server.keep(self._push):
-            self._is_refused = True
+        server.keep(self._push)
         answer()
 
     def _received(self) -> None:
         version = self._versions[0]
         self._awaited = version + 1
-        if self._is_refused:
-            self.num_refused += 1
-            self.wait()
-            return
+        # One that no server has kept is committed, too: the leader says that it is late.
         commit = Commit(self._name, GENERATION, version)
         answered = partial(self._travel, self.wait)
         offer = partial(self._leader.commit, commit, answered)

@@ -147,6 +147,8 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
          "cluster.num_hosts=1 must be at least 3: bundle-0, bundle-1 have hosts of their own"),
         ("cluster.groups=[{name:a,roles:[bundle]}]",
          "cluster.groups: all hosts of kind=threads are alike; kinds with groups are address, slurm, kubernetes"),
+        ("experiment=dba3c topology.dynamic_quorum=true",
+         "topology.dynamic_quorum=true needs num_backup_workers: without any an update waits for all"),
         ("experiment=dba3c topology.stragglers=[[1,0.5]]",
          "topology.stragglers=[[1, 0.5]]: a list of [worker, distribution, mean seconds], like [[1,constant,0.5]], is "
          "expected"),

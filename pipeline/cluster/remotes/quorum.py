@@ -18,6 +18,7 @@ from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.leader import DirectLeader, QuorumLeader
 from pipeline.param_server.quorum import Quorum
+from pipeline.param_server.quorum_size import QuorumRange
 from pipeline.param_server.shard import ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot
 from pipeline.param_server.synchronous import DirectSynchronousShard, SynchronousShard
@@ -85,7 +86,12 @@ class HostedLeader(Hosted):
     """What Dask holds as an actor: one QuorumLeader, and its own connections to the shards."""
 
     def __init__(
-        self, name: str, size: int, version: int, generation: int, shards: Sequence[SynchronousShardAddress]
+        self,
+        name: str,
+        size: int | QuorumRange,
+        version: int,
+        generation: int,
+        shards: Sequence[SynchronousShardAddress],
     ) -> None:
         """See Quorum; `shards` in shard order."""
         super().__init__(name)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.cluster.placement import Demand
+from pipeline.param_server.quorum_size import QuorumRange
 from pipeline.roles.role import role_of
 from pipeline.roles.spec import WORKER, RoleSpec, WorkerSpec
 from pipeline.roles.straggler import Stragglers, stragglers_mistakes
@@ -40,6 +41,12 @@ class WorkersConfig(TopologyConfig):
     """N: with `sync`, so many gradients make one update."""
     num_backup_workers: int
     """b: workers beyond N, so that an update need not wait for the slowest b."""
+    dynamic_quorum: bool
+    """Each update waits for N to N + b gradients, whatever makes the most progress a second by the times that workers
+    took (Xu et al. 2020)."""
+    noise_scale: float | None
+    """With `dynamic_quorum`: gradients of which an update makes half of the progress that any number could make; None:
+    twice as many are always worth twice as much."""
     sync: bool
     """True: an update is the mean of the first N gradients computed at its version; False: each gradient is one."""
     stragglers: Stragglers
@@ -59,6 +66,10 @@ class WorkersConfig(TopologyConfig):
             found.append(f"num_backup_workers={self.num_backup_workers} must be at least 0")
         if self.num_backup_workers and not self.sync:
             found.append(f"num_backup_workers={self.num_backup_workers} needs sync=true: without it nobody waits")
+        if self.dynamic_quorum and not self.num_backup_workers:
+            found.append("dynamic_quorum=true needs num_backup_workers: without any an update waits for all")
+        if self.noise_scale is not None and self.noise_scale <= 0:
+            found.append(f"noise_scale={self.noise_scale} must be positive, or null")
         return found + stragglers_mistakes(self.stragglers, self.num_started)
 
     @classmethod
@@ -74,7 +85,11 @@ class WorkersConfig(TopologyConfig):
     @property
     def settings_of_time(self) -> tuple[tuple[str, object, str], ...]:
         """See `TopologyConfig`."""
-        found = (("num_backup_workers", self.num_backup_workers, "0"), ("stragglers", self.stragglers, "[]"))
+        found = (
+            ("num_backup_workers", self.num_backup_workers, "0"),
+            ("dynamic_quorum", self.dynamic_quorum, "false"),
+            ("stragglers", self.stragglers, "[]"),
+        )
         return tuple(one for one in found if one[1])
 
     @property
@@ -107,4 +122,9 @@ class WorkersConfig(TopologyConfig):
             role = replace(role, stragglers=self.stragglers)
         build = role_of(type(role.algorithm)).build
         workers = [RolePlan(worker_name(i), i, build, plays=True) for i in range(self.num_started)]
-        return System(tuple(workers), (), role, self.quorum)
+        return System(tuple(workers), (), role, self._quorum_size())
+
+    def _quorum_size(self) -> int | QuorumRange | None:
+        if self.dynamic_quorum and self.sync:
+            return QuorumRange(self.num_workers, self.num_started, self.noise_scale)
+        return self.quorum

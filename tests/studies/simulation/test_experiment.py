@@ -188,3 +188,11 @@ def test_the_last_workers_of_a_case_straggle_alike_for_so_many_of_their_steps() 
     case = Case(STRAGGLERS, 3, 2, 1, num_stragglers=2, distribution="exponential", delay_steps=4.0)
     assert case.stragglers(0.25) == ((3, "exponential", 1.0), (4, "exponential", 1.0))
     assert Case(WORKERS, 3, 2, 1).stragglers(0.25) == ()
+
+
+def test_a_quorum_that_is_chosen_leaves_out_who_is_slow_and_takes_all_who_are_not() -> None:
+    alike = outcome(Cluster(1, 3, 1, dynamic_quorum=True), num_updates=40)
+    assert [len(update.senders) for update in alike.updates[-20:]] == [4] * 20
+    slow = outcome(Cluster(1, 3, 1, straggler(3, 9.0), dynamic_quorum=True), num_updates=60)
+    assert [len(update.senders) for update in slow.updates[-20:]] == [3] * 20
+    assert slow.data_points_per_second == pytest.approx(3 * 5, rel=0.2)

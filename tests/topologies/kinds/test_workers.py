@@ -44,6 +44,8 @@ def workers(num_workers: int, num_backup_workers: int = 0, sync: bool = True, sh
         compute_threads=1,
         num_workers=num_workers,
         num_backup_workers=num_backup_workers,
+        dynamic_quorum=False,
+        noise_scale=None,
         sync=sync,
         stragglers=(),
     )

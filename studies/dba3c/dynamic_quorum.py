@@ -1,0 +1,196 @@
+"""What it is worth to choose the number of backup workers for each update: `python -m studies dba3c.dynamic_quorum`.
+
+    simulated   16 workers around 4 servers, a core each, with the costs of `dba3c_quick` in results/dba3c/costs.json:
+                updates of the first 16, 15, 14, 12 or 8 gradients, and of whatever number from 8 to 16 makes the most
+                gradients a second. None of the workers straggles, or the last one, or the last four: constantly, by
+                four mean steps, or exponentially around as much
+    measured    eight real workers in threads of one process, as in `studies.dba3c.stragglers`: 8, 7 or 6 gradients, and
+                any number from 4 to 8; the last one straggles by four healthy updates
+
+A row a run goes into results/dba3c/dynamic_quorum.csv; what is there is not made again. Simulated: a minute. Measured:
+3 delays x 4 numbers x 2 rounds of half a minute, 15 minutes.
+Not here: how the number is chosen (`pipeline.param_server.quorum_size`).
+"""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+
+from measuring.markdown import markdown, median_cell
+from measuring.worker_speed import run, speed
+from pipeline.config.overrides import compose
+from pipeline.roles.straggler import CONSTANT, DISTRIBUTIONS, EXPONENTIAL
+from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK
+from studies.dba3c.simulation import BYTES_PER_SECOND
+from studies.dba3c.stragglers import NONE, TINY
+from studies.row_file import RowFile
+from studies.simulation import cost_file
+from studies.simulation.experiment import Cluster, simulate
+from studies.simulation.measured_costs import costs_of, merged
+
+SIMULATED, MEASURED = "simulated", "measured"
+NOT_YET = "Not measured yet."
+CHOSEN = "chosen"
+"""In place of a number of gradients."""
+_NETWORK = "dba3c_quick"
+_NUM_SIMULATED, _NUM_SERVERS, _DELAY = 16, 4, 4.0
+_NUM_REAL = 8
+_SIMULATED_SIZES = ("16", "15", "14", "12", "8", CHOSEN)
+_REAL_SIZES = ("8", "7", "6", CHOSEN)
+_SIMULATED_DELAYS = ((0, NONE), *product((1, 4), (CONSTANT, EXPONENTIAL)))
+
+
+@dataclass(frozen=True)
+class DynamicQuorumRow:
+    """One run, simulated or real."""
+
+    source: str
+    """"simulated" or "measured"."""
+    num_started: int
+    """Workers."""
+    num_stragglers: int
+    distribution: str
+    """Of their delay: "none", "constant" or "exponential"."""
+    quorum: str
+    """Gradients of an update, or "chosen"."""
+    round: int
+    mean_delay_seconds: float
+    seconds_per_update: float
+    gradients_per_update: float
+    """The mean."""
+    data_points_per_second: float
+    late_share: float
+    """Of all gradients."""
+
+
+def main(
+    num_rounds: int = 2,
+    run_seconds: float = 25.0,
+    num_updates: int = 400,
+    game: str = "Pong",
+    overrides: Sequence[str] = (),
+    costs: Path = OUTPUT / "costs.json",
+    output: Path = OUTPUT,
+) -> None:
+    """Simulate and measure what has no row yet."""
+    rows = dynamic_quorum_rows(output)
+    for (num_stragglers, distribution), quorum in product(_SIMULATED_DELAYS, _SIMULATED_SIZES):
+        if not rows.has(SIMULATED, _NUM_SIMULATED, num_stragglers, distribution, quorum, 0):
+            rows.append(_simulated(costs, num_stragglers, distribution, quorum, num_updates))
+    with tempfile.TemporaryDirectory() as results_dir:
+        settings = [*QUICK, *TINY, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]
+        settings += [f"budget.minutes={run_seconds / 60:.6f}", *overrides]
+        # What says how long a delay is comes first, then all in turn.
+        healthy_first = [(round_, NONE, _REAL_SIZES[0]) for round_ in range(num_rounds)]
+        in_turn = product(range(num_rounds), (NONE, *DISTRIBUTIONS), _REAL_SIZES)
+        for round_, distribution, quorum in (*healthy_first, *in_turn):
+            num_stragglers = 0 if distribution == NONE else 1
+            if not rows.has(MEASURED, _NUM_REAL, num_stragglers, distribution, quorum, round_):
+                rows.append(_measured(rows, settings, distribution, quorum, round_))
+
+
+def _simulated(
+    costs_path: Path, num_stragglers: int, distribution: str, quorum: str, num_updates: int
+) -> DynamicQuorumRow:
+    config = compose([*QUICK, "game=Breakout", *NETWORKS[_NETWORK]])
+    costs = costs_of(config, merged(cost_file.load(costs_path, _NETWORK)), BYTES_PER_SECOND)
+    delay = _DELAY * sum(costs.step_seconds) / len(costs.step_seconds) if num_stragglers else 0.0
+    slow = range(_NUM_SIMULATED - num_stragglers, _NUM_SIMULATED)
+    least = _least(_NUM_SIMULATED, quorum)
+    cluster = Cluster(
+        least,
+        _NUM_SIMULATED - least,
+        _NUM_SERVERS,
+        tuple((index, distribution, delay) for index in slow),
+        dynamic_quorum=quorum == CHOSEN,
+    )
+    outcome = simulate(cluster, costs, num_updates=num_updates, num_warmup_updates=num_updates // 5)
+    points = outcome.data_points_per_second
+    return DynamicQuorumRow(
+        SIMULATED,
+        _NUM_SIMULATED,
+        num_stragglers,
+        distribution,
+        quorum,
+        0,
+        delay,
+        outcome.seconds_per_update,
+        points * outcome.seconds_per_update / costs.batch_size,
+        points,
+        outcome.late_share,
+    )
+
+
+def _measured(
+    rows: RowFile[DynamicQuorumRow], settings: Sequence[str], distribution: str, quorum: str, round_: int
+) -> DynamicQuorumRow:
+    least, delay = _least(_NUM_REAL, quorum), 0.0
+    own = [f"topology.num_workers={least}", f"topology.num_backup_workers={_NUM_REAL - least}"]
+    own += [f"topology.dynamic_quorum={str(quorum == CHOSEN).lower()}"]
+    if distribution != NONE:
+        done = rows.frame()
+        healthy = done[
+            (done["source"] == MEASURED) & (done["distribution"] == NONE) & (done["quorum"] == str(_NUM_REAL))
+        ]
+        delay = _DELAY * float(healthy["seconds_per_update"].median())
+        own += [f"topology.stragglers=[[{_NUM_REAL - 1},{distribution},{delay:.6f}]]"]
+    config = compose([*settings, *own])
+    updates = run(config)
+    measured = speed(config, updates)
+    gradients = float(updates["num_admitted"].sum() / updates["version"].max())
+    return DynamicQuorumRow(
+        MEASURED,
+        _NUM_REAL,
+        int(distribution != NONE),
+        distribution,
+        quorum,
+        round_,
+        delay,
+        measured.seconds_per_update,
+        gradients,
+        measured.data_points_per_second,
+        measured.late_share,
+    )
+
+
+def _least(num_started: int, quorum: str) -> int:
+    return num_started // 2 if quorum == CHOSEN else int(quorum)
+
+
+def dynamic_quorum_rows(folder: Path) -> RowFile[DynamicQuorumRow]:
+    """The runs that are in `folder`."""
+    settings = ("source", "num_started", "num_stragglers", "distribution", "quorum", "round")
+    return RowFile(folder / "dynamic_quorum.csv", DynamicQuorumRow, settings=settings)
+
+
+def dynamic_quorum_tables(runs: pd.DataFrame) -> Mapping[str, str]:
+    """Of simulated and of real workers: a line for each kind of straggler, a column for each quorum."""
+    return {f"dynamic_quorum_{source}": _table(runs[runs["source"] == source]) for source in (SIMULATED, MEASURED)}
+
+
+def _table(runs: pd.DataFrame) -> str:
+    if runs.empty:
+        return NOT_YET
+    rows = []
+    for (count, distribution), alike in runs.groupby(["num_stragglers", "distribution"], sort=False):
+        name = "none" if count == 0 else f"{count}, {distribution}"
+        cells = {
+            CHOSEN if quorum == CHOSEN else f"first {quorum}": _cell(same, is_chosen=quorum == CHOSEN)
+            for quorum, same in ((str(name), same) for name, same in alike.groupby("quorum", sort=False))
+        }
+        rows.append({"stragglers": name, **cells})
+    return markdown(rows)
+
+
+def _cell(same: pd.DataFrame, *, is_chosen: bool) -> str:
+    """Data points a second; of a chosen number of gradients its mean as well."""
+    rate = median_cell(same["data_points_per_second"], 0)
+    return f"{rate} (of {same['gradients_per_update'].median():.1f})" if is_chosen else rate
+
+
+if __name__ == "__main__":
+    main()
