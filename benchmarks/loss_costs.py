@@ -36,6 +36,7 @@ OF_Q_LEARNING: Mapping[str, tuple[str, ...]] = {
     "gorila, atoms": ("experiment=gorila", "network=c51"),
     "gorila_quantile": ("experiment=gorila_quantile",),
     "gorila_quantile, 50 quantiles": ("experiment=gorila_quantile", "network.num_quantiles=50"),
+    "gorila_quantile, drawn fractions": ("experiment=gorila_quantile", "network=implicit_quantile"),
     "gorila_quantile, munchausen": ("experiment=gorila_quantile", "algorithm.munchausen=true"),
 }
 OF_ACTOR_CRITICS: Mapping[str, tuple[str, ...]] = {

@@ -23,6 +23,7 @@ TRUE_BEFORE: Mapping[str, Any] = {
 
 TRUE_BEFORE_BESIDE: Mapping[str, tuple[str, Any]] = {
     "network.num_quantiles": ("num_atoms", 1),
+    "network.drawn_fractions": ("num_atoms", False),
     "algorithm.munchausen": ("exploration", False),
     "algorithm.munchausen_weight": ("exploration", 0.9),
     "algorithm.munchausen_temperature": ("exploration", 0.03),

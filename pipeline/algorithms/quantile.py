@@ -27,7 +27,12 @@ def quantile_targets(quantiles_t: Tensor, a_t: Tensor, r_t: Tensor, discount_t: 
 
 
 def quantile_loss(
-    quantiles_tm1: Tensor, a_tm1: Tensor, target_tm1: Tensor, kappa: float, weight: Tensor | None = None
+    quantiles_tm1: Tensor,
+    a_tm1: Tensor,
+    target_tm1: Tensor,
+    kappa: float,
+    weight: Tensor | None = None,
+    fractions: Tensor | None = None,
 ) -> MinibatchLoss:
     """Quantile Huber loss of each prediction against all targets.
 
@@ -35,6 +40,7 @@ def quantile_loss(
     loss = sum_i mean_j |tau[i] - (1 where u < 0, else 0)| * huber(u),
     huber(u) = 0.5 * u^2 where |u| <= kappa, kappa * (|u| - 0.5 * kappa) beyond
     quantiles_tm1 (B, A, N), a_tm1 (B,) int64, target_tm1 (B, N), weight (B,) as in `minibatch_loss`; float32.
+    fractions (B, N) float32: tau of each prediction where it was drawn (Dabney et al. 2018, IQN, equation 3).
     Dabney et al. 2018, equations 9 and 10 and algorithm 1; kappa is 1 there.
     abs_error is how far apart the two distributions are: the mean distance of their sorted returns, which is their
     1-Wasserstein distance (the same, section "Wasserstein distance"). Departure, for
@@ -47,6 +53,9 @@ def quantile_loss(
     if target_tm1.shape != theta.shape:
         raise TypeError(f"target_tm1 is of shape {tuple(target_tm1.shape)}, it must be {tuple(theta.shape)}")
     tau = (torch.arange(num_quantiles, device=theta.device) + 0.5)[:, None] / num_quantiles
+    if fractions is not None:
+        check_tensor("fractions", fractions, torch.float32, num_axes=2)
+        tau = fractions[:, :, None]
     u = target_tm1[:, None, :] - theta[:, :, None]
     with torch.no_grad():
         # huber(u) = c * (u - 0.5 * c) with c = u clipped, and its derivative is c: with c a constant autograd finds

@@ -28,6 +28,7 @@ def _wrong(network: NetworkConfig) -> list[tuple[str, str]]:
         return [(f"network.kind={network.kind}", "network=nature or network=nature_actor_critic")]
     wanted: dict[str, object] = {}
     if isinstance(network, QNetworkConfig):
+        # Drawn fractions have several quantiles.
         wanted = {"dueling": False, "noisy": False, "num_atoms": 1, "num_quantiles": 1}
     elif isinstance(network, ActorCriticNetworkConfig):
         wanted = {"activation": RELU}

@@ -97,16 +97,14 @@ class LayeredConfig(NetworkConfig):
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         found = super().mistakes()
-        if self.torso not in _KNOWN_TORSOS and (why := self._why_no_torso()) is not None:
-            found.append(f"torso={self.torso} {why}")
+        if self.torso not in _KNOWN_TORSOS:
+            from pipeline.networks.torso import TORSOS
+
+            if (why := TORSOS.why_not(self.torso)) is not None:
+                found.append(f"torso={self.torso} {why}")
         if self.hidden_units < 1:
             found.append(f"hidden_units={self.hidden_units} must be at least 1")
         return found
-
-    def _why_no_torso(self) -> str | None:
-        from pipeline.networks.torso import TORSOS
-
-        return TORSOS.why_not(self.torso)
 
     def _torso(self, stack: int, frame_shape: tuple[int, ...], layer_shapes: "LayerShapes") -> "Torso":
         from pipeline.networks.torso import TORSOS
@@ -119,7 +117,6 @@ class QNetworkConfig(LayeredConfig):
     """A network for Q-learning."""
 
     KINDS = (Q_NETWORK,)
-
     dueling: bool
     """Value and advantage in streams of their own (Wang et al. 2016)."""
     noisy: bool
@@ -134,6 +131,8 @@ class QNetworkConfig(LayeredConfig):
     """Largest of them."""
     num_quantiles: int
     """Equally likely outcomes, which are learned (QR-DQN, Dabney et al. 2018); 1: the mean alone, or atoms."""
+    drawn_fractions: bool
+    """Learn so many quantiles of fractions drawn anew for each observation (IQN, Dabney et al. 2018)."""
 
     @property
     def answers(self) -> str:
@@ -155,6 +154,8 @@ class QNetworkConfig(LayeredConfig):
                 found.append(f"{name}={getattr(self, name)} must be at least 1")
         if self.num_atoms > 1 and self.num_quantiles > 1:
             found.append(f"num_quantiles={self.num_quantiles} must be 1 with num_atoms={self.num_atoms}, or that one 1")
+        if self.drawn_fractions and (self.num_quantiles < 2 or self.dueling):
+            found.append("drawn_fractions=true needs num_quantiles of 2 or more, and dueling=false")
         if self.min_return >= self.max_return:
             found.append(f"min_return={self.min_return} must be below max_return={self.max_return}")
         return found
@@ -163,12 +164,15 @@ class QNetworkConfig(LayeredConfig):
         """See `NetworkConfig`."""
         import torch
 
+        from pipeline.networks.implicit import ImplicitQNetwork
         from pipeline.networks.layered import LayeredQNetwork
         from pipeline.networks.parameters import weight_and_bias
 
         torso = self._torso(stack, frame_shape, weight_and_bias)
-        atoms = self.num_atoms
-        support = torch.linspace(self.min_return, self.max_return, atoms) if atoms > 1 else None
+        if self.drawn_fractions:
+            sizes = num_actions, self.hidden_units, self.num_quantiles
+            return ImplicitQNetwork(torso, *sizes, self.noise_scale if self.noisy else None)
+        support = torch.linspace(self.min_return, self.max_return, self.num_atoms) if self.num_atoms > 1 else None
         head = self.make_head(torso.num_features, num_actions)
         return LayeredQNetwork(torso, head, support, self.num_quantiles)
 
@@ -187,10 +191,8 @@ class ActorCriticNetworkConfig(LayeredConfig):
     """A network for actor-critic learning: policy and value share everything but their output layers."""
 
     KINDS = (ACTOR_CRITIC_NETWORK,)
-
     activation: str
-    """Behind the fully connected layer: "relu", "prelu" (one learned slope for all units) or "linear" (none, and the
-    layer has no bias: it would add nothing to those of the output layers)."""
+    """Behind the fully connected layer: "relu", "prelu" (one learned slope for all units), or "linear" and no bias."""
     policy_scale: float
     """Of the policy's first weights, uniform in +-policy_scale sqrt(3 / fan-in): near 0, all actions begin alike."""
 
@@ -213,8 +215,7 @@ class ActorCriticNetworkConfig(LayeredConfig):
         from pipeline.networks.layered import LayeredActorCriticNetwork
         from pipeline.networks.parameters import rectified_weight_and_bias
 
-        # Ours: a run on Pong that began with the small first values of Mnih et al. 2015 ended with 31 of its 32 first
-        # filters dead. These alone mended little, with `centred_pixels` all filters live (docs/papers.md).
+        # Ours: with the small first values of Mnih et al. 2015, and pixels not centred, filters died (docs/papers.md).
         torso = self._torso(stack, frame_shape, rectified_weight_and_bias)
         return LayeredActorCriticNetwork(torso, self.make_head(torso.num_features, num_actions))
 

@@ -11,7 +11,7 @@ from pipeline.errors import ConfigError
 from pipeline.networks.heads import Head
 from pipeline.networks.linear import Noise
 from pipeline.networks.network import ActorCriticNetwork, QNetwork
-from pipeline.networks.ordinary import Expected, MakeLinear, MeanOfQuantiles, linear_maker
+from pipeline.networks.ordinary import Expected, MakeLinear, MeanOfQuantiles, OrdinaryTorso, linear_maker
 from pipeline.networks.parameters import PlainNames, Tensors
 from pipeline.networks.policy_head import ActorCriticHead, PolicyAndValue
 from pipeline.networks.torso import DifferentiatedTorso, Torso
@@ -72,8 +72,14 @@ def _plain_layers(torso: Torso, head: PlainNames | None) -> PlainLayers | None:
 
 
 def _ordinary(torso: Torso, parameters: Tensors) -> tuple[torch.nn.Sequential, MakeLinear]:
+    found = ordinary_torso(torso, parameters)
+    return found.layers, linear_maker(parameters, found.num_channels)
+
+
+def ordinary_torso(torso: Torso, parameters: Tensors) -> OrdinaryTorso:
+    """The torso as torch's own layers. Raises ConfigError if it does not say which these are."""
     found = torso.ordinary(parameters)
     if found is None:
         kind = type(torso).__qualname__
         raise ConfigError([f"{kind} does not say which of torch's layers it is made of: define `{kind}.ordinary`"])
-    return found.layers, linear_maker(parameters, found.num_channels)
+    return found

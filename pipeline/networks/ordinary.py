@@ -83,6 +83,23 @@ class MeanOfQuantiles(nn.Module):
         return quantiles.mean(dim=2)
 
 
+class AtFractions(nn.Module):
+    """Implicit quantiles at fractions that are always the same (`pipeline.networks.implicit`)."""
+
+    embedded: torch.Tensor
+
+    def __init__(self, embedded: torch.Tensor, stream: nn.Module) -> None:
+        """`embedded` (N, F): what features are multiplied by for each fraction."""
+        super().__init__()
+        self.register_buffer("embedded", embedded.clone())
+        self.stream = stream
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """(B, F) -> (B, A, N)."""
+        values = self.stream((features[:, None] * self.embedded).flatten(0, 1))
+        return cast(torch.Tensor, values.unflatten(0, (-1, len(self.embedded))).transpose(1, 2))
+
+
 class PolicyAndValueLayers(nn.Module):
     """A hidden layer that policy and value share."""
 
@@ -126,10 +143,16 @@ def linear_maker(parameters: Tensors, num_channels: int) -> MakeLinear:
     def make(name: str, of_features: bool) -> nn.Linear:
         weight, bias = parameters[f"{name}.weight"], parameters.get(f"{name}.bias")
         if of_features:
-            weight = weight.unflatten(1, (-1, num_channels)).transpose(1, 2).flatten(1)
+            weight = in_channels_first(weight, num_channels)
         return _loaded(nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None), weight, bias)
 
     return make
+
+
+def in_channels_first(columns: torch.Tensor, num_channels: int) -> torch.Tensor:
+    """(O, F) whose columns belong to features as our torsos order them -> the same in torch's order."""
+    by_place: torch.Tensor = columns.unflatten(1, (-1, num_channels))
+    return by_place.transpose(1, 2).flatten(1)
 
 
 def _loaded(layer: LayerT, weight: torch.Tensor, bias: torch.Tensor | None) -> LayerT:

@@ -7,11 +7,13 @@ Not here: where parameters come from (`pipeline.param_server.client`), what a gr
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch.utils.dlpack import from_dlpack
 
 from pipeline.networks.computed_gradient import ComputedGradient, DenseGradient, PartlyFactored
+from pipeline.networks.implicit import ImplicitQNetwork
 from pipeline.networks.linear import NO_NOISE
 from pipeline.networks.network import ActorCriticNetwork, Network, QNetwork, expected_values
 from pipeline.networks.parameters import ParameterShape, num_parameters
@@ -121,6 +123,15 @@ class Replica(ABC):
         return self._plain_layers.answers(self.parameters, activations, self._written)
 
 
+class Prediction(NamedTuple):
+    """What a Q-network says of a minibatch."""
+
+    outputs: torch.Tensor
+    """float32 (B, A), or (B, A, N)."""
+    fractions: torch.Tensor | None
+    """(B, N) at which they are quantiles; None: they are none, or those of the midpoints (i + 0.5) / N."""
+
+
 class QReplica(Replica):
     """A replica that values actions. `support`: the returns of the network's atoms (N,) on the device, None without.
 
@@ -140,10 +151,18 @@ class QReplica(Replica):
 
     def outputs(self, observations: UInt8Array, noise: torch.Generator | None = None) -> torch.Tensor:
         """What the head says, with a graph: float32 (B, A), or (B, A, N), of uint8 (B, K, H, W[, 3])."""
+        return self.predict(observations, noise).outputs
+
+    def predict(self, observations: UInt8Array, noise: torch.Generator | None = None) -> Prediction:
+        """`outputs`, and at which fractions they are quantiles, if these were drawn."""
         if (plain := self._plain_answers(observations)) is not None:
-            return plain[0]
-        drawn = NO_NOISE if noise is None else self._network.draw_noise(noise)
-        return self._network.outputs(self.parameters, torch.from_numpy(observations).to(self.device), drawn)
+            return Prediction(plain[0], None)
+        network, stacks = self._network, torch.from_numpy(observations).to(self.device)
+        drawn = NO_NOISE if noise is None else network.draw_noise(noise)
+        if noise is not None and isinstance(network, ImplicitQNetwork):
+            fractions = network.draw_fractions(noise, len(stacks)).to(self.device)
+            return Prediction(network.outputs_at(fractions, self.parameters, stacks, drawn), fractions)
+        return Prediction(network.outputs(self.parameters, stacks, drawn), None)
 
     def q_values(self, outputs: torch.Tensor) -> torch.Tensor:
         """Q(s, a), float32 (B, A), that `outputs` mean."""

@@ -45,14 +45,14 @@ class QLoss:
             q_t_selector = self._online.values(batch.s_t, self._noise) if self._algorithm.double else None
             if self._algorithm.munchausen:
                 r_t = self._munchausen_rewards(batch, a_tm1, r_t)
-        outputs_tm1 = self._online.outputs(batch.s_tm1, self._noise)
+        outputs_tm1, fractions = self._online.predict(batch.s_tm1, self._noise)
         if self._online.support is None and not self._online.has_quantiles:
             target_tm1 = self._targets(q_t, r_t, discount_t, q_t_selector)
             return minibatch_loss(outputs_tm1, a_tm1, target_tm1, self._algorithm.max_abs_td_error, weight)
         a_t = greedy_actions(q_t if q_t_selector is None else q_t_selector)
         if self._online.support is None:
             target_tm1 = self._quantile_targets(outputs_t, q_t, a_t, r_t, discount_t)
-            return quantile_loss(outputs_tm1, a_tm1, target_tm1, self._kappa, weight)
+            return quantile_loss(outputs_tm1, a_tm1, target_tm1, self._kappa, weight, fractions)
         target_tm1 = categorical_targets(outputs_t, a_t, r_t, discount_t, self._online.support)
         q_tm1 = taken_values(self._online.q_values(outputs_tm1.detach()), a_tm1)
         return categorical_loss(outputs_tm1, a_tm1, target_tm1, q_tm1, weight)

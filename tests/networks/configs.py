@@ -17,6 +17,7 @@ PLAIN = QNetworkConfig(
     min_return=-10.0,
     max_return=10.0,
     num_quantiles=1,
+    drawn_fractions=False,
 )
 DBA3C = ActorCriticNetworkConfig(
     kind="actor_critic",

@@ -24,6 +24,7 @@ NETWORKS: Mapping[str, LayeredConfig] = {
     "rainbow": network_config(dueling=True, noisy=True, num_atoms=5),
     "c51": network_config(num_atoms=5),
     "quantiles": network_config(num_quantiles=5),
+    "drawn fractions": network_config(num_quantiles=5, drawn_fractions=True),
     "dueling quantiles": network_config(dueling=True, num_quantiles=5),
     "pooled": network_config(torso="ba3c"),
     "dba3c": actor_critic_config(),

@@ -1,0 +1,85 @@
+"""A Q-network that is asked for returns at given fractions: implicit quantiles (IQN).
+
+    fractions (B, N) -> cosines (B, N, 64) -> embedding, rectified (B, N, F)
+    observations     -> torso -> features (B, F) --------- times ---------> hidden -> one value per action (B, A, N)
+
+Dabney et al. 2018, "Implicit Quantile Networks for Distributional Reinforcement Learning" (arXiv 1806.06923), section 3
+and equation 4. A learner draws fractions anew for every observation. Departure: whoever acts or evaluates asks at the N
+midpoints (i + 0.5) / N, where the paper draws 32 fractions for each action: a policy then has no dice of its own.
+The hidden layer, most of the network's numbers, is passed N times: N is small here (`conf/network/`).
+Not here: the loss (`pipeline.algorithms.quantile`).
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from pipeline.networks.layered import ordinary_torso
+from pipeline.networks.linear import Linear, Noise
+from pipeline.networks.network import QNetwork
+from pipeline.networks.ordinary import AtFractions, MeanOfQuantiles, in_channels_first, linear_maker
+from pipeline.networks.parameters import HEAD, Tensors
+from pipeline.networks.torso import Torso
+
+NUM_COSINES = 64
+"""Of the embedding: cos(pi i fraction), i from 0 on (Dabney et al. 2018, IQN, equation 4 and figure 5)."""
+
+
+class ImplicitQNetwork(QNetwork):
+    """A torso, an embedding of fractions, and one stream that values actions."""
+
+    def __init__(
+        self, torso: Torso, num_actions: int, hidden_units: int, num_quantiles: int, noise_scale: float | None
+    ) -> None:
+        """`num_quantiles`: N, fractions that are asked for at once; `noise_scale`: sigma_0 of all layers behind."""
+        self._embedding = Linear("embedding", NUM_COSINES, torso.num_features, noise_scale)
+        self._hidden = Linear("hidden", torso.num_features, hidden_units, noise_scale)
+        self._output = Linear(f"{HEAD}output", hidden_units, num_actions, noise_scale)
+        self._layers = self._embedding, self._hidden, self._output
+        super().__init__([*torso.shapes, *(shape for layer in self._layers for shape in layer.shapes())])
+        self.num_quantiles = num_quantiles
+        self._torso = torso
+
+    def draw_noise(self, generator: torch.Generator) -> Noise:
+        """See `QNetwork`."""
+        return {layer.name: layer.draw_noise(generator) for layer in self._layers if layer.noise_scale is not None}
+
+    def draw_fractions(self, generator: torch.Generator, num_observations: int) -> torch.Tensor:
+        """(B, N) uniform in [0, 1), on the CPU whatever the device: with one seed they are the same on all devices."""
+        return torch.rand(num_observations, self.num_quantiles, generator=generator)
+
+    def outputs(self, parameters: Tensors, observations: torch.Tensor, noise: Noise) -> torch.Tensor:
+        """See `QNetwork`; at the midpoints."""
+        midpoints = (torch.arange(self.num_quantiles, device=observations.device) + 0.5) / self.num_quantiles
+        return self.outputs_at(midpoints[None], parameters, observations, noise)
+
+    def outputs_at(
+        self, fractions: torch.Tensor, parameters: Tensors, observations: torch.Tensor, noise: Noise
+    ) -> torch.Tensor:
+        """float32 (B, A, N) of uint8 (B, K, H, W[, 3]) at float32 fractions (B, N); or (1, N), the same for all."""
+        features = self._torso(parameters, observations)
+        joined = features[:, None] * self._embedded(fractions, parameters, features.dtype, noise)
+        x = F.relu(self._hidden(parameters, joined.flatten(0, 1), noise), inplace=True)
+        values: torch.Tensor = self._output(parameters, x.float(), noise).unflatten(0, joined.shape[:2])
+        return values.transpose(1, 2)
+
+    def ordinary(self, parameters: Tensors) -> torch.nn.Module:
+        """See `Network`."""
+        torso = ordinary_torso(self._torso, parameters)
+        linear = linear_maker(parameters, torso.num_channels)
+        midpoints = (torch.arange(self.num_quantiles) + 0.5)[None] / self.num_quantiles
+        embedded = self._embedded(midpoints, parameters, torch.float32, {})[0].detach()
+        at_midpoints = AtFractions(
+            in_channels_first(embedded, torso.num_channels),
+            torch.nn.Sequential(linear(self._hidden.name, True), torch.nn.ReLU(), linear(self._output.name, False)),
+        )
+        return torch.nn.Sequential(torso.layers, at_midpoints, MeanOfQuantiles())
+
+    def _embedded(self, fractions: torch.Tensor, parameters: Tensors, dtype: torch.dtype, noise: Noise) -> torch.Tensor:
+        """(B, N) -> (B, N, F)."""
+        frequencies = math.pi * torch.arange(NUM_COSINES, device=fractions.device)
+        cosines = torch.cos(fractions[:, :, None] * frequencies).to(dtype)
+        embedded = F.relu(self._embedding(parameters, cosines.flatten(0, 1), noise), inplace=True)
+        unflattened: torch.Tensor = embedded.unflatten(0, fractions.shape)
+        return unflattened
