@@ -39,6 +39,10 @@ class Announcer:
         self._board.add(overrides, row)
         self._tell({"kind": "jobs", "jobs": [_listed(self._board.jobs[row.job])]})
 
+    def to_come(self, count: int) -> None:
+        """So many jobs at most are still to be added."""
+        self._board.num_to_come = count
+
     def row(self, job: int) -> LedgerRow:
         """The job as it was told of last."""
         return self._board.jobs[job].row

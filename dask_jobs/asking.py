@@ -31,6 +31,11 @@ class JobSource(Protocol):
         """Jobs that earlier commands have done, and that are not asked for again."""
         ...
 
+    @property
+    def num_left(self) -> int:
+        """Jobs that are still to be asked for, at most."""
+        ...
+
     def recall(self, rows: Sequence[LedgerRow]) -> None:
         """What the ledger has of earlier commands; called once, before anything is asked."""
         ...
@@ -67,6 +72,11 @@ class AskedJobs:
     def returns(self) -> list[JobReturn]:
         """Of the jobs that have ended, earlier commands' included, each once."""
         return list(self._returns.values())
+
+    @property
+    def num_left(self) -> int:
+        """Jobs that are still to be asked for, at most."""
+        return self._source.num_left
 
     def to_repeat(self) -> list[Job]:
         """The jobs that an earlier command has left, or else the first one; empty if nothing is to be done."""

@@ -37,6 +37,8 @@ class Board:
 
     def __init__(self, jobs: Mapping[int, Sequence[str]], rows: Sequence[LedgerRow]) -> None:
         self.jobs = {row.job: JobSight(jobs[row.job], row) for row in rows}
+        self.num_to_come = 0
+        """Jobs that nobody knows yet, at most."""
         self._label()
 
     def add(self, overrides: Sequence[str], row: LedgerRow) -> None:
@@ -68,7 +70,8 @@ class Board:
     def counts(self) -> str:
         """How many jobs are in each state, in words; states of no job are left out."""
         statuses = [job.row.status for job in self.jobs.values()]
-        return " · ".join(f"{statuses.count(status)} {status}" for status in dict.fromkeys(sorted(statuses, key=_rank)))
+        words = [f"{statuses.count(status)} {status}" for status in dict.fromkeys(sorted(statuses, key=_rank))]
+        return " · ".join([*words, *([f"{self.num_to_come} to come"] if self.num_to_come else [])])
 
     def rates(self) -> str:
         """The rates of all running jobs added up, for each unit, in words."""
@@ -87,7 +90,7 @@ class Board:
         seconds += [whole for job in running if (whole := _whole_seconds(job, now)) is not None]
         if not seconds or not running:
             return None
-        left = len(self.with_status(WAITING)) + sum(1.0 - (job.fraction or 0.0) for job in running)
+        left = len(self.with_status(WAITING)) + self.num_to_come + sum(1.0 - (job.fraction or 0.0) for job in running)
         return sum(seconds) / len(seconds) * left / len(running)
 
     def _label(self) -> None:

@@ -124,6 +124,7 @@ class Command:
         display = Display(Console(), settings.progress, board)
         announcer = Announcer(self._setup.sweep, ledger, board, display, cluster.client)
         announcer.begin()
+        announcer.to_come(0 if asked is None else asked.num_left)
         decisions = Decisions((job.number for job in jobs), settings)
         dashboard = cluster.dashboard_url
         display.say(f"{board.counts()} in {self._folder}" + (f"; dashboard {dashboard}" if dashboard else ""))

@@ -122,6 +122,7 @@ class Sweep:
         if asked.num_at_once is not None and decisions.num_running >= asked.num_at_once:
             return False
         job = asked.next()
+        self._announcer.to_come(asked.num_left)
         if job is None:
             self._has_more = False
             return False

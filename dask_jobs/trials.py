@@ -68,6 +68,13 @@ class Trials:
         self.num_to_repeat = 0
         self.num_done = 0
 
+    @property
+    def num_left(self) -> int:
+        """See `JobSource`."""
+        assert self._study is not None, "first the ledger is recalled"
+        num_asked = len(self._study.get_trials(deepcopy=False)) - self._num_enqueued()
+        return 0 if self._is_exhausted else max(self._settings.n_trials - num_asked, 0)
+
     def recall(self, rows: Sequence[LedgerRow]) -> None:
         """See `JobSource`. Rows of other searches that share the folder are left alone."""
         known = [(row, values) for row in rows if (values := self._values_in(row.overrides)) is not None]
@@ -87,8 +94,7 @@ class Trials:
     def ask(self) -> Sequence[str] | None:
         """See `JobSource`."""
         assert self._study is not None, "first the ledger is recalled"
-        num_asked = len(self._study.get_trials(deepcopy=False)) - self._num_enqueued()
-        if self._is_exhausted or num_asked >= self._settings.n_trials:
+        if self.num_left == 0:
             return None
         trial = self._study.ask(dict(self._space.tried))
         overrides = self._space.overrides(trial.params)

@@ -36,8 +36,11 @@ def future_offers(
         return None
     ours = report_host()
     of_group: dict[str | None, list[HostGroup]] = {group.name: [group] for group in config.groups}
-    groups = [of_group.get(name, []) for name, count in num_hosts.items() for _ in range(count)]
-    return [_offer(config, own, f"host-{i}", ours, threads_per_host) for i, own in enumerate(groups)]
+    return [
+        _offer(config, of_group.get(name, []), f"{name or 'host'}-{i}", ours, threads_per_host)
+        for name, count in num_hosts.items()
+        for i in range(count)
+    ]
 
 
 def offers_without_others(offers: Sequence[Offer]) -> list[Offer]:

@@ -77,7 +77,9 @@ def test_a_host_is_of_the_groups_that_it_declares_and_has_what_was_asked_for_the
         (frozenset(), 8 * GIB, 0),
     ]
     to_come = future_offers(config, {None: 1, "gpus": 2, "other": 0}, 1)
-    assert to_come is not None and [offer.groups for offer in to_come] == [
+    assert to_come is not None
+    assert [offer.address for offer in to_come] == ["host-0", "gpus-0", "gpus-1"]
+    assert [offer.groups for offer in to_come] == [
         frozenset(),
         frozenset({"gpus"}),
         frozenset({"gpus"}),

@@ -39,6 +39,13 @@ def test_jobs_are_counted_by_their_state(board: Board) -> None:
     assert board.counts() == "1 done · 1 running · 1 failed · 1 waiting"
 
 
+def test_jobs_that_are_still_to_come_count_as_left(board: Board) -> None:
+    board.num_to_come = 3
+    assert board.counts() == "1 done · 1 running · 1 failed · 1 waiting · 3 to come"
+    # A job takes 60 s; one waits, three are to come, one runs.
+    assert board.eta_seconds(100.0) == 300.0
+
+
 def test_rates_of_running_jobs_are_added_up_by_their_unit(board: Board) -> None:
     board.change(ROWS[2]._replace(status=RUNNING), now=100.0)
     board.progress(progress(1, 0.5, 1000.0), now=100.0)

@@ -33,6 +33,7 @@ def test_a_search_runs_its_trials_and_tells_of_the_best(program: Program, schedu
     ended = program.run(*words, "hydra.sweeper.seed=0", *at(scheduler_address))
     assert ended.status == 0, ended.output
     rows = program.all_rows()
+    assert "1 waiting · 4 to come in " in ended.output
     assert [row.status for row in rows] == [DONE] * 5 and len(set(numbers(program))) == 5
     found = yaml.safe_load((program.folder / "sweep/optimization_results.yaml").read_text())
     assert found == {

@@ -150,12 +150,16 @@ class SlurmConfig(ClusterConfig):
 
     def submission(self, num_hosts: int, threads_per_host: int) -> str:
         """The script of each job, the scheduler's address and the host's name left open."""
-        kinds = [None] if num_hosts > num_in_groups(self.groups) else []
-        scripts = [
-            str(_job_class()("SCHEDULER", name="HOST", **_options(self, threads_per_host, group)).job_script())
-            for group in [*kinds, *self.groups]
-        ]
-        return "\n".join(scripts)
+
+        def script(group: HostGroup | None) -> str:
+            return str(_job_class()("SCHEDULER", name="HOST", **_options(self, threads_per_host, group)).job_script())
+
+        if not self.groups:
+            return script(None)
+        sizes = {None: num_hosts - num_in_groups(self.groups)} | {group: group.num_hosts or 1 for group in self.groups}
+        names = {group: "no group" if group is None else group.name for group in sizes}
+        heads = {group: f"# {size} host{'s' * (size != 1)} of {names[group]}" for group, size in sizes.items()}
+        return "\n".join(f"{heads[group]}\n{script(group)}" for group, size in sizes.items() if size > 0)
 
 
 def ended_job(states: str) -> tuple[str, str] | None:

@@ -101,6 +101,7 @@ def test_each_group_has_a_job_script_of_its_own() -> None:
     both, of_group = (submission(config, num_hosts, threads_per_host=1) for num_hosts in (3, 1))
     assert both is not None and of_group is not None and both.endswith(of_group)
     of_none = both.removesuffix(of_group)
+    assert of_none.startswith("# 2 hosts of no group\n#!/") and of_group.startswith("# 1 host of gpus\n#!/")
     for script, lines, others in (
         (of_none, ("-p cpu", "--mem=1G", "--nice"), ("gres", "--resources")),
         (of_group, ("-p gpu", "--mem=2G", "--nice", "--gres=gpu:1"), ("-p cpu",)),
