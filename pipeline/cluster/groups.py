@@ -30,12 +30,13 @@ class HostGroup:
     roles: tuple[str, ...]
     """Kinds of role, as their names begin: shard of shard-0."""
     num_hosts: int | None = None
-    """None: as many as its roles want; of hosts that are there already, one to wait for."""
+    """None: one for each of its roles that compute, at least one; of hosts that are there already, one to wait for."""
     host_cores: int | None = None
     """Cores of each host."""
     memory_bytes: int | None = None
     """Of each host."""
     gpus_per_host: int | None = None
+    """GPUs that each host declares."""
     partition: str | None = None
     """Queue of the jobs (Slurm)."""
     directives: tuple[str, ...] = ()

@@ -131,7 +131,7 @@ def read_sweep(folder: Path, config_dir: Path | None = None) -> SweepStatus:
 
 
 def _noted_config_dir(folder: Path) -> Path | None:
-    """The `--config-dir` of the sweep's last command. Optuna's sweeper notes none."""
+    """The `--config-dir` of the sweep's last command."""
     try:
         sources = OmegaConf.load(folder / _NOTE).hydra.runtime.config_sources
         noted = next((Path(source.path) for source in sources if source.provider == "command-line"), None)
