@@ -1,12 +1,12 @@
 """Hosts of a scheduler that somebody has started: a run joins them, beside others, and leaves them running."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dask_jobs.addresses import address_mistakes
-from pipeline.cluster.config import ClusterConfig, cluster_kind, common_settings, missing_file
+from pipeline.cluster.config import ClusterConfig, cluster_kind, common_settings
 from pipeline.cluster.groups import num_in_groups
+from pipeline.cluster.tls import TLS, TlsConfig, no_tls
 from pipeline.errors import PlacementError
 
 if TYPE_CHECKING:
@@ -14,13 +14,11 @@ if TYPE_CHECKING:
     from distributed.deploy.cluster import Cluster
 
 ADDRESS = "address"
-_TLS = "tls://"
-_TLS_FILES = ("tls_ca_file", "tls_cert_file", "tls_key_file")
 
 
 @cluster_kind(ADDRESS)
 @dataclass(frozen=True)
-class AddressConfig(ClusterConfig):
+class AddressConfig(TlsConfig):
     """Where the scheduler is, and what it has to be shown."""
 
     can_tell_hosts_before_start: ClassVar[bool] = False
@@ -30,17 +28,6 @@ class AddressConfig(ClusterConfig):
 
     address: str | None
     """The scheduler's: tcp://host:port, or tls://host:port."""
-    tls_ca_file: str | None
-    """Certificate (PEM) of the authority that signed the cluster's certificates; None: no TLS."""
-    tls_cert_file: str | None
-    """This run's own certificate (PEM)."""
-    tls_key_file: str | None
-    """The private key (PEM) of that certificate."""
-
-    @property
-    def tls_files(self) -> Mapping[str, str]:
-        """Those of the three TLS files that are given, by the names of their settings."""
-        return {name: file for name in _TLS_FILES if (file := getattr(self, name)) is not None}
 
     def mistakes(self) -> list[str]:
         found = super().mistakes()
@@ -48,12 +35,9 @@ class AddressConfig(ClusterConfig):
             found.append("address is missing: kind=address needs cluster.address=tcp://host:port")
         else:
             found += [f"address={line}" for line in address_mistakes(self.address)]
-        if self.tls_files and len(self.tls_files) < len(_TLS_FILES):
-            missing = ", ".join(name for name in _TLS_FILES if name not in self.tls_files)
-            found.append(f"{missing} is missing: TLS needs all of {', '.join(_TLS_FILES)}")
-        if self.tls_files and self.address is not None and not self.address.startswith(_TLS):
-            found.append(f"address={self.address} must begin with {_TLS} where certificates are given")
-        return found + [mistake for name in _TLS_FILES for mistake in missing_file(name, getattr(self, name))]
+        if self.tls_files and self.address is not None and not self.address.startswith(TLS):
+            found.append(f"address={self.address} must begin with {TLS} where certificates are given")
+        return found + self.tls_mistakes()
 
     def num_hosts_to_come(self, num_wanted: int) -> int:
         return self.num_hosts or max(num_in_groups(self.groups), 1)
@@ -70,7 +54,7 @@ def at_scheduler(asked: ClusterConfig, address: str | None) -> AddressConfig:
 
     Without groups: whoever grants hosts knows none.
     """
-    certificates: dict[str, Any] = dict.fromkeys(_TLS_FILES)
+    certificates: dict[str, Any] = no_tls()
     if isinstance(asked, AddressConfig):
         certificates |= asked.tls_files
     return AddressConfig(**common_settings(asked) | {"kind": ADDRESS, "groups": ()}, address=address, **certificates)

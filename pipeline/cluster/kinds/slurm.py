@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pipeline.cluster.config import (
     AskedHost,
-    ClusterConfig,
     cluster_kind,
     listening_host,
     missing_memory,
@@ -21,6 +20,7 @@ from pipeline.cluster.config import (
 )
 from pipeline.cluster.groups import HostGroup, declared, num_in_groups
 from pipeline.cluster.host_settings import HOST_ENVIRONMENT
+from pipeline.cluster.tls import TLS, TlsConfig
 
 if TYPE_CHECKING:
     from distributed.deploy.spec import SpecCluster
@@ -35,7 +35,7 @@ _MOST_LETTERS = 300
 
 @cluster_kind("slurm")
 @dataclass(frozen=True)
-class SlurmConfig(ClusterConfig):
+class SlurmConfig(TlsConfig):
     """Hosts in jobs of the batch system Slurm; the scheduler runs where the command was typed."""
 
     restarts_hosts: ClassVar[bool] = True
@@ -88,7 +88,9 @@ class SlurmConfig(ClusterConfig):
             found.append(
                 f"leave_minutes={self.leave_minutes} must be at most half of walltime_minutes={self.walltime_minutes}"
             )
-        return found
+        # dask-jobqueue puts them into the script as they are.
+        spaced = [f"{name}={file} must have no space in it" for name, file in self.tls_files.items() if " " in file]
+        return found + self.tls_mistakes() + spaced
 
     @property
     def asked_host(self) -> AskedHost:
@@ -126,6 +128,7 @@ class SlurmConfig(ClusterConfig):
         cluster: SpecCluster = SLURMCluster(
             job_cls=_job_class(),
             scheduler_options={**_of_site("scheduler-options", {}), "dashboard_address": self.dashboard_address},
+            security=self.security(),
             **_options(self, threads_per_host, None),
         )
         # Not by scaling, which submits in the background: a job that Slurm refuses would go unnoticed.
@@ -150,9 +153,13 @@ class SlurmConfig(ClusterConfig):
 
     def submission(self, num_hosts: int, threads_per_host: int) -> str:
         """The script of each job, the scheduler's address and the host's name left open."""
+        security = self.security()
+        protocol = None if security is None else TLS
 
         def script(group: HostGroup | None) -> str:
-            return str(_job_class()("SCHEDULER", name="HOST", **_options(self, threads_per_host, group)).job_script())
+            options = _options(self, threads_per_host, group)
+            job = _job_class()("SCHEDULER", name="HOST", protocol=protocol, security=security, **options)
+            return str(job.job_script())
 
         if not self.groups:
             return script(None)

@@ -3,12 +3,15 @@
 Nothing has to run there before; Python and this installation have to be there.
 """
 
+import shlex
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dask_jobs.interrupts import LEAVE_SIGNALS
-from pipeline.cluster.config import ClusterConfig, cluster_kind, listening_host, missing_file, negative_gpus
+from pipeline.cluster.config import cluster_kind, listening_host, missing_file, negative_gpus
 from pipeline.cluster.host_settings import GPU
+from pipeline.cluster.tls import TLS, TlsConfig
 
 if TYPE_CHECKING:
     from distributed.deploy.spec import SpecCluster
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
 @cluster_kind("ssh")
 @dataclass(frozen=True)
-class SshConfig(ClusterConfig):
+class SshConfig(TlsConfig):
     """A scheduler and hosts started over ssh."""
 
     can_tell_hosts_before_start: ClassVar[bool] = False
@@ -64,7 +67,7 @@ class SshConfig(ClusterConfig):
         found += negative_gpus(self.gpus_per_host)
         for name in ("key_file", "known_hosts_file"):
             found += missing_file(name, getattr(self, name))
-        return found
+        return found + self.tls_mistakes()
 
     @property
     def dashboard_host(self) -> str | None:
@@ -96,6 +99,11 @@ def _start_over_ssh(config: SshConfig, threads_per_host: int) -> "SpecCluster":
     if not config.check_host_keys:
         connect["known_hosts"] = None
     network = {} if config.interface is None else {"interface": config.interface}
+    variables = [f"{name}={shlex.quote(value)}" for name, value in config.tls_environment().items()]
+    if variables:
+        network["protocol"] = TLS.rstrip(":/")
+    # Dask has `env` in front of what it takes for a path.
+    python = " ".join([*variables, config.python or sys.executable])
     # A scheduler whose coordinator was killed has nobody to stop it: roles leave after their lease, then it goes.
     idle_seconds = config.start_timeout_seconds + config.lease_seconds
     # The scheduler alone first: a host that cannot be started would leave it behind, with nobody who knows of it.
@@ -109,7 +117,8 @@ def _start_over_ssh(config: SshConfig, threads_per_host: int) -> "SpecCluster":
             "preload": [LEAVE_SIGNALS],
             **network,
         },
-        remote_python=config.python,
+        remote_python=python,
+        security=config.security(),
     )
     deaf = {"preload": [LEAVE_SIGNALS], "preload_nanny": [LEAVE_SIGNALS]}
     host: dict[str, Any] = {"nthreads": threads_per_host, "memory_limit": 0, **network, **deaf}
@@ -123,7 +132,7 @@ def _start_over_ssh(config: SshConfig, threads_per_host: int) -> "SpecCluster":
                 "connect_options": connect,
                 # Named like its entry here, so that it is known which one to start again when it is lost.
                 "kwargs": {"name": index, **host},
-                "remote_python": config.python,
+                "remote_python": python,
             },
         }
         for index, machine in enumerate(config.machines)

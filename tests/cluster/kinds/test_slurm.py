@@ -15,6 +15,7 @@ from pipeline.cluster.kinds.slurm import ended_job
 from pipeline.cluster.session import Session, SessionSettings, open_session
 from pipeline.cluster.start import submission
 from pipeline.errors import PlacementError
+from tests.cluster.certificates import make_certificates
 from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until
 
 EXPECTED = Path(__file__).parent / "expected"
@@ -179,6 +180,23 @@ def test_hosts_come_in_jobs_of_their_own_and_a_killed_job_is_submitted_again(slu
         assert len(session.present_hosts() & before) == 1
         assert second.is_running()
         host = min(session.present_hosts())
+        assert session.submit(sum, [1, 2], host=host, name="sum").result(timeout=LIMIT_SECONDS) == 3
+
+
+def test_a_job_script_has_the_certificates(tmp_path: Path) -> None:
+    files = make_certificates(tmp_path / "tls")
+    script = submission(cluster_config("slurm", **files.settings()), 1, 1)
+    assert script is not None
+    for option, file in (("ca-file", files.ca_file), ("cert", files.cert_file), ("key", files.key_file)):
+        assert f" --tls-{option} {file}" in script
+
+
+@pytest.mark.slow
+def test_hosts_with_certificates_speak_encrypted(slurm: Path, tmp_path: Path) -> None:
+    config = cluster_config("slurm", **make_certificates(tmp_path / "tls").settings())
+    with open_session(config, num_hosts=1, threads_per_host=1) as session:
+        (host,) = session.hosts
+        assert host.startswith("tls://") and session.client.scheduler_info()["address"].startswith("tls://")
         assert session.submit(sum, [1, 2], host=host, name="sum").result(timeout=LIMIT_SECONDS) == 3
 
 

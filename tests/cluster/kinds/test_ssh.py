@@ -13,12 +13,13 @@ import asyncssh
 import dask
 import psutil
 import pytest
-from distributed import Worker
+from distributed import Client, Worker
 
 from pipeline.cluster.host_settings import KEPT_MEMORY
 from pipeline.cluster.kinds.ssh import SshConfig
 from pipeline.cluster.session import Session, open_session
 from pipeline.errors import PlacementError
+from tests.cluster.certificates import make_certificates
 from tests.cluster.ssh_server import LOOPBACK
 from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until
 
@@ -118,6 +119,19 @@ def test_a_host_that_died_is_started_again_and_all_end_with_the_session(server: 
         wait_until(lambda: _num_hosts_after_a_survey(session) == 1, "another came in its place")
         (pid,) = session.client.run(os.getpid).values()
     wait_until(lambda: not psutil.pid_exists(pid), "the host ends with the session")
+
+
+@pytest.mark.slow
+def test_hosts_with_certificates_speak_encrypted(server: Server, tmp_path: Path) -> None:
+    # A path that a shell would take apart.
+    certificates = make_certificates(tmp_path / "the files")
+    config = cluster_config("ssh", **server.settings(hosts=(LOOPBACK,) * 2), **certificates.settings())
+    with open_session(config, num_hosts=1, threads_per_host=1) as session:
+        (host,) = session.hosts
+        assert host.startswith("tls://") and session.client.scheduler_info()["address"].startswith("tls://")
+        assert session.submit(sum, [1, 2], host=host, name="sum").result(timeout=LIMIT_SECONDS) == 3
+        with pytest.raises(OSError, match="tcp://"):
+            Client(session.client.scheduler_info()["address"].replace("tls", "tcp"), timeout=2.0)
 
 
 def _num_hosts_after_a_survey(session: Session) -> int:
