@@ -17,6 +17,7 @@ from pipeline.envs.atari import AtariLanes, LaneResults
 from pipeline.errors import ConfigError
 from pipeline.games import ATARI49
 from pipeline.types import Int64Array, UInt8Array
+from tests.clusters import wait_until
 from tests.envs.conftest import MakeLanes
 from tests.protocols import nature_protocol
 
@@ -247,14 +248,16 @@ def test_a_seed_that_the_emulator_cannot_take_is_refused(make_lanes: MakeLanes, 
 
 
 def test_closing_ends_the_emulator_threads() -> None:
-    def num_threads() -> int:
-        return len(os.listdir("/proc/self/task"))
+    def threads() -> set[str]:
+        return set(os.listdir("/proc/self/task"))
 
-    before = num_threads()
+    before = threads()
     lanes = AtariLanes("Pong", nature_protocol(), num_lanes=2, num_threads=2)
-    assert num_threads() == before + 2
+    started = threads() - before
+    assert len(started) >= 2, "one more for each of the two"
     lanes.close()
-    assert num_threads() == before
+    # The kernel lists a thread for a moment after it was joined, and others of this process may come and go meanwhile.
+    wait_until(lambda: len(started & threads()) <= len(started) - 2, "the two threads are gone", limit_seconds=10)
 
 
 def play(lanes: AtariLanes, action: int) -> Iterator[LaneResults]:
