@@ -17,10 +17,11 @@ from distributed import Client
 from hydra.errors import CompactHydraException
 
 from dask_jobs.allocation import HostSize
+from dask_jobs.certificates import TlsFiles
 from dask_jobs.grants import prepare
 from dask_jobs.host import HostReport, JobHostReport, report_here, report_job_host
 from dask_jobs.outcome import HostSetup
-from dask_jobs.scheduler import SETTINGS, TlsFiles, UnansweredError, join, settled, start_here
+from dask_jobs.scheduler import SETTINGS, UnansweredError, join, settled, start_here
 from dask_jobs.settings import LauncherSettings, locate
 
 _SURVEY_SECONDS = 1.0

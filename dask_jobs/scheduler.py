@@ -12,7 +12,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import dask
 from distributed import Client, LocalCluster
@@ -22,6 +22,7 @@ from distributed.security import Security
 from distributed.utils import LoopRunner
 
 from dask_jobs import interrupts
+from dask_jobs.certificates import TlsFiles
 
 LOOPBACK = "127.0.0.1"
 
@@ -37,17 +38,6 @@ SETTINGS: Mapping[str, Any] = {
     # A call to a host that was killed since the last one fails after this.
     "distributed.comm.timeouts.connect": "10s",
 }
-
-
-class TlsFiles(NamedTuple):
-    """What a client shows, and what it trusts; paths of PEM files."""
-
-    tls_ca_file: str
-    """Certificate of the authority that signed those of the cluster."""
-    tls_cert_file: str
-    """The client's own certificate."""
-    tls_key_file: str
-    """The private key of that certificate."""
 
 
 class UnansweredError(Exception):

@@ -8,15 +8,13 @@ import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from dask_jobs.addresses import address_mistakes
+from dask_jobs.certificates import given_tls_files, tls_mistakes
 
 PROGRESS_STYLES = ("auto", "live", "lines", "none")
 
-_TLS = "tls://"
-_TLS_FILES = ("tls_ca_file", "tls_cert_file", "tls_key_file")
 _LARGEST_PORT = 65_535
 _POSITIVE = ("num_hosts", "threads_per_host", "memory_per_host_bytes", "threads", "memory_bytes", "memory_factor")
 _NOT_NEGATIVE = ("gpus_per_host", "gpus", "retries", "backoff_seconds", "stop_seconds")
@@ -83,7 +81,7 @@ class LauncherSettings:
     @property
     def tls_files(self) -> dict[str, str]:
         """Those of the three TLS files that are given, by the names of their settings."""
-        return {name: file for name in _TLS_FILES if (file := getattr(self, name)) is not None}
+        return given_tls_files(self)
 
     def mistakes(self) -> list[str]:
         """Everything that is wrong with these settings, one line each, beginning with the setting's name."""
@@ -126,14 +124,7 @@ class LauncherSettings:
                     )
         elif self.tls_files:
             found.append(f"{', '.join(self.tls_files)} is for a cluster at address=tls://host:port, which is missing")
-        if self.tls_files and len(self.tls_files) < len(_TLS_FILES):
-            missing = ", ".join(name for name in _TLS_FILES if name not in self.tls_files)
-            found.append(f"{missing} is missing: TLS needs all of {', '.join(_TLS_FILES)}")
-        if self.tls_files and self.address is not None and not self.address.startswith(_TLS):
-            found.append(f"address={self.address} must begin with {_TLS} where certificates are given")
-        return found + [
-            f"{name}={file}: there is no such file" for name, file in self.tls_files.items() if not Path(file).is_file()
-        ]
+        return found + tls_mistakes(self, self.address)
 
 
 def locate(path: str) -> Callable[..., Any]:

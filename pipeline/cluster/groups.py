@@ -43,6 +43,11 @@ class HostGroup:
     """More #SBATCH lines, after those of all jobs (Slurm)."""
 
     @property
+    def size(self) -> int:
+        """Hosts to start or to wait for; one, where it does not say how many."""
+        return self.num_hosts or 1
+
+    @property
     def given(self) -> dict[str, Any]:
         """What it says of its hosts, by setting, but for their number."""
         named = ("host_cores", "memory_bytes", "gpus_per_host", "partition", "directives")
@@ -134,8 +139,8 @@ def _wanted(demands: Sequence[Demand], group: str | None) -> int:
 
 
 def num_in_groups(groups: Sequence[HostGroup]) -> int:
-    """Hosts of all groups, one for each that does not say how many."""
-    return sum(group.num_hosts or 1 for group in groups)
+    """Hosts of all groups."""
+    return sum(group.size for group in groups)
 
 
 def declared(num_gpus: int, group: HostGroup | None) -> str:

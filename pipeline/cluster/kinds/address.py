@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dask_jobs.addresses import address_mistakes
+from dask_jobs.certificates import TlsFiles, tls_mistakes
 from pipeline.cluster.config import ClusterConfig, cluster_kind, common_settings
 from pipeline.cluster.groups import num_in_groups
-from pipeline.cluster.tls import TLS, TlsConfig, no_tls
+from pipeline.cluster.tls import TlsConfig
 from pipeline.errors import PlacementError
 
 if TYPE_CHECKING:
@@ -35,9 +36,7 @@ class AddressConfig(TlsConfig):
             found.append("address is missing: kind=address needs cluster.address=tcp://host:port")
         else:
             found += [f"address={line}" for line in address_mistakes(self.address)]
-        if self.tls_files and self.address is not None and not self.address.startswith(TLS):
-            found.append(f"address={self.address} must begin with {TLS} where certificates are given")
-        return found + self.tls_mistakes()
+        return found + tls_mistakes(self, self.address)
 
     def num_hosts_to_come(self, num_wanted: int) -> int:
         return self.num_hosts or max(num_in_groups(self.groups), 1)
@@ -54,14 +53,14 @@ def at_scheduler(asked: ClusterConfig, address: str | None) -> AddressConfig:
 
     Without groups: whoever grants hosts knows none.
     """
-    certificates: dict[str, Any] = no_tls()
+    certificates: dict[str, Any] = dict.fromkeys(TlsFiles._fields)
     if isinstance(asked, AddressConfig):
         certificates |= asked.tls_files
     return AddressConfig(**common_settings(asked) | {"kind": ADDRESS, "groups": ()}, address=address, **certificates)
 
 
 def _connect(config: AddressConfig) -> "Client":
-    from dask_jobs.scheduler import TlsFiles, UnansweredError, join
+    from dask_jobs.scheduler import UnansweredError, join
 
     assert config.address is not None
     tls = TlsFiles(**config.tls_files) if config.tls_files else None

@@ -71,7 +71,7 @@ class KubernetesConfig(ClusterConfig):
             quiet=True,
         )
         for group in self.groups:
-            hosts = _hosts(self, group.num_hosts or 1, threads_per_host, group)
+            hosts = _hosts(self, group.size, threads_per_host, group)
             cluster.add_worker_group(group.name, custom_spec=hosts)
         started: Cluster = cluster
         return started
@@ -82,7 +82,7 @@ class KubernetesConfig(ClusterConfig):
         ungrouped = num_hosts - num_in_groups(self.groups)
         documents = [_spec(self, name, ungrouped, threads_per_host)]
         for group in self.groups:
-            hosts = _hosts(self, group.num_hosts or 1, threads_per_host, group)
+            hosts = _hosts(self, group.size, threads_per_host, group)
             documents.append(
                 {
                     "apiVersion": "kubernetes.dask.org/v1",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from dask_jobs.certificates import TLS, tls_mistakes
 from pipeline.cluster.config import (
     AskedHost,
     cluster_kind,
@@ -20,7 +21,7 @@ from pipeline.cluster.config import (
 )
 from pipeline.cluster.groups import HostGroup, declared, num_in_groups
 from pipeline.cluster.host_settings import HOST_ENVIRONMENT
-from pipeline.cluster.tls import TLS, TlsConfig
+from pipeline.cluster.tls import TlsConfig
 
 if TYPE_CHECKING:
     from distributed.deploy.spec import SpecCluster
@@ -90,7 +91,7 @@ class SlurmConfig(TlsConfig):
             )
         # dask-jobqueue puts them into the script as they are.
         spaced = [f"{name}={file} must have no space in it" for name, file in self.tls_files.items() if " " in file]
-        return found + self.tls_mistakes() + spaced
+        return found + tls_mistakes(self) + spaced
 
     @property
     def asked_host(self) -> AskedHost:
@@ -136,7 +137,7 @@ class SlurmConfig(TlsConfig):
         of_all = cluster.new_spec
         for group in self.groups:
             cluster.new_spec = {**of_all, "options": of_all["options"] | _options(self, threads_per_host, group)}
-            _add_jobs(cluster, group.num_hosts or 1, self.hosts_per_job)
+            _add_jobs(cluster, group.size, self.hosts_per_job)
         cluster.new_spec = of_all
         return cluster
 
@@ -163,7 +164,7 @@ class SlurmConfig(TlsConfig):
 
         if not self.groups:
             return script(None)
-        sizes = {None: num_hosts - num_in_groups(self.groups)} | {group: group.num_hosts or 1 for group in self.groups}
+        sizes = {None: num_hosts - num_in_groups(self.groups)} | {group: group.size for group in self.groups}
         names = {group: "no group" if group is None else group.name for group in sizes}
         heads = {group: f"# {size} host{'s' * (size != 1)} of {names[group]}" for group, size in sizes.items()}
         return "\n".join(f"{heads[group]}\n{script(group)}" for group, size in sizes.items() if size > 0)

@@ -8,10 +8,11 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dask_jobs.certificates import TLS, tls_mistakes
 from dask_jobs.interrupts import LEAVE_SIGNALS
 from pipeline.cluster.config import cluster_kind, listening_host, missing_file, negative_gpus
 from pipeline.cluster.host_settings import GPU
-from pipeline.cluster.tls import TLS, TlsConfig
+from pipeline.cluster.tls import TlsConfig
 
 if TYPE_CHECKING:
     from distributed.deploy.spec import SpecCluster
@@ -67,7 +68,7 @@ class SshConfig(TlsConfig):
         found += negative_gpus(self.gpus_per_host)
         for name in ("key_file", "known_hosts_file"):
             found += missing_file(name, getattr(self, name))
-        return found + self.tls_mistakes()
+        return found + tls_mistakes(self)
 
     @property
     def dashboard_host(self) -> str | None:
@@ -99,11 +100,9 @@ def _start_over_ssh(config: SshConfig, threads_per_host: int) -> "SpecCluster":
     if not config.check_host_keys:
         connect["known_hosts"] = None
     network = {} if config.interface is None else {"interface": config.interface}
-    variables = [f"{name}={shlex.quote(value)}" for name, value in config.tls_environment().items()]
-    if variables:
+    if config.tls_files:
         network["protocol"] = TLS.rstrip(":/")
-    # Dask has `env` in front of what it takes for a path.
-    python = " ".join([*variables, config.python or sys.executable])
+    python = _python_of(config)
     # A scheduler whose coordinator was killed has nobody to stop it: roles leave after their lease, then it goes.
     idle_seconds = config.start_timeout_seconds + config.lease_seconds
     # The scheduler alone first: a host that cannot be started would leave it behind, with nobody who knows of it.
@@ -138,3 +137,9 @@ def _start_over_ssh(config: SshConfig, threads_per_host: int) -> "SpecCluster":
         for index, machine in enumerate(config.machines)
     }
     return cluster
+
+
+def _python_of(config: SshConfig) -> str:
+    """What Dask takes for the path of a Python. It has `env` in front of it, and so may begin with variables."""
+    variables = [f"{name}={shlex.quote(value)}" for name, value in config.tls_environment().items()]
+    return " ".join([*variables, config.python or sys.executable])

@@ -109,8 +109,8 @@ def test_half_of_tls_is_refused_with_what_is_missing_and_what_is_not_there(tmp_p
     there.touch()
     config = cluster_config("address", address="tcp://a:1", tls_ca_file=str(there), tls_key_file="/nowhere/key.pem")
     assert config.mistakes() == [
-        "address=tcp://a:1 must begin with tls:// where certificates are given",
         "tls_cert_file is missing: TLS needs all of tls_ca_file, tls_cert_file, tls_key_file",
+        "address=tcp://a:1 must begin with tls:// where certificates are given",
         "tls_key_file=/nowhere/key.pem: there is no such file",
     ]
 
