@@ -1,6 +1,6 @@
 """Jobs that nobody knows when a launch begins: one is asked for when there is room, and what it returned is told.
 
-    source.recall(rows)          what the ledger has of earlier commands
+    source.recall(rows)          what the ledger has of earlier commands -> those of its own that are done
     source.ask()  -> overrides   the next job; None: there is none any more
     source.tell(overrides, job_return)
 
@@ -8,7 +8,7 @@ No job waits for others that were asked for with it: that is the difference from
 Not here: who chooses the jobs (`trials`), running them (`sweep`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from hydra.core.utils import JobReturn
@@ -27,17 +27,15 @@ class JobSource(Protocol):
         ...
 
     @property
-    def num_done(self) -> int:
-        """Jobs that earlier commands have done, and that are not asked for again."""
-        ...
-
-    @property
     def num_left(self) -> int:
         """Jobs that are still to be asked for, at most."""
         ...
 
-    def recall(self, rows: Sequence[LedgerRow]) -> None:
-        """What the ledger has of earlier commands; called once, before anything is asked."""
+    def recall(self, rows: Sequence[LedgerRow]) -> Mapping[int, Sequence[str]]:
+        """What the ledger has of earlier commands; called once, before anything is asked.
+
+        Overrides of the jobs that those have done and that count as its own, by number.
+        """
         ...
 
     def ask(self) -> Sequence[str] | None:

@@ -70,17 +70,19 @@ class Command:
     def launch_asked(self, source: JobSource, num_at_once: int | None) -> list[JobReturn]:
         """Run the jobs of a source, so many at once; None: as many as the hosts take. Raises as `launch`."""
         ledger = self._open_ledger()
-        source.recall(ledger.rows)
+        done = source.recall(ledger.rows)
 
         def make(overrides: Sequence[str]) -> Job:
             return self._job(ledger, overrides, len(self._launched))
 
         asked = AskedJobs(source, make, lambda job: _row(ledger, job), num_at_once)
         first = asked.to_repeat()
+        # Shown with the others, and not run again.
+        self._launched |= {number: Job(number, tuple(words), self._program) for number, words in done.items()}
         if first:
             self._run(first, ledger, asked)
         else:
-            self._say_that_all_is_done(source.num_done + len(asked.returns))
+            self._say_that_all_is_done(len(done) + len(asked.returns))
         return asked.returns
 
     def close(self) -> None:

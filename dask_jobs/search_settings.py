@@ -21,7 +21,8 @@ class SearchSettings:
     n_jobs: int | None = None
     """Trials that run at once. None: as many as the hosts take; then one is always chosen ahead."""
     seed: int | None = None
-    """Of the sampler. Trials that run side by side end in any order, so that it repeats the first ones only."""
+    """Of the sampler, for the first command of a search. Trials that run side by side end in any order, so that it
+    repeats the first ones only."""
     sampler: Any = None
     """One of Optuna's, as a node with `_target_`, e.g. {_target_: optuna.samplers.RandomSampler}. None: its TPE, which
     takes trials that still run for bad ones, so that others are tried elsewhere ("constant liar")."""

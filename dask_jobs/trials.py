@@ -66,7 +66,6 @@ class Trials:
         """By overrides, those that have not been told of."""
         self._is_exhausted = False
         self.num_to_repeat = 0
-        self.num_done = 0
 
     @property
     def num_left(self) -> int:
@@ -75,21 +74,26 @@ class Trials:
         num_asked = len(self._study.get_trials(deepcopy=False)) - self._num_enqueued()
         return 0 if self._is_exhausted else max(self._settings.n_trials - num_asked, 0)
 
-    def recall(self, rows: Sequence[LedgerRow]) -> None:
+    def recall(self, rows: Sequence[LedgerRow]) -> Mapping[int, Sequence[str]]:
         """See `JobSource`. Rows of other searches that share the folder are left alone."""
         known = [(row, values) for row in rows if (values := self._values_in(row.overrides)) is not None]
-        # The sampler must not draw once more what it drew for those.
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self._study = optuna.create_study(direction=self._settings.direction, sampler=self._sampler(len(known)))
+        sampler = self._sampler()
+        if known:
+            # With the seed of the earlier command it would draw once more what that has tried.
+            sampler.reseed_rng()
+        self._study = optuna.create_study(direction=self._settings.direction, sampler=sampler)
+        done: dict[int, Sequence[str]] = {}
         for row, values in known:
             value = _number(row.return_value) if row.status == DONE else None
             if value is not None:
                 tried = dict(self._space.tried)
                 self._study.add_trial(optuna.create_trial(params=dict(values), distributions=tried, value=value))
-                self.num_done += 1
+                done[row.job] = self._space.overrides(values)
             elif row.status != DONE:
                 self._study.enqueue_trial(dict(values))
                 self.num_to_repeat += 1
+        return done
 
     def ask(self) -> Sequence[str] | None:
         """See `JobSource`."""
@@ -128,15 +132,14 @@ class Trials:
         assert self._study is not None
         return len(self._study.get_trials(deepcopy=False, states=(TrialState.WAITING,)))
 
-    def _sampler(self, num_known: int) -> optuna.samplers.BaseSampler:
+    def _sampler(self) -> optuna.samplers.BaseSampler:
         if self._settings.sampler is not None:
             sampler: optuna.samplers.BaseSampler = self._settings.sampler
             return sampler
-        seed = None if self._settings.seed is None else self._settings.seed + num_known
         with warnings.catch_warnings():
             # That `constant_liar` may change one day is nothing that users can do anything about.
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            return optuna.samplers.TPESampler(seed=seed, constant_liar=True)
+            return optuna.samplers.TPESampler(seed=self._settings.seed, constant_liar=True)
 
     def _values_in(self, overrides: str) -> Mapping[str, Any] | None:
         """The values of a trial, of the words that the ledger knows a job by; None if it is no trial of this space."""

@@ -12,6 +12,7 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
+from dask_jobs.refusing import refuse
 from dask_jobs.search_settings import SearchSettings
 
 
@@ -24,10 +25,7 @@ class AskAndTellSweeper(Sweeper):
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Hydra's first call. Raises CompactHydraException with all mistakes in the settings."""
-        if mistakes := self._settings.mistakes():
-            lines = [f"  hydra.sweeper.{mistake}" for mistake in mistakes]
-            head = f"{len(lines)} mistake{'s' * (len(lines) != 1)} in the settings of the search:"
-            raise CompactHydraException("\n".join([head, *lines]))
+        refuse(self._settings.mistakes(), "the search", "hydra.sweeper")
         self._sweep_config = config
         self._launcher: Any = Plugins.instance().instantiate_launcher(
             hydra_context=hydra_context, task_function=task_function, config=config

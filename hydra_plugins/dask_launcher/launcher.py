@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.utils import JobReturn, configure_log, setup_globals
-from hydra.errors import CompactHydraException
 from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
+from dask_jobs.refusing import refuse
 from dask_jobs.settings import LauncherSettings
 
 if TYPE_CHECKING:
@@ -33,10 +33,7 @@ class DaskLauncher(Launcher):
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Hydra's first call. Raises CompactHydraException with all mistakes in the settings."""
-        if mistakes := self._settings.mistakes():
-            lines = [f"  hydra.launcher.{mistake}" for mistake in mistakes]
-            head = f"{len(lines)} mistake{'s' * (len(lines) != 1)} in the settings of the Dask launcher:"
-            raise CompactHydraException("\n".join([head, *lines]))
+        refuse(self._settings.mistakes(), "the Dask launcher", "hydra.launcher")
         self._hydra_context = hydra_context
         self._task_function = task_function
         self._config = config

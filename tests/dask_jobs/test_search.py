@@ -91,11 +91,14 @@ def test_a_search_that_was_killed_goes_on_with_the_trial_that_was_begun(
     (program.folder / "go").touch()
     again = program.run(*words, *at(scheduler_address), no_patience)
     assert again.status == 0 and "best of 2 trials" in again.output, again.output
+    assert "1 waiting · 1 to come in " in again.output
     first, second = program.all_rows()
     assert (first.overrides, first.status, first.attempts) == (begun.overrides, DONE, 2)
     assert second.attempts == 1 and second.overrides != first.overrides
+    more = program.run(*words, *at(scheduler_address), "hydra.sweeper.n_trials=3")
+    assert "2 done · 1 waiting in " in more.output and "best of 3 trials" in more.output
     third = program.run(*words, *at(scheduler_address))
-    assert third.status == 0 and "2 jobs are done already" in third.output and "best of 2 trials" in third.output
+    assert third.status == 0 and "3 jobs are done already" in third.output and "best of 3 trials" in third.output
 
 
 @pytest.mark.parametrize(

@@ -171,3 +171,11 @@ def test_a_search_that_goes_on_does_not_draw_the_same_trials_again() -> None:
     row = LedgerRow(0, " ".join(first), DONE, return_value="1.0")
     assert trials(words, n_trials=1).ask() == first, "the seed decides"
     assert trials(words, row, n_trials=2).ask() != first
+
+
+def test_a_sampler_with_a_seed_of_its_own_goes_on_with_other_trials() -> None:
+    words = ["a=interval(0,1)"]
+    first = [trials(words, seed=None, sampler=RandomSampler(seed=0), n_trials=1).ask() for _ in range(2)]
+    assert first[0] == first[1] is not None
+    row = LedgerRow(0, " ".join(first[0] or ()), DONE, return_value="1.0")
+    assert trials(words, row, seed=None, sampler=RandomSampler(seed=0), n_trials=2).ask() != first[0]
