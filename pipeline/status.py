@@ -1,6 +1,7 @@
 """`python -m pipeline.status [sweep_dir=results/sweeps/atari49] [watch=true]`: how far a sweep is, from its files.
 
-Counts, speed and time left; the runs under way; the games x experiments with their scores; what failed and why. Works
+Counts, speed and time left; the runs under way; the games x experiments with their scores, or where runs differ in
+other settings, as the trials of a search do, a list of them; what failed and why. Works
 wherever the files are seen, while the sweep runs and afterwards.
 Not here: what is read (`pipeline.experiments.sweeps.status`).
 """
@@ -14,7 +15,7 @@ import datetime
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from dask_jobs.board import labelled
 from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING
 from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError, PipelineError
@@ -73,9 +75,11 @@ def render(sweep: "SweepStatus") -> RenderableType:
     """All that is known of a sweep."""
     parts: list[RenderableType] = [Text(_summary(sweep), style="bold")]
     if running := sweep.with_status(RUNNING):
-        parts += [Text(), _running_table(running)]
+        parts += [Text(), _running_table(running, _names(sweep.jobs))]
     if known := [job for job in sweep.jobs if job.game]:
-        parts += [Text(), _grid(known), Text(_legend(known), style="dim")]
+        is_table_of_games = len({(job.experiment, job.game, job.seed) for job in known}) == len(known)
+        shown = _grid(known) if is_table_of_games else _list(known, _names(sweep.jobs))
+        parts += [Text(), shown, Text(_legend(known), style="dim")]
     if unknown := [job for job in sweep.jobs if job.why_unknown]:
         text = (
             f"{len(unknown)} of {len(sweep.jobs)} jobs cannot be read here, the first because: {unknown[0].why_unknown}"
@@ -116,14 +120,33 @@ def _summary(sweep: "SweepStatus") -> str:
     return " · ".join(words)
 
 
-def _running_table(jobs: "Sequence[JobStatus]") -> Table:
+def _names(jobs: "Sequence[JobStatus]") -> Mapping[int, str]:
+    """Job -> experiment, game and seed; where these do not tell all from each other, what else differs."""
+    names = [" ".join((job.experiment, job.game, str(job.seed))) if job.game else job.row.overrides for job in jobs]
+    if len(set(names)) < len(names):
+        names = labelled([job.row.overrides.split() for job in jobs])
+    return {job.row.job: name for job, name in zip(jobs, names, strict=True)}
+
+
+def _list(jobs: "Sequence[JobStatus]", names: Mapping[int, str]) -> Table:
+    """A row for each job."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("job", "run"):
+        table.add_column(heading)
+    table.add_column("score", justify="right")
+    for job in jobs:
+        table.add_row(str(job.row.job), names[job.row.job], _cell(job))
+    return table
+
+
+def _running_table(jobs: "Sequence[JobStatus]", names: Mapping[int, str]) -> Table:
     table = Table(box=None, pad_edge=False)
     for heading in ("job", "run"):
         table.add_column(heading)
     for heading in ("done", "steps/s", "score", "newest row"):
         table.add_column(heading, justify="right")
     for job in jobs:
-        name = " ".join((job.experiment, job.game, str(job.seed))) if job.game else job.row.overrides
+        name = names[job.row.job]
         if job.run is None:
             table.add_row(str(job.row.job), name, "starting", "-", "-", "-")
             continue

@@ -257,3 +257,20 @@ def test_the_newest_sweep_is_found_and_none_is_an_error(sweep: Path, capsys: pyt
     assert "there is no ledger of a sweep" in capsys.readouterr().err
     assert main(["sweepdir=x"]) == 2
     assert "did you mean sweep_dir?" in capsys.readouterr().err
+
+
+def test_runs_that_differ_in_a_setting_alone_are_listed_by_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "sweeps" / "rates"
+    words = f"experiment=smoke_dqn game=Pong results_dir={tmp_path / 'runs'}"
+    ledger = Ledger.open(folder)
+    ledger.write(
+        LedgerRow(0, f"{words} optimizer.learning_rate=0.1")._replace(**DONE, return_value="7.0"),
+        LedgerRow(1, f"{words} optimizer.learning_rate=0.2")._replace(status="running", attempts=1),
+    )
+    ledger.close()
+    assert main([f"sweep_dir={folder}"]) == 0
+    printed = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "0 optimizer.learning_rate=0.1 7.0" in printed
+    assert "1 optimizer.learning_rate=0.2 starting - - -" in printed

@@ -95,8 +95,10 @@ def _cells(jobs: Mapping[int, Job]) -> dict[int, tuple[str, str]]:
     shared = _shared(list(asked.values()))
     cells = {number: _cell(settings, shared) for number, settings in asked.items()}
     games = {number: cell for number, cell in cells.items() if cell is not None}
-    num_columns = len({column for _, column in games.values()})
-    if len(games) == len(jobs) == len(set(games.values())) and num_columns <= MAX_COLUMNS:
+    columns = {column for _, column in games.values()}
+    # Columns of long names that begin alike would all look the same.
+    are_told_apart = len({_short(column, _MAX_COLUMN_LABEL) for column in columns}) == len(columns) <= MAX_COLUMNS
+    if len(games) == len(jobs) == len(set(games.values())) and are_told_apart:
         return games
     return {number: (_by_number(number, settings, shared), "") for number, settings in asked.items()}
 
@@ -126,8 +128,16 @@ def _cell(settings: Mapping[str, str], shared: set[str]) -> tuple[str, str] | No
 
 
 def _by_number(number: int, settings: Mapping[str, str], shared: set[str]) -> str:
-    words = [f"{_last_part(name)}={value}" for name, value in settings.items() if name not in shared]
+    words = [f"{_last_part(name)}={_rounded(value)}" for name, value in settings.items() if name not in shared]
     return _short(f"job {number}" + (": " if words else "") + " ".join(words), _MAX_ROW_LABEL)
+
+
+def _rounded(value: str) -> str:
+    """A number that somebody has drawn, with four digits."""
+    try:
+        return f"{float(value):.4g}" if "." in value else value
+    except ValueError:
+        return value
 
 
 def _last_part(name: str) -> str:
