@@ -16,6 +16,8 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+_LOOK_SECONDS = 0.25
+"""Between two looks at least: of a thousand workers that wait, hundreds ask each second."""
 KEPT = 20
 """Newest gradients of a worker, of which T(k) is made: some seconds to minutes."""
 
@@ -48,6 +50,7 @@ class QuorumSize:
         """By worker, the last one to commit last."""
         self._since: dict[str, float] = {}
         """When each began with the gradient that it now computes; who waits for others is not there."""
+        self._looked_at = -math.inf
 
     def committed(self, sender: str, at: float, *, waits: bool) -> None:
         """A gradient of this worker is there; `waits`: it begins with the next one when the update is closed."""
@@ -72,7 +75,8 @@ class QuorumSize:
 
     def look(self, at: float) -> None:
         """Somebody still waits: who is late by now takes longer than was thought. Never more than before."""
-        if self._range is not None:
+        if self._range is not None and at >= self._looked_at + _LOOK_SECONDS:
+            self._looked_at = at
             self.now = min(self.now, best_size(self.seconds(at), self._range))
 
     def seconds(self, at: float) -> Sequence[float]:

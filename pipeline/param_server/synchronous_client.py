@@ -81,10 +81,10 @@ class SynchronousClient(ParamClient):
         receipts = super().push(gradient, computed_at)
         version = computed_at[0]
         self._awaited = version + 1
-        refused = [receipt.reason for receipt in receipts if not receipt.admitted]
-        # One that comes too late is committed, too: the leader learns how long it took.
-        reason = self._commit(version) if set(refused) <= {LATE} else refused[0]
-        reason = refused[0] if refused else reason
+        reason = next((receipt.reason for receipt in receipts if not receipt.admitted), "")
+        if reason in ("", LATE):
+            # One that comes too late is committed, too: the leader learns how long it took.
+            reason = self._commit(version) or reason
         return tuple(receipt._replace(admitted=reason == "", reason=reason) for receipt in receipts)
 
     def _commit(self, version: int) -> str:
