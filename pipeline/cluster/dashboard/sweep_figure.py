@@ -5,35 +5,38 @@ Not here: which tile stands where (`pipeline.cluster.dashboard.tiles`), figures 
 
 from typing import Any
 
-from bokeh.models import HoverTool, Range1d
+from bokeh.models import Column, HoverTool, Range1d
 
 from pipeline.cluster.dashboard.style import INSIDE, STATUS_COLOURS, empty_label, plain_figure, set_rows, source
 from pipeline.cluster.dashboard.sweep import RUNNING, WAITING, Job, Sweep
 from pipeline.cluster.dashboard.tiles import Tile, arrange
 
 _ROW_PIXELS = 20
+_COLUMN_PIXELS = 90
+"""At least: fifteen letters."""
 _MARGIN_PIXELS = 10
 _EMPTY_PIXELS = 60
 
 
 class SweepFigure:
-    """`root` is what Bokeh lays out; its height follows the number of rows."""
+    """`root` is what Bokeh lays out; its height follows the number of rows. It scrolls where it is too wide."""
 
     def __init__(self, empty: str) -> None:
-        self.root = plain_figure("", _EMPTY_PIXELS)
-        self.root.axis.visible = self.root.grid.visible = False
-        self.root.outline_line_color = None
-        self.root.x_range, self.root.y_range = Range1d(0, 1), Range1d(1, 0)
-        self._empty = empty_label(self.root, empty)
+        self._figure = plain_figure("", _EMPTY_PIXELS)
+        self._figure.axis.visible = self._figure.grid.visible = False
+        self._figure.outline_line_color = None
+        self._figure.x_range, self._figure.y_range = Range1d(0, 1), Range1d(1, 0)
+        self.root = Column(self._figure, sizing_mode="stretch_width", styles={"overflow-x": "auto"})
+        self._empty = empty_label(self._figure, empty)
         self._tiles = source("left", "right", "top", "bottom", "filled", "colour", "text", "x", "y", "asked", "told")
         self._words = source("x", "y", "text", "align", "style")
         sides = {"left": "left", "top": "top", "bottom": "bottom", "source": self._tiles}
-        tiles = self.root.quad(right="right", fill_color="colour", line_color=None, fill_alpha=0.4, **sides)
-        self.root.quad(right="filled", fill_color="colour", line_color=None, **sides)
-        self.root.text("x", "y", text="text", text_align="center", source=self._tiles, **INSIDE)
+        tiles = self._figure.quad(right="right", fill_color="colour", line_color=None, fill_alpha=0.4, **sides)
+        self._figure.quad(right="filled", fill_color="colour", line_color=None, **sides)
+        self._figure.text("x", "y", text="text", text_align="center", source=self._tiles, **INSIDE)
         align = {"text_align": "align", "text_font_style": "style"}
-        self.root.text("x", "y", text="text", source=self._words, **align, **INSIDE)
-        self.root.add_tools(HoverTool(renderers=[tiles], tooltips=[("", "@asked"), ("", "@told")]))
+        self._figure.text("x", "y", text="text", source=self._words, **align, **INSIDE)
+        self._figure.add_tools(HoverTool(renderers=[tiles], tooltips=[("", "@asked"), ("", "@told")]))
 
     def update(self, sweep: Sweep | None) -> None:
         """Draw this sweep."""
@@ -47,9 +50,10 @@ class SweepFigure:
         )
         self._empty.visible = not jobs
         if jobs:
-            self.root.x_range.end = grid.width
-            self.root.y_range.start, self.root.y_range.end = grid.height, -1
-            self.root.height = (grid.height + 1) * _ROW_PIXELS + _MARGIN_PIXELS
+            self._figure.x_range.end = grid.width
+            self._figure.y_range.start, self._figure.y_range.end = grid.height, -1
+            self._figure.height = (grid.height + 1) * _ROW_PIXELS + _MARGIN_PIXELS
+            self._figure.min_width = round(grid.width * _COLUMN_PIXELS)
 
 
 def _row(tile: Tile, job: Job) -> tuple[Any, ...]:

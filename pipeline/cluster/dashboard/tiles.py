@@ -18,7 +18,7 @@ MAX_COLUMNS = 12
 """More than these would be too narrow for a score."""
 _MAX_WIDTH = 10.0
 """In columns; another block of rows is begun only where all blocks together stay below."""
-_MAX_ROW_LABEL, _MAX_COLUMN_LABEL = 44, 16
+_MAX_ROW_LABEL, _MAX_COLUMN_LABEL = 66, 16
 """Letters."""
 
 

@@ -25,7 +25,7 @@ def figures(page: Page) -> dict[str, Any]:
     """Title -> figure; the grid of the sweep under "sweep"."""
     boxes = [child for child in page.root.children if isinstance(child, GridBox)]
     found = {figure.title.text: figure for box in boxes for figure, *_ in box.children}
-    return found | {"sweep": page.root.children[-1]}
+    return found | {"sweep": page.root.children[-1].children[0]}
 
 
 def empty_words(figure: Any) -> list[str]:

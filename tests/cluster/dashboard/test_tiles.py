@@ -101,6 +101,6 @@ def test_trials_whose_columns_would_look_the_same_make_a_list_with_numbers_that_
     words = "game=Boxing experiment=smoke_dba3c optimizer.learning_rate={} algorithm.entropy_weight={}"
     grid = grid_of(words.format(0.0005176340429875835, 0.001), words.format(0.0003557849734536974, 0.05))
     assert rows(grid) == [
-        "job 0: learning_rate=0.0005176 entropy_weig…",
-        "job 1: learning_rate=0.0003558 entropy_weig…",
+        "job 0: learning_rate=0.0005176 entropy_weight=0.001",
+        "job 1: learning_rate=0.0003558 entropy_weight=0.05",
     ]
