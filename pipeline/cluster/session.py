@@ -15,9 +15,11 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from distributed import Client, Future, wait
+from distributed.client import ClosedClientError
 from distributed.utils import format_dashboard_link
 
 from dask_jobs.scheduler import SETTINGS, settled
@@ -27,11 +29,11 @@ from pipeline.cluster.host_settings import GPU, KEPT_MEMORY
 from pipeline.cluster.hosts import HostReport, check_versions, report_host
 from pipeline.cluster.offers import offers_without_others, present_offers
 from pipeline.cluster.placement import Demand, Offer, Placement
-from pipeline.cluster.sharing import Sharing
+from pipeline.cluster.sharing import SCHEDULER_GONE, Sharing
 from pipeline.cluster.start import open_client
 from pipeline.cluster.surveyor import Surveyor
 from pipeline.errand import Errand
-from pipeline.errors import PlacementError, RemoteLostError
+from pipeline.errors import PlacementError, RemoteLostError, SchedulerLostError
 
 Task = Future[Any]
 """What `Session.submit` returns; the layers above name it without importing Dask."""
@@ -143,32 +145,32 @@ class Session:
 
         It takes `num_gpus` of the GPUs that the host declares; a host that declares none shares what it has.
         Dask never runs it twice: a host that dies takes its tasks with it, and the topology decides what follows.
+        Raises SchedulerLostError if the client has given up the scheduler.
         """
-        return self.client.submit(
-            function,
-            *args,
-            key=f"{name}-{self.run_id}-{uuid.uuid4().hex[:8]}",
-            workers=[host],
-            allow_other_workers=False,
-            pure=False,
-            retries=0,
-            actor=actor,
-            # Asked of a host that declares none, Dask would wait for ever.
-            resources={GPU: num_gpus} if num_gpus and self.hosts[host].declared_gpus is not None else None,
-            **kwargs,
-        )
+        with self._open_client() as client:
+            return client.submit(
+                function,
+                *args,
+                key=f"{name}-{self.run_id}-{uuid.uuid4().hex[:8]}",
+                workers=[host],
+                allow_other_workers=False,
+                pure=False,
+                retries=0,
+                actor=actor,
+                # Asked of a host that declares none, Dask would wait for ever.
+                resources={GPU: num_gpus} if num_gpus and self.hosts[host].declared_gpus is not None else None,
+                **kwargs,
+            )
 
     def send(self, value: object, host: str) -> Task:
         """Put a value of many megabytes on a host, to be passed to `submit` there.
 
-        Raises RemoteLostError if the host dies meanwhile, or stands still.
+        Raises RemoteLostError if the host dies meanwhile, or stands still, and as `submit`.
         """
-
-        def send() -> Any:
-            return self.client.scatter([value], workers=[host], hash=False, asynchronous=True)
-
+        send = partial(self.client.scatter, [value], workers=[host], hash=False, asynchronous=True)
         try:
-            (task,) = self.client.sync(send, callback_timeout=self._settings.answer_seconds)
+            with self._open_client() as client:
+                (task,) = client.sync(send, callback_timeout=self._settings.answer_seconds)
         except OSError as error:
             # One that stands still is there for Dask for minutes yet: nothing is sent to it again.
             self._hosts.leave_out(host)
@@ -180,6 +182,11 @@ class Session:
         # A task that was cancelled with what it was given has ended, too.
         with contextlib.suppress(OSError, CancelledError):
             wait(tasks, timeout=seconds)
+
+    def forget(self, tasks: Sequence[Task]) -> None:
+        """Cancel what has not begun, and have Dask forget the rest. A scheduler that is gone has forgotten it."""
+        with contextlib.suppress(SchedulerLostError), self._open_client() as client:
+            client.cancel(list(tasks), force=True)
 
     def present_hosts(self) -> set[str]:
         """Addresses of the hosts that are there now; a host that was started again has another one than before.
@@ -206,7 +213,7 @@ class Session:
     def served(self, hosts: Iterable[str]) -> set[str]:
         """Those of the hosts with these addresses, be they there or not, that began so long ago that they may leave."""
         limit = self._config.lifetime_seconds
-        return set() if limit is None else {host for host in hosts if self._hosts.age_seconds(host) >= limit}
+        return {host for host in hosts if limit is not None and self._hosts.age_seconds(host) >= limit}
 
     def ask_for_hosts(self) -> None:
         """Ask for another host in place of each that was lost, where nobody else does."""
@@ -228,6 +235,16 @@ class Session:
         Raises as `survey_again`.
         """
         return self._surveying.ask(self._survey) is not None
+
+    @contextlib.contextmanager
+    def _open_client(self) -> Iterator[Client]:
+        """The client, unless it has given up the scheduler, be it meanwhile."""
+        if self.client.scheduler is None:
+            raise SchedulerLostError(SCHEDULER_GONE)
+        try:
+            yield self.client
+        except ClosedClientError as error:
+            raise SchedulerLostError(SCHEDULER_GONE) from error
 
     def _survey(self) -> bool:
         self.survey_again()

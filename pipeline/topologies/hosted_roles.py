@@ -114,7 +114,7 @@ class HostedRoles:
 
     def cancel(self, role: str) -> None:
         """Have Dask cancel it, and forget it."""
-        self._hosted.pop(role).task.cancel()
+        self._session.forget([self._hosted.pop(role).task])
 
     def wait_for(self, role: str, patience: LastWait) -> RoleResult | NoFarewell:
         """What a role that was told to leave leaves, or how it did without.
@@ -154,7 +154,7 @@ class HostedRoles:
 
     def release(self) -> None:
         """Let Dask forget them."""
-        self._session.client.cancel(list(self.tasks.values()), force=True)
+        self._session.forget(list(self.tasks.values()))
         self._hosted = {}
 
     def _staying(self) -> list[str]:

@@ -70,7 +70,7 @@ class HostedServers:
 
     def release(self) -> None:
         """Let Dask forget them."""
-        self._session.client.cancel(list(self._hosted.values()), force=True)
+        self._session.forget(list(self._hosted.values()))
         self.addresses, self._hosted = ServerAddresses((), ()), {}
 
     def _start_shards(self, snapshot: ServerSnapshot) -> tuple[ShardAddress, ...]:

@@ -151,6 +151,8 @@ class WatchedRun:
 
     def _kill(self, drawn: Draw) -> None:
         hosts, coordinator = self._hosts, self._command.pid
+        # Before anything is asked: a client of Dask's waits without end for a scheduler that stands still.
+        self._wake(at_once=True)
         seen = scene.look(self._mark, coordinator, None if hosts is None else hosts.scheduler_pid)
         self._ports |= seen.ports
         kinds = [kind for kind in (drawn.victim, "host", "coordinator") if seen.victims.get(kind)]
@@ -158,7 +160,6 @@ class WatchedRun:
             return  # it has just ended by itself
         placed = chosen(seen.victims[kinds[0]], drawn.which)
         self._look()
-        self._wake(at_once=True)
         kill = Kill(
             drawn,
             kinds[0],

@@ -3,7 +3,11 @@
 import os
 import signal
 import socket
+import time
 import urllib.request
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
@@ -16,8 +20,9 @@ from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.host_settings import KEPT_MEMORY
 from pipeline.cluster.kinds.local import ThreadsConfig
 from pipeline.cluster.session import Session, SessionSettings, open_session
-from pipeline.errors import PlacementError, RemoteLostError
+from pipeline.errors import PlacementError, RemoteLostError, SchedulerLostError
 from tests.clusters import LIMIT_SECONDS, cluster_config, kill_host, running_cluster, wait_until
+from tests.dask_jobs.programs import scheduler_and_host
 
 
 def test_each_host_offers_what_it_was_started_with(session: Session) -> None:
@@ -200,3 +205,28 @@ def test_a_run_sees_the_hosts_that_it_was_granted_with_its_threads_there_and_no_
         session.survey_again()
         assert session.hosts == {} and session.offers() == []
     assert second in mortal_session.present_hosts()
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_was_given_up_is_one_sentence_whatever_is_asked_of_it(tmp_path: Path) -> None:
+    with ExitStack() as running:
+        address = running.enter_context(scheduler_and_host(tmp_path))
+        session = running.enter_context(open_session(cluster_config("address", address=address), 1, 1))
+        (host,) = session.hosts
+        tasks = [session.submit(time.sleep, seconds, host=host, name="sleep") for seconds in (0, 1000)]
+        tasks[0].result(timeout=LIMIT_SECONDS)
+        (scheduler,) = [child for child in psutil.Process().children() if "scheduler" in child.cmdline()]
+        scheduler.kill()
+        wait_until(lambda: session.client.scheduler is None, "Dask's client has given it up")
+        calls: list[Callable[[], object]] = [
+            lambda: session.submit(abs, -1, host=host, name="abs"),
+            lambda: session.send(b"parameters", host),
+            session.present_hosts,
+            session.offers,
+            session.survey_again,
+        ]
+        for call in calls:
+            with pytest.raises(SchedulerLostError, match="resume=true goes on"):
+                call()
+        session.wait_for(tasks, 0.1)
+        session.forget(tasks)

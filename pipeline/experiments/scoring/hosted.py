@@ -60,4 +60,4 @@ class HostedEvaluation:
 
     def cancel(self) -> None:
         """Have Dask forget it. What is played goes on until its coordinator says that it has to leave."""
-        self._session.client.cancel([self.task])
+        self._session.forget([self.task])

@@ -119,7 +119,7 @@ def play_all(
             coordinator.stop_roles()
             # Until those that can hear it have heard it: they would play on for as long as their lease lasts.
             session.wait_for(desk.tasks, timing.farewell_seconds)
-            session.client.cancel(desk.tasks)
+            session.forget(desk.tasks)
 
 
 def evaluator_spec(config: RunConfig, played: Checkpoint, agent: str) -> EvaluatorSpec:
