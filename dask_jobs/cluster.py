@@ -21,6 +21,7 @@ from dask_jobs.certificates import TlsFiles
 from dask_jobs.grants import prepare
 from dask_jobs.host import HostReport, JobHostReport, report_here, report_job_host
 from dask_jobs.outcome import HostSetup
+from dask_jobs.quiet import LEVELS
 from dask_jobs.scheduler import SETTINGS, UnansweredError, join, settled, start_here
 from dask_jobs.settings import LauncherSettings, locate
 
@@ -194,13 +195,10 @@ def _client(settings: LauncherSettings, ours: HostReport) -> Iterator[Client]:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Hydra's logging would show everything that Dask has to tell of hosts that come and go."""
-    # And of a scheduler that is gone, tracebacks of its own tasks.
-    loggers = [
-        logging.getLogger(name) for name in ("distributed", "distributed.client", "asyncio", "tornado.application")
-    ]
+    loggers = [logging.getLogger(name) for name in LEVELS]
     before = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
+    for logger, level in zip(loggers, LEVELS.values(), strict=True):
+        logger.setLevel(level)
     try:
         yield
     finally:

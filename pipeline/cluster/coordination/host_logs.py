@@ -9,6 +9,7 @@ Not here: what the coordinator says (`pipeline.topologies.fleet`, `pipeline.expe
 import logging
 from collections.abc import Iterator
 
+from dask_jobs.quiet import LEVELS
 from pipeline.errors import PipelineError
 
 _LOGGER = "distributed.worker"
@@ -37,12 +38,9 @@ def leave_out_told_failures() -> None:
 
 
 def leave_dask_out() -> None:
-    """From now on, in the process of a command: it tells itself what becomes of its hosts and connections.
-
-    Of a scheduler that is gone Dask has tracebacks of its own tasks. Failed tasks of hosts in this process stay.
-    """
-    for name in ("distributed", "distributed.client", "asyncio", "tornado.application"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    """From now on, in the process of a command. Failed tasks of hosts in this process stay."""
+    for name, level in LEVELS.items():
+        logging.getLogger(name).setLevel(level)
     logging.getLogger(_LOGGER).setLevel(logging.ERROR)
 
 

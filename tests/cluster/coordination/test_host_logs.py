@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from dask_jobs.quiet import LEVELS
 from pipeline.cluster.coordination.host_logs import leave_dask_out, leave_out_told_failures
 from pipeline.cluster.session import Session, open_session
 from pipeline.errors import PipelineError, UnreachableError
@@ -58,11 +59,13 @@ def test_it_is_left_out_once(dask_log: pytest.LogCaptureFixture) -> None:
     [("distributed.client", False), ("distributed.scheduler", False), ("asyncio", False), ("distributed.worker", True)],
 )
 def test_a_command_leaves_out_what_dask_has_to_say_but_for_tasks_that_failed(name: str, is_heard: bool) -> None:
-    named = ("distributed", "distributed.client", "asyncio", "tornado.application", "distributed.worker")
+    named = (*LEVELS, "distributed.worker")
     levels = {logger: logging.getLogger(logger).level for logger in named}
     try:
         leave_dask_out()
         assert logging.getLogger(name).isEnabledFor(logging.ERROR) == is_heard
+        # Of clients that are gone a scheduler logs even that as critical.
+        assert not logging.getLogger("distributed.scheduler").isEnabledFor(logging.CRITICAL)
     finally:
         for logger, level in levels.items():
             logging.getLogger(logger).setLevel(level)
