@@ -1,15 +1,19 @@
-"""Push and pull of a whole parameter vector between two processes over TCP, beside a bare socket with the same bytes.
+"""Push and pull of a whole parameter vector between two processes of one machine, with shared memory and over TCP.
 
-    caller's process                          shard's process
-    ParamClient -> RemoteShard  == Dask ==>   HostedShard        push of one gradient, then pull of what it made
-    send, receive               == socket =>  receive, send      as many bytes one way, as many back
-    ParamClient -> DirectShard                                   the same calls without a border
+    caller's process                            shard's process
+    ParamClient -> RemoteShard  == Dask ==>     HostedShard        push of one gradient, then pull of what it made:
+                                                                   through memory of both (memory), through TCP (tcp)
+    send, receive               == socket ==>   receive, send      as many bytes one way, as many back
+    ParamClient -> DirectShard                                     the same calls without a border (direct)
+    numpy.copyto                                                   one copy of as many bytes (copy)
 
-The Dask side pays for the update of the shard too, which `direct_ms` shows: AdaGrad's step and the published copy.
-All three take turns within one task on the caller's host. Times in milliseconds, medians.
+The first two pay for the update of the shard too, which `direct` shows: AdaGrad's step and, in bfloat16, the rounding.
+All take turns within one task on the caller's host. Times in milliseconds, medians.
+The table in docs/performance.md: `benchmarks.gradient_wire.table`.
 Not here: the wire's encoding alone (`benchmarks.optimizer_step`).
 """
 
+import os
 import socket
 import statistics
 import threading
@@ -18,9 +22,10 @@ from functools import partial
 import numpy as np
 
 from benchmarks.optimizer_step import NUM_PARAMS, Copy, server_config
+from measuring.processor import ORDINARY, processor
 from measuring.provenance import report
-from measuring.rounds import alternate, median_ratio, seconds
-from pipeline.cluster.remotes.shards import HostedShard, ShardAddress
+from measuring.rounds import alternate, median_ratio, ratio_quartiles, seconds
+from pipeline.cluster.remotes.shards import HostedShard, RemoteShard, ShardAddress
 from pipeline.cluster.session import Session, open_session
 from pipeline.config.overrides import compose
 from pipeline.interfaces import ShardHandle
@@ -31,6 +36,7 @@ from pipeline.param_server.config import WIRE_DTYPES, ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot
+from pipeline.param_server.wire import encode
 from pipeline.types import AnyGradient, Float32Array
 
 OPTIMIZER = AdaGradConfig(
@@ -41,41 +47,58 @@ BYTES_PER_VALUE = {"float32": 4, "bfloat16": 2}
 
 def main(num_params: int = NUM_PARAMS, num_rounds: int = 300) -> None:
     """Start two host processes and print one JSON line for each wire dtype."""
+    where = processor(ordinary=ORDINARY.items() <= dict(os.environ).items(), precision="float32")
     cluster = compose(["game=Pong", "cluster=processes"]).cluster
     with open_session(cluster, num_hosts=2, threads_per_host=1) as session:
         for wire_dtype in WIRE_DTYPES:
             measured = _measure(session, server_config(wire_dtype), num_params, num_rounds)
             medians = {f"{name}_ms": statistics.median(times) * 1e3 for name, times in measured.items()}
-            push_pull = [push + pull for push, pull in zip(measured["push"], measured["pull"], strict=True)]
+            memory, tcp = (
+                [sum(both) for both in zip(measured[f"push_{way}"], measured[f"pull_{way}"], strict=True)]
+                for way in ("memory", "tcp")
+            )
+            low, high = ratio_quartiles(memory, tcp)
             report(
                 "server_wire",
+                processor=where,
                 wire_dtype=wire_dtype,
                 num_params=num_params,
                 num_rounds=num_rounds,
                 **medians,
-                push_pull_over_socket=median_ratio(push_pull, measured["socket"]),
+                memory_over_tcp=median_ratio(memory, tcp),
+                memory_over_tcp_low=low,
+                memory_over_tcp_high=high,
             )
 
 
 def exchange(
     address: ShardAddress, socket_address: tuple[str, int], config: ParamServerConfig, num_params: int, num_rounds: int
 ) -> dict[str, list[float]]:
-    """On the caller's host: seconds of each round's push, pull, socket exchange, and push + pull within the process."""
+    """On the caller's host: seconds of each round's pushes and pulls, and of what stands beside them."""
     set_compute_threads(1)
     gradient = _values(num_params)
-    remote = Caller(address.connect(), config, num_params, gradient)
+    remote = address.connect()
+    assert isinstance(remote, RemoteShard)
+    memory = Caller(remote, config, num_params, gradient)
+    tcp = Caller(remote.through_socket(), config, num_params, gradient, sender="tcp")
     shard = DirectShard(ParameterShard(_start(num_params), OPTIMIZER, config, generation=1))
     direct = Caller(shard, config, num_params, gradient)
     num_bytes = num_params * BYTES_PER_VALUE[config.wire_dtype]
+    wire = encode(gradient, config.wire_dtype)
+    copy = np.empty_like(wire)
     with socket.create_connection(socket_address) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         buffer = memoryview(bytearray(num_bytes))
         return alternate(
             {
-                "push": partial(seconds, remote.push),
-                "pull": partial(seconds, remote.pull),
+                "push_memory": partial(seconds, memory.push),
+                "pull_memory": partial(seconds, memory.pull),
+                "push_tcp": partial(seconds, tcp.push),
+                "pull_tcp": partial(seconds, tcp.pull),
                 "socket": partial(seconds, partial(there_and_back, connection, buffer, buffer)),
-                "direct": lambda: seconds(direct.push) + seconds(direct.pull),
+                "push_direct": partial(seconds, direct.push),
+                "pull_direct": partial(seconds, direct.pull),
+                "copy": partial(seconds, partial(np.copyto, copy, wire)),
             },
             num_rounds,
             num_warmup_rounds=10,
@@ -101,8 +124,15 @@ def answer_on_socket(num_there: int, num_back: int) -> tuple[str, int]:
 class Caller:
     """A client of one shard, with a gradient that it sends again and again."""
 
-    def __init__(self, shard: ShardHandle, config: ParamServerConfig, num_params: int, gradient: AnyGradient) -> None:
-        self._client = ParamClient([shard], ParamLayout(num_params, 1), "benchmark", 1, config)
+    def __init__(
+        self,
+        shard: ShardHandle,
+        config: ParamServerConfig,
+        num_params: int,
+        gradient: AnyGradient,
+        sender: str = "benchmark",
+    ) -> None:
+        self._client = ParamClient([shard], ParamLayout(num_params, 1), sender, 1, config)
         self._gradient = gradient
         self._copy = Copy(num_params)
         self._versions = self._client.pull(self._copy, ())

@@ -27,7 +27,7 @@ from benchmarks.server_wire import BYTES_PER_VALUE, OPTIMIZER, Caller, answer_on
 from measuring.processor import ORDINARY, processor
 from measuring.provenance import report
 from measuring.rounds import alternate, median_ratio, ratio_quartiles, seconds
-from pipeline.cluster.remotes.shards import HostedShard, ShardAddress
+from pipeline.cluster.remotes.shards import HostedShard, RemoteShard, ShardAddress
 from pipeline.cluster.session import Session, open_session
 from pipeline.config.overrides import compose
 from pipeline.networks.compute import set_compute_threads
@@ -129,7 +129,7 @@ def exchange(
     sent = Sent(layer, batch_size)
     gradients: Mapping[str, AnyGradient] = {DENSE: sent.dense, FACTORS: sent.factored}
     config = server_config(wire_dtype)
-    callers = {wire: Caller(addresses[wire].connect(), config, layer.num_params, gradients[wire]) for wire in WIRES}
+    callers = {wire: Caller(_over_tcp(addresses[wire]), config, layer.num_params, gradients[wire]) for wire in WIRES}
     there = {wire: memoryview(bytearray(bytes_of(gradients[wire], wire_dtype))) for wire in WIRES}
     back = memoryview(bytearray(layer.num_params * BYTES_PER_VALUE[wire_dtype]))
     with socket.create_connection(sockets[DENSE]) as dense, socket.create_connection(sockets[FACTORS]) as factors:
@@ -172,6 +172,13 @@ def bytes_of(gradient: AnyGradient, wire_dtype: str) -> int:
     """Of a push to one shard, without what Dask and TCP add."""
     arrays = [gradient] if isinstance(gradient, np.ndarray) else [gradient.rest, gradient.delta, gradient.inputs]
     return sum(array.size for array in arrays) * BYTES_PER_VALUE[wire_dtype]
+
+
+def _over_tcp(address: ShardAddress) -> RemoteShard:
+    """As between machines, though these are processes of one."""
+    shard = address.connect()
+    assert isinstance(shard, RemoteShard)
+    return shard.through_socket()
 
 
 def _measure(session: Session, layer: Layer, batch_size: int, wire_dtype: str, num_rounds: int) -> Measured:

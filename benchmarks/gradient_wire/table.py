@@ -57,7 +57,7 @@ def pays_on(row: Row) -> str:
 
 def _key(row: Row) -> tuple[str, str, int, int]:
     # float32 before bfloat16
-    return row["processor"], row.get("wire_dtype", "")[::-1], row["batch_size"], row.get("num_gradients", 0)
+    return row["processor"], row.get("wire_dtype", "")[::-1], row.get("batch_size", 0), row.get("num_gradients", 0)
 
 
 def _wire_line(row: Row) -> Mapping[str, str]:
@@ -88,7 +88,27 @@ def _mean_line(row: Row) -> Mapping[str, str]:
     }
 
 
-LINES: Mapping[str, Callable[[Row], Mapping[str, str]]] = {"gradient_wire": _wire_line, "gradient_mean": _mean_line}
+def _server_line(row: Row) -> Mapping[str, str]:
+    ways = {"direct": "same process", "memory": "shared memory", "tcp": "TCP"}
+    return {
+        "processor": row["processor"],
+        "wire_dtype": row["wire_dtype"],
+        **{
+            f"{words}: push + pull": f"{cell(row[f'push_{way}_ms'], 1)} + {cell(row[f'pull_{way}_ms'], 1)}"
+            for way, words in ways.items()
+        },
+        "bare socket": cell(row["socket_ms"], 1),
+        "one copy": cell(row["copy_ms"], 1),
+        "memory / TCP": _ratio(row, "memory_over_tcp"),
+        "commit": commits_cell([row["commit"]]),
+    }
+
+
+LINES: Mapping[str, Callable[[Row], Mapping[str, str]]] = {
+    "gradient_wire": _wire_line,
+    "gradient_mean": _mean_line,
+    "server_wire": _server_line,
+}
 """A line of each table, by the name of its rows and of its marks."""
 
 
@@ -96,9 +116,9 @@ def _mb(num_bytes: int) -> str:
     return cell(num_bytes / 1e6, 2)
 
 
-def _ratio(row: Row) -> str:
-    low, high = row["factors_over_dense_low"], row["factors_over_dense_high"]
-    return f"{cell(row['factors_over_dense'], 2)} ({cell(low, 2)} to {cell(high, 2)})"
+def _ratio(row: Row, name: str = "factors_over_dense") -> str:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return f"{cell(row[name], 2)} ({cell(low, 2)} to {cell(high, 2)})"
 
 
 if __name__ == "__main__":

@@ -26,8 +26,8 @@ from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.turns import demands_in_turns
 
 _BYTES_PER_FLOAT = 4
-_LEARNER_VECTORS = 6
-"""Of P floats: replica, target replica, their gradients, pulled slices, activations of a minibatch."""
+_LEARNER_VECTORS = 7
+"""Of P floats: replica, target replica, their gradients, pulled and pushed slices, activations of a minibatch."""
 _ACTOR_VECTORS = 4
 """Of P floats: replica, its gradient, pulled slices, activations of a minibatch."""
 _SHARD_VECTORS = 4

@@ -10,6 +10,8 @@ THREADS, PROCESSES, MACHINES = "threads", "processes", "machines"
 """Where roles stand: in one process, in processes of this machine, or each on a machine of its own."""
 FLOAT32, BFLOAT16, FACTORS = "float32", "bfloat16", "factors"
 """All numbers of a gradient in one of two lengths, or its largest layer as two thin matrices in float32."""
+MEMORY = "memory"
+"""Nothing travels but calls: float32 in memory that two processes of one machine both see."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +33,14 @@ class Case:
 
 CHECK_BUNDLES, CHECK_SHARDS = (1, 2, 4), 2
 CHECKED: tuple[Case, ...] = tuple(
-    Case(CHECK, cluster, count, CHECK_SHARDS, num_gradients=240)
-    for cluster in (THREADS, PROCESSES)
+    Case(CHECK, cluster, count, CHECK_SHARDS, wire, num_gradients=240)
+    for cluster, wire in ((THREADS, FLOAT32), (PROCESSES, MEMORY))
     for count in CHECK_BUNDLES
 )
 """Clusters that this machine carries, beside real runs: the default, and shards in processes of their own."""
 
 WIRES = (FLOAT32, BFLOAT16, FACTORS)
+"""Between machines."""
 _COUNTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
 GRID: tuple[Case, ...] = (
     # Nair et al. 2015 had 100 bundles around 31 machines for the parameters.

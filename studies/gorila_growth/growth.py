@@ -17,7 +17,7 @@ from itertools import product
 from pathlib import Path
 
 from measuring.worker_speed import budget
-from studies.gorila_growth.grid import FACTORS, PROCESSES, THREADS, Case
+from studies.gorila_growth.grid import BFLOAT16, FACTORS, FLOAT32, PROCESSES, THREADS, Case
 from studies.gorila_growth.real_runs import real_run
 from studies.gorila_growth.settings import DBA3C, GORILA, NOTHING, OUTPUT, beside_of, of_bundles
 from studies.row_file import RowFile
@@ -106,7 +106,8 @@ def run_case(
 def case_words(case: Case, shards: str, game: str) -> list[str]:
     """Settings of a case on this machine."""
     place = [f"cluster={case.cluster}", f"topology.shards={shards}", f"game={game}"]
-    wire = ["param_server.wire=factors"] if case.wire == FACTORS else [f"param_server.wire_dtype={case.wire}"]
+    dtype = BFLOAT16 if case.wire == BFLOAT16 else FLOAT32
+    wire = ["param_server.wire=factors"] if case.wire == FACTORS else [f"param_server.wire_dtype={dtype}"]
     return [*GORILA, *place, *of_bundles(case.num_bundles, case.num_shards), *wire]
 
 

@@ -1,7 +1,7 @@
 """What the parts of a bundle cost on this machine: a play, a gradient, a push with its update, a pull, a message.
 
     near    real actor and learner in a host process, their shards in the same process, called directly
-    far     the same with the shards in another process, over TCP loopback
+    far     the same with the shards in another process, over TCP loopback or with shared memory
     crowd   `near` on as many host processes at once as there are cores: how much slower a core is then
 
 Both are measured with one shard and with many, so that a call has a part that is for itself and one for each parameter.
@@ -16,8 +16,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
-
-from distributed import Actor
 
 from pipeline import seeding
 from pipeline.cluster.remotes.shards import HostedShard, RemoteShard, ShardAddress
@@ -43,6 +41,7 @@ from studies.simulation.costs import CallCost, Linear
 MANY_SHARDS = 64
 _TARGET = "target"
 _GENERATION = 1
+_NO_BYTES = SliceBytes(0.0, 0.0)
 
 
 class Parts(NamedTuple):
@@ -55,8 +54,13 @@ class Parts(NamedTuple):
     """A call of each kind; medians."""
 
 
-def measure(session: Session, config: RunConfig, num_cores: int, seconds: float) -> Measured:
-    """All costs with the wire of `config`. The session has two host processes, and one for every core."""
+def measure(
+    session: Session, config: RunConfig, num_cores: int, seconds: float, *, shares_memory: bool = False
+) -> Measured:
+    """All costs with the wire of `config`, or with memory that both processes see.
+
+    The session has two host processes, and one for every core.
+    """
     hosts = list(session.hosts)
     spec, num_params = q_role_spec(config, _GENERATION), network_of(config).num_parameters
     many = min(MANY_SHARDS, num_params)
@@ -67,14 +71,15 @@ def measure(session: Session, config: RunConfig, num_cores: int, seconds: float)
 
     (one,), (several,) = near(1, hosts[:1]), near(many, hosts[:1])
     crowd = near(1, hosts[:num_cores])
-    far_one, far_several = (_far(session, config, spec, count, seconds, hosts) for count in (1, many))
+    far_one, far_several = (_far(session, config, spec, count, seconds, hosts, shares_memory) for count in (1, many))
+    push_bytes, pull_bytes = (_NO_BYTES, _NO_BYTES) if shares_memory else slice_bytes(config, many)
     alone = _turn(spec, [one])
     costs = GorilaCosts(
         play_seconds=one.play_seconds + several.play_seconds,
         gradient_seconds=one.gradient_seconds + several.gradient_seconds,
         num_params=num_params,
         direct=direct_costs(num_params, many, one.calls, several.calls),
-        wire=wire_costs(num_params, many, far_one.calls, far_several.calls, *slice_bytes(config, many)),
+        wire=wire_costs(num_params, many, far_one.calls, far_several.calls, push_bytes, pull_bytes),
     )
     return Measured(costs, min(1.0, alone / _turn(spec, crowd)), num_cores)
 
@@ -134,10 +139,10 @@ def work_near(config: RunConfig, spec: QRoleSpec, num_shards: int, seconds: floa
     return _work(spec, shards, meter, seconds)
 
 
-def work_far(spec: QRoleSpec, addresses: Sequence[ShardAddress], seconds: float) -> Parts:
+def work_far(spec: QRoleSpec, addresses: Sequence[ShardAddress], seconds: float, shares_memory: bool) -> Parts:
     """On the caller's host: a bundle whose shards are elsewhere."""
-    first = MeteredRemote(addresses[0].name, addresses[0].actor)
-    others = [MeteredRemote(address.name, address.actor, first.meter) for address in addresses[1:]]
+    first = MeteredRemote(addresses[0], shares_memory)
+    others = [MeteredRemote(address, shares_memory, first.meter) for address in addresses[1:]]
     return _work(spec, [first, *others], first.meter, seconds)
 
 
@@ -190,8 +195,8 @@ class MeteredHosted(HostedShard):
 class MeteredRemote(RemoteShard, _Metered):
     """A shard in another process."""
 
-    def __init__(self, name: str, actor: Actor, meter: CallMeter | None = None) -> None:
-        super().__init__(name, actor)
+    def __init__(self, address: ShardAddress, shares_memory: bool, meter: CallMeter | None = None) -> None:
+        super().__init__(address.name, address.actor, shares_memory=shares_memory)
         self.meter = meter or CallMeter(lambda: self._call("cpu_seconds"))
 
     def push(self, push: Push) -> Immediate[Receipt]:
@@ -217,17 +222,23 @@ def _turn(spec: QRoleSpec, parts: Sequence[Parts]) -> float:
 
 
 def _far(
-    session: Session, config: RunConfig, spec: QRoleSpec, num_shards: int, seconds: float, hosts: Sequence[str]
+    session: Session,
+    config: RunConfig,
+    spec: QRoleSpec,
+    num_shards: int,
+    seconds: float,
+    hosts: Sequence[str],
+    shares_memory: bool,
 ) -> Parts:
     caller, server = hosts[:2]
     addresses, actors = [], []
     for index, start in enumerate(_starts(config, num_shards)):
-        name = f"part-{config.param_server.wire_dtype}-{num_shards}-{index}"
+        name = f"part-{config.param_server.wire_dtype}-{shares_memory}-{num_shards}-{index}"
         settings = (name, start, config.optimizer, config.param_server, _GENERATION)
         actors.append(session.submit(MeteredHosted, *settings, host=server, name=name, actor=True))
         addresses.append(ShardAddress(name, actors[-1].result()))
     spec = replace(spec, param_server=replace(spec.param_server, num_shards=num_shards))
-    parts: Parts = session.submit(work_far, spec, addresses, seconds, host=caller, name="far").result()
+    parts: Parts = session.submit(work_far, spec, addresses, seconds, shares_memory, host=caller, name="far").result()
     return parts
 
 

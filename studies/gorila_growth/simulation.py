@@ -33,7 +33,7 @@ from studies.gorila_growth.bundles import Pace
 from studies.gorila_growth.costs import Measured, merged
 from studies.gorila_growth.experiment import Cluster, Outcome, simulate
 from studies.gorila_growth.figures import FIGURE_NAMES, figures_of
-from studies.gorila_growth.grid import CHECK, CHECKED, GRID, MACHINES, PROCESSES, THREADS, WIRES, Case
+from studies.gorila_growth.grid import CHECK, CHECKED, GRID, MACHINES, MEMORY, PROCESSES, THREADS, WIRES, Case
 from studies.gorila_growth.growth import case_words, growth_rows, run_case
 from studies.gorila_growth.part_costs import measure
 from studies.gorila_growth.settings import FIGURES, NOTHING, OUTPUT, beside_of
@@ -74,7 +74,7 @@ def main(
     bundle_steps: int = 3_000,
     part_seconds: float = 10.0,
     num_cores: int = os.cpu_count() or 1,
-    wires: Sequence[str] = WIRES,
+    wires: Sequence[str] = (*WIRES, MEMORY),
     checked: Sequence[Case] = CHECKED,
     grid: Sequence[Case] = GRID,
     overrides: Sequence[str] = (),
@@ -151,7 +151,7 @@ def _measure(game: str, wire: str, num_cores: int, seconds: float, overrides: Se
     """On host processes that have nothing else to do."""
     config = compose([*case_words(Case(CHECK, PROCESSES, 1, 1, wire), "beside", game), *overrides])
     with open_session(config.cluster, num_hosts=max(2, num_cores), threads_per_host=1) as session:
-        return measure(session, config, num_cores, seconds)
+        return measure(session, config, num_cores, seconds, shares_memory=wire == MEMORY)
 
 
 if __name__ == "__main__":

@@ -109,10 +109,10 @@ class MeteredShard(HostedSynchronousShard):
 
 
 class MeteredRemote(RemoteSynchronousShard):
-    """Its proxy, whose calls are timed."""
+    """Its proxy, whose calls are timed. They take the socket, as between machines, here too."""
 
     def __init__(self, name: str, actor: Actor) -> None:
-        super().__init__(name, actor)
+        super().__init__(name, actor, shares_memory=False)
         self.meter = CallMeter(lambda: self._call("cpu_seconds"))
 
     def push(self, push: Push) -> Call[Receipt]:

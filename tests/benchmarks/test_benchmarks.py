@@ -169,12 +169,13 @@ def test_the_actor_and_the_bare_environment_play_the_same_games() -> None:
 
 
 @pytest.mark.slow
-def test_both_wires_are_held_against_a_bare_socket(capsys: pytest.CaptureFixture[str]) -> None:
+def test_both_wires_are_timed_with_shared_memory_and_without(capsys: pytest.CaptureFixture[str]) -> None:
     server_wire.main(num_params=1001, num_rounds=2)
     lines = printed(capsys)
     assert [line["wire_dtype"] for line in lines] == ["float32", "bfloat16"]
     for line in lines:
-        assert positive(line, "push_ms", "pull_ms", "socket_ms", "direct_ms", "push_pull_over_socket")
+        assert positive(line, *(f"{call}_{way}_ms" for call in ("push", "pull") for way in ("memory", "tcp", "direct")))
+        assert positive(line, "socket_ms", "copy_ms", "memory_over_tcp")
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ def test_a_bundle_is_planned_with_what_its_replay_and_its_vectors_really_take(tm
     plan = make_plan(config)
     assert plan.num_parameters * 4 == vector
     wanted = {demand.role: demand.memory_bytes for demand in plan.demands}
-    assert wanted["bundle-0"] == wanted["bundle-1"] == replay.nbytes + 6 * vector
+    assert wanted["bundle-0"] == wanted["bundle-1"] == replay.nbytes + 7 * vector
     # AdaGrad remembers one vector.
     assert wanted["shard-0"] == wanted["shard-1"] == (4 + 1) * vector // 2
 
@@ -48,7 +48,7 @@ def test_a_worker_is_planned_with_its_vectors_and_the_stacks_of_its_steps(tmp_pa
     vector = network_of(config).initial_parameters(np.random.default_rng(0)).nbytes
     wanted = {demand.role: demand.memory_bytes for demand in make_plan(config).demands}
     # 4 lanes of 5 steps and a batch of 20 wait, and a batch of 20 is learned from; 4 RGB frames each.
-    assert wanted["worker-0"] == wanted["worker-1"] == 6 * vector + (4 * 5 + 20 + 20) * 4 * 84 * 84 * 3
+    assert wanted["worker-0"] == wanted["worker-1"] == 7 * vector + (4 * 5 + 20 + 20) * 4 * 84 * 84 * 3
     # With the gradients of two workers, and their mean.
     assert wanted["shard-0"] == wanted["shard-1"] == (6 + 2 + 1) * vector // 2
 

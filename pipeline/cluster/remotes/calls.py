@@ -83,6 +83,10 @@ class RemoteCall(Generic[T]):
         self._what = what
         self._future = future
 
+    def done(self) -> bool:
+        """Whether the answer, or an error, is there."""
+        return self._future.done()
+
     def result(self, timeout_seconds: float) -> T:
         """The answer. Raises CallTimeoutError, UnreachableError or RemoteLostError."""
         try:

@@ -1,22 +1,29 @@
 """Parameter shards on other hosts: Dask actors behind the ShardHandle interface.
 
 `ShardAddress.connect` gives the shard itself where it lives in this process, and a proxy with deadlines elsewhere.
-Not here: how a call travels (`pipeline.cluster.remotes.calls`), what a shard does with it
-(`pipeline.param_server.shard`), the shards of a synchronous server (`pipeline.cluster.remotes.quorum`).
+Between processes of one machine, slices lie in memory that both see, and only calls travel.
+Not here: how a call travels (`pipeline.cluster.remotes.calls`), when memory is shared (`.lane`), what a shard does with
+a call (`pipeline.param_server.shard`), the shards of a synchronous server (`pipeline.cluster.remotes.quorum`).
 """
 
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, NamedTuple, Protocol
 
+import numpy as np
 from distributed import Actor
 
-from pipeline.cluster.remotes.calls import Hosted, HostedAddress, Remote
+from pipeline.cluster.remotes.calls import CONNECT_SECONDS, Hosted, HostedAddress, Remote
+from pipeline.cluster.remotes.lane import Lane, Room
+from pipeline.cluster.remotes.shared_memory import MemoryOffer, Slot, TakenMemories
 from pipeline.interfaces import Call, PulledSlice, Push, ShardHandle, SliceLoader
 from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ShardSnapshot
 from pipeline.param_server.wire import decode
-from pipeline.types import Receipt
+from pipeline.types import FactoredSlice, Float32Array, Receipt
+
+_LIES_IN_SLOT: Float32Array = np.empty(0, np.float32)
 
 
 class HostedShard(Hosted):
@@ -34,6 +41,7 @@ class HostedShard(Hosted):
     ) -> None:
         super().__init__(name)
         self.shard = self.shard_type(start, optimizer, config, generation)
+        self._memories = TakenMemories()
 
     def push(self, push: Push) -> Receipt:
         """See ParameterShard.push."""
@@ -46,6 +54,28 @@ class HostedShard(Hosted):
     def pull_target(self, known_version: int) -> PulledSlice:
         """See ParameterShard.pull_target."""
         return self.shard.pull_target(known_version)
+
+    def share(self, offer: MemoryOffer) -> bool:
+        """Whether memory of a caller is on this machine: `push_from` and `pull_into` may name it from now on."""
+        return self._memories.take(offer)
+
+    def push_from(self, slot: Slot, push: Push) -> Receipt:
+        """See ParameterShard.push: of the gradient that lies there, and stays until the answer.
+
+        A synchronous shard reads it until its version is past, as it does with those of callers in its own process.
+        """
+        return self.shard.push(push._replace(gradient=self._memories.array(slot)))
+
+    def pull_into(self, slot: Slot, known_version: int) -> tuple[int, bool]:
+        """The version, and whether its slice was put there, since another one was known."""
+        into = self._memories.array(slot)
+        if into.dtype == np.float32:
+            version = self.shard.read(known_version, partial(np.copyto, into))
+            return version, version != known_version
+        version, params = self.shard.pull(known_version)
+        if params is not None:
+            np.copyto(into, params)
+        return version, params is not None
 
     def snapshot(self) -> ShardSnapshot:
         """See ParameterShard.snapshot."""
@@ -62,11 +92,22 @@ class ShardAddress(HostedAddress):
 
 
 class RemoteShard(Remote, ShardHandle):
-    """A ShardHandle whose calls travel to another process."""
+    """A ShardHandle whose calls travel to another process; for one thread."""
+
+    def __init__(
+        self, name: str, actor: Actor, connect_seconds: float = CONNECT_SECONDS, shares_memory: bool = True
+    ) -> None:
+        """`shares_memory`: where that is possible. See `Remote`."""
+        super().__init__(name, actor, connect_seconds)
+        self._lane = Lane(lambda offer: self._call("share", offer), shares_memory)
 
     def push(self, push: Push) -> Call[Receipt]:
         """Offer one gradient slice."""
-        return self._call("push", push)
+        # Factors are small, and of more than one array.
+        if isinstance(push.gradient, FactoredSlice) or (room := self._lane.room_for_push(push.gradient)) is None:
+            return self._call("push", push)
+        np.copyto(room.array, push.gradient)
+        return _RoomCall(self._call("push_from", room.slot, push._replace(gradient=_LIES_IN_SLOT)), self._lane, room)
 
     def pull(self, known_version: int) -> Call[PulledSlice]:
         """Ask for the current slice."""
@@ -78,15 +119,25 @@ class RemoteShard(Remote, ShardHandle):
 
     def read(self, known_version: int, load: SliceLoader) -> Call[int]:
         """Ask for the current slice, to be handed to `load`."""
-        return _LoadedCall(self.pull(known_version), load)
+        return _LoadedCall(self._asked(known_version), load)
 
     def overlapped(self) -> "OverlappedShard":
         """A handle that asks for the next slice before it is wanted."""
         return OverlappedShard(self._name, self._actor)
 
+    def through_socket(self) -> "RemoteShard":
+        """A handle that shares no memory, as between two machines: for whoever measures on one."""
+        return RemoteShard(self._name, self._actor, shares_memory=False)
+
     def snapshot(self) -> Call[ShardSnapshot]:
         """Ask for one consistent copy of everything that the shard holds."""
         return self._call("snapshot")
+
+    def _asked(self, known_version: int) -> "_Arriving":
+        room = self._lane.room_for_pull()
+        if room is None:
+            return _ThroughSocket(self.pull(known_version), self._lane)
+        return _ThroughMemory(self._call("pull_into", room.slot, known_version), self._lane, room)
 
 
 class OverlappedShard(RemoteShard):
@@ -94,24 +145,67 @@ class OverlappedShard(RemoteShard):
 
     def __init__(self, name: str, actor: Actor) -> None:
         super().__init__(name, actor)
-        self._ahead: Call[PulledSlice] | None = None
+        self._ahead: _Arriving | None = None
 
     def read(self, known_version: int, load: SliceLoader) -> Call[int]:
         """The slice that is on its way, to be handed to `load`; the next one is asked for."""
-        arriving = self._ahead or self.pull(known_version)
+        arriving = self._ahead or self._asked(known_version)
         # What is known when it arrives is not known yet: a slice that did not change comes twice.
-        self._ahead = self.pull(known_version)
+        self._ahead = self._asked(known_version)
         return _LoadedCall(arriving, load)
 
 
-class _LoadedCall:
-    def __init__(self, pull: Call[PulledSlice], load: SliceLoader) -> None:
-        self._pull = pull
-        self._load = load
+class _Arriving(Protocol):
+    """A slice that was asked for."""
+
+    def load(self, load: SliceLoader, timeout_seconds: float) -> int:
+        """Its version, after `load` had it, unless it was known. Raises what `Call.result` raises."""
+        ...
+
+
+class _ThroughSocket(NamedTuple):
+    pull: Call[PulledSlice]
+    lane: Lane
+
+    def load(self, load: SliceLoader, timeout_seconds: float) -> int:
+        version, params = self.pull.result(timeout_seconds)
+        if params is not None:
+            load(decode(params))
+            self.lane.open_for(params)
+        return version
+
+
+class _ThroughMemory(NamedTuple):
+    pull: Call[tuple[int, bool]]
+    lane: Lane
+    room: Room
+
+    def load(self, load: SliceLoader, timeout_seconds: float) -> int:
+        version, is_new = self.pull.result(timeout_seconds)
+        if is_new:
+            load(decode(self.room.array))
+        self.lane.give_back(self.room)
+        return version
+
+
+class _LoadedCall(NamedTuple):
+    arriving: _Arriving
+    load: SliceLoader
 
     def result(self, timeout_seconds: float) -> int:
         """The version, after `load` had what is newer. Raises CallTimeoutError or RemoteLostError."""
-        version, params = self._pull.result(timeout_seconds)
-        if params is not None:
-            self._load(decode(params))
-        return version
+        return self.arriving.load(self.load, timeout_seconds)
+
+
+class _RoomCall(NamedTuple):
+    """A push of what lies in shared memory."""
+
+    call: Call[Receipt]
+    lane: Lane
+    room: Room
+
+    def result(self, timeout_seconds: float) -> Receipt:
+        """The receipt. After an error the shard may still be reading, and the room is never used again."""
+        receipt = self.call.result(timeout_seconds)
+        self.lane.give_back(self.room)
+        return receipt

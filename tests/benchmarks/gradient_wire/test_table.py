@@ -86,4 +86,4 @@ def test_the_tables_are_written_between_their_marks(tmp_path: Path) -> None:
     document = tmp_path / "page.md"
     document.write_text("".join(f"<!-- table: {name} -->\nold\n<!-- end -->\n" for name in (*LINES, "peers")))
     main(document, tmp_path / "none.jsonl")
-    assert document.read_text().count("Not measured yet.") == 2 and document.read_text().count("old") == 1
+    assert document.read_text().count("Not measured yet.") == 3 and document.read_text().count("old") == 1

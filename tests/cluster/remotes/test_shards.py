@@ -65,7 +65,7 @@ def forget_shards(threads_session: Session, processes_session: Session) -> Itera
     _KEPT.clear()
 
 
-@pytest.fixture(params=["same thread", "same process", "other process"])
+@pytest.fixture(params=["same thread", "same process", "other process", "shared memory"])
 def make_shard(request: pytest.FixtureRequest, threads_session: Session, processes_session: Session) -> MakeShard:
     """A new shard at each call."""
 
@@ -84,6 +84,7 @@ def make_shard(request: pytest.FixtureRequest, threads_session: Session, process
         "same thread": in_this_thread,
         "same process": behind(threads_session, DirectShard),
         "other process": behind(processes_session, RemoteShard),
+        "shared memory": lambda: sharing(behind(processes_session, RemoteShard)()),
     }[request.param]
 
 
@@ -96,9 +97,18 @@ def pull(shard: ShardHandle, known_version: int = -1) -> PulledSlice:
 
 
 def pulled(shard: ShardHandle) -> Float32Array:
-    params = pull(shard).params
-    assert params is not None and params.dtype == np.float32
-    return params  # type: ignore[return-value]  # float32 on the wire
+    copy = np.full(SIZE, np.nan, np.float32)
+    shard.read(-1, partial(np.copyto, copy)).result(LIMIT_SECONDS)
+    return copy
+
+
+def sharing(shard: ShardHandle) -> ShardHandle:
+    """The same, once slices lie in memory of both processes."""
+    assert isinstance(shard, RemoteShard)
+    pulled(shard)
+    lane = shard._lane
+    wait_until(lane._is_taken, "the shard sees the memory")
+    return shard
 
 
 def test_a_pull_gives_the_slice_and_a_known_version_nothing(make_shard: MakeShard) -> None:
@@ -206,8 +216,8 @@ def test_an_overlapped_read_gives_what_the_one_before_asked_for(processes_sessio
     def read(known_version: int) -> int:
         version = shard.read(known_version, partial(np.copyto, copy)).result(LIMIT_SECONDS)
         # Calls travel on several connections: without this, the push that follows may overtake what was asked for.
-        assert shard._ahead is not None
-        shard._ahead.result(LIMIT_SECONDS)
+        ahead: Any = shard._ahead
+        ahead.pull.result(LIMIT_SECONDS)
         return version
 
     assert read(-1) == 0

@@ -1,0 +1,100 @@
+"""Slots of shared memory for one caller's slices, once it is known that its shard is on the same machine.
+
+    first slice comes through a socket -> memory for such slices is offered -> from the answer on slices lie in slots
+
+A slot is out from its call until the answer. After an error its reader or writer may be late, so that it never comes
+back; when there is none left, other memory is offered, and until that is answered slices take the socket.
+Not here: the memory itself (`.shared_memory`), which calls these are (`.shards`).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pipeline.cluster.remotes.calls import RemoteCall
+from pipeline.cluster.remotes.shared_memory import MemoryOffer, OwnMemory, Slot, can_share
+from pipeline.errors import PipelineError
+from pipeline.types import WireArray
+
+_PUSH = (0,)
+"""A synchronous shard reads a gradient for longer than its call takes: no other call gets that slot."""
+_PULLS = (1, 2)
+"""The next one may be asked for before the one before it was read."""
+_ANSWER_SECONDS = 1.0
+"""For an answer that is there."""
+
+
+class Room(NamedTuple):
+    """A slot that is out, and the array that lies in it; valid whatever becomes of its lane."""
+
+    slot: Slot
+    array: WireArray
+
+
+class Lane:
+    """For one thread. Every method returns at once."""
+
+    def __init__(self, offer: Callable[[MemoryOffer], RemoteCall[bool]], is_wanted: bool = True) -> None:
+        """`offer` asks the shard whether it sees some memory."""
+        self._offer = offer
+        self._is_possible = is_wanted and can_share()
+        self._dtype, self._length = "", 0
+        self._memory: OwnMemory | None = None
+        self._answer: RemoteCall[bool] | None = None
+        """To the offer of that memory; None: it was taken."""
+        self._free: set[int] = set()
+
+    def open_for(self, slice_: WireArray) -> None:
+        """The shard's slices are like this one, which came through a socket."""
+        if self._is_possible and self._memory is None:
+            self._dtype, self._length = slice_.dtype.str, slice_.size
+            self._make()
+
+    def room_for_push(self, gradient: WireArray) -> Room | None:
+        """Where to put this; None: send it through the socket."""
+        is_a_slice = (gradient.dtype.str, gradient.shape) == (self._dtype, (self._length,))
+        return self._take(_PUSH) if is_a_slice else None
+
+    def room_for_pull(self) -> Room | None:
+        """Where a shard may put its slice; None: have it sent through the socket."""
+        return self._take(_PULLS)
+
+    def give_back(self, room: Room) -> None:
+        """Its call was answered."""
+        if self._memory is not None and room.slot.token == self._memory.offer.token:
+            self._free.add(room.slot.number)
+
+    def _take(self, numbers: Sequence[int]) -> Room | None:
+        if self._memory is None or not self._is_taken():
+            return None
+        number = next((number for number in numbers if number in self._free), None)
+        if number is None:
+            self._make()
+            return None
+        self._free.remove(number)
+        slot = Slot(self._memory.offer.token, number, self._dtype, self._length)
+        return Room(slot, self._memory.array(slot))
+
+    def _make(self) -> None:
+        try:
+            self._memory = OwnMemory(np.dtype(self._dtype).itemsize * self._length)
+        except OSError:
+            self._give_up()
+            return
+        self._free = {*_PUSH, *_PULLS}
+        self._answer = self._offer(self._memory.offer)
+
+    def _is_taken(self) -> bool:
+        if self._answer is not None and self._answer.done():
+            try:
+                taken = self._answer.result(_ANSWER_SECONDS)
+            except PipelineError:
+                taken = False
+            self._answer = None
+            if not taken:
+                self._give_up()
+        return self._memory is not None and self._answer is None
+
+    def _give_up(self) -> None:
+        self._is_possible, self._memory, self._answer = False, None, None
