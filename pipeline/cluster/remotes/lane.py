@@ -1,10 +1,10 @@
-"""Slots of shared memory for one caller's slices, once it is known that its shard is on the same machine.
+"""Slots of shared memory for one caller's slices, and a bell for its calls, once its shard is known to be near.
 
-    first slice comes through a socket -> memory for such slices is offered -> from the answer on slices lie in slots
+    first slice comes through a socket -> a lane for such slices is offered -> from the answer on slices lie in slots
 
 A slot is out from its call until the answer. After an error its reader or writer may be late, so that it never comes
-back; when there is none left, other memory is offered, and until that is answered slices take the socket.
-Not here: the memory itself (`.shared_memory`), which calls these are (`.shards`).
+back; when there is none left, another lane is offered, and until that is answered slices take the socket.
+Not here: the memory (`.shared_memory`) and the bell (`.bell`) themselves, which calls these are (`.shards`).
 """
 
 from collections.abc import Callable, Sequence
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pipeline.cluster.remotes.bell import Bell, BellCall, BellOffer
 from pipeline.cluster.remotes.calls import RemoteCall
 from pipeline.cluster.remotes.shared_memory import MemoryOffer, OwnMemory, Slot, can_share
 from pipeline.errors import PipelineError
@@ -25,24 +26,37 @@ _ANSWER_SECONDS = 1.0
 """For an answer that is there."""
 
 
+class LaneOffer(NamedTuple):
+    """What another process needs of it."""
+
+    memory: MemoryOffer
+    bell: BellOffer
+
+
 class Room(NamedTuple):
     """A slot that is out, and the array that lies in it; valid whatever becomes of its lane."""
 
     slot: Slot
     array: WireArray
+    bell: Bell
+
+    def call(self, what: str, method: str, *args: object) -> BellCall:
+        """Start a call that reads or writes the array; `what` names it in errors."""
+        return self.bell.ring(what, method, self.slot, *args)
 
 
 class Lane:
     """For one thread. Every method returns at once."""
 
-    def __init__(self, offer: Callable[[MemoryOffer], RemoteCall[bool]], is_wanted: bool = True) -> None:
-        """`offer` asks the shard whether it sees some memory."""
+    def __init__(self, offer: Callable[[LaneOffer], RemoteCall[bool]], is_wanted: bool = True) -> None:
+        """`offer` asks the shard whether it sees what is offered."""
         self._offer = offer
         self._is_possible = is_wanted and can_share()
         self._dtype, self._length = "", 0
         self._memory: OwnMemory | None = None
+        self._bell: Bell | None = None
         self._answer: RemoteCall[bool] | None = None
-        """To the offer of that memory; None: it was taken."""
+        """To the offer of these; None: they were taken."""
         self._free: set[int] = set()
 
     def open_for(self, slice_: WireArray) -> None:
@@ -66,7 +80,7 @@ class Lane:
             self._free.add(room.slot.number)
 
     def _take(self, numbers: Sequence[int]) -> Room | None:
-        if self._memory is None or not self._is_taken():
+        if self._memory is None or self._bell is None or not self._is_taken():
             return None
         number = next((number for number in numbers if number in self._free), None)
         if number is None:
@@ -74,16 +88,16 @@ class Lane:
             return None
         self._free.remove(number)
         slot = Slot(self._memory.offer.token, number, self._dtype, self._length)
-        return Room(slot, self._memory.array(slot))
+        return Room(slot, self._memory.array(slot), self._bell)
 
     def _make(self) -> None:
         try:
-            self._memory = OwnMemory(np.dtype(self._dtype).itemsize * self._length)
+            self._memory, self._bell = OwnMemory(np.dtype(self._dtype).itemsize * self._length), Bell()
         except OSError:
             self._give_up()
             return
         self._free = {*_PUSH, *_PULLS}
-        self._answer = self._offer(self._memory.offer)
+        self._answer = self._offer(LaneOffer(self._memory.offer, self._bell.offer))
 
     def _is_taken(self) -> bool:
         if self._answer is not None and self._answer.done():
@@ -94,7 +108,9 @@ class Lane:
             self._answer = None
             if not taken:
                 self._give_up()
+            elif self._bell is not None:
+                self._bell.hand_over()
         return self._memory is not None and self._answer is None
 
     def _give_up(self) -> None:
-        self._is_possible, self._memory, self._answer = False, None, None
+        self._is_possible, self._memory, self._bell, self._answer = False, None, None, None

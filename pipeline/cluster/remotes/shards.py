@@ -12,9 +12,10 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from distributed import Actor
 
+from pipeline.cluster.remotes.bell import answer
 from pipeline.cluster.remotes.calls import CONNECT_SECONDS, Hosted, HostedAddress, Remote
-from pipeline.cluster.remotes.lane import Lane, Room
-from pipeline.cluster.remotes.shared_memory import MemoryOffer, Slot, TakenMemories
+from pipeline.cluster.remotes.lane import Lane, LaneOffer, Room
+from pipeline.cluster.remotes.shared_memory import Slot, TakenMemories
 from pipeline.interfaces import Call, PulledSlice, Push, ShardHandle, SliceLoader
 from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
@@ -55,9 +56,14 @@ class HostedShard(Hosted):
         """See ParameterShard.pull_target."""
         return self.shard.pull_target(known_version)
 
-    def share(self, offer: MemoryOffer) -> bool:
-        """Whether memory of a caller is on this machine: `push_from` and `pull_into` may name it from now on."""
-        return self._memories.take(offer)
+    def share(self, offer: LaneOffer) -> bool:
+        """Whether a caller is on this machine: its bell calls `push_from` and `pull_into` from now on."""
+        try:
+            if is_here := self._memories.take(offer.memory):
+                answer(offer.bell, self)
+        except OSError:
+            return False
+        return is_here
 
     def push_from(self, slot: Slot, push: Push) -> Receipt:
         """See ParameterShard.push: of the gradient that lies there, and stays until the answer.
@@ -107,7 +113,8 @@ class RemoteShard(Remote, ShardHandle):
         if isinstance(push.gradient, FactoredSlice) or (room := self._lane.room_for_push(push.gradient)) is None:
             return self._call("push", push)
         np.copyto(room.array, push.gradient)
-        return _RoomCall(self._call("push_from", room.slot, push._replace(gradient=_LIES_IN_SLOT)), self._lane, room)
+        call = room.call(f"push of {self._name}", "push_from", push._replace(gradient=_LIES_IN_SLOT))
+        return _RoomCall(call, self._lane, room)
 
     def pull(self, known_version: int) -> Call[PulledSlice]:
         """Ask for the current slice."""
@@ -137,7 +144,8 @@ class RemoteShard(Remote, ShardHandle):
         room = self._lane.room_for_pull()
         if room is None:
             return _ThroughSocket(self.pull(known_version), self._lane)
-        return _ThroughMemory(self._call("pull_into", room.slot, known_version), self._lane, room)
+        call = room.call(f"pull of {self._name}", "pull_into", known_version)
+        return _ThroughMemory(call, self._lane, room)
 
 
 class OverlappedShard(RemoteShard):

@@ -67,7 +67,7 @@ class OwnMemory:
 
 
 class TakenMemories:
-    """What others have offered to this process. For one thread."""
+    """What others have offered to this process. `take` is for one thread."""
 
     def __init__(self) -> None:
         self._taken: dict[bytes, tuple[mmap.mmap, MemoryOffer]] = {}

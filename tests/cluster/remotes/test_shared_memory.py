@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from pipeline.cluster.remotes.calls import RemoteCall
-from pipeline.cluster.remotes.lane import Lane, Room
-from pipeline.cluster.remotes.shared_memory import NUM_SLOTS, MemoryOffer, OwnMemory, Slot, TakenMemories, can_share
+from pipeline.cluster.remotes.lane import Lane, LaneOffer, Room
+from pipeline.cluster.remotes.shared_memory import NUM_SLOTS, OwnMemory, Slot, TakenMemories, can_share
 from pipeline.errors import CallTimeoutError
 from pipeline.types import Float32Array
 
@@ -88,10 +88,10 @@ class Answers:
     """Stands for a shard on this machine, or on another one; calls that get no answer are the last ones."""
 
     def __init__(self, *answers: bool | None) -> None:
-        self.offers: list[MemoryOffer] = []
+        self.offers: list[LaneOffer] = []
         self._answers = list(answers)
 
-    def __call__(self, offer: MemoryOffer) -> RemoteCall[bool]:
+    def __call__(self, offer: LaneOffer) -> RemoteCall[bool]:
 
         future: Future[bool] = Future()
         self.offers.append(offer)
@@ -146,7 +146,7 @@ def test_an_array_that_is_no_slice_has_no_room() -> None:
 
 
 def test_an_offer_that_fails_shuts_the_lane() -> None:
-    def fails(_: MemoryOffer) -> RemoteCall[bool]:
+    def fails(_: LaneOffer) -> RemoteCall[bool]:
 
         future: Future[bool] = Future()
         future.set_exception(CallTimeoutError("share of shard-0 did not answer"))
