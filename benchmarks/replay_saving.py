@@ -23,7 +23,7 @@ from measuring.provenance import report
 from pipeline.config.overrides import compose
 from pipeline.envs.atari import AtariLanes
 from pipeline.envs.protocol import EnvironmentConfig
-from pipeline.experiments.files.frames import FrameFiles
+from pipeline.replay.frame_files import FrameFiles
 from pipeline.replay.memory import ReplayMemory
 from pipeline.states import pack
 from pipeline.types import LaneStep

@@ -17,6 +17,7 @@ TRUE_BEFORE: Mapping[str, Any] = {
     "init_from": None,
     "init_from_optimizer": False,
     "checkpoint.memory_seconds": None,
+    "checkpoint.replay": False,
     "cluster.groups": [],
 }
 """Dotted names of settings that were added later -> what every run of before was, whatever else it was."""

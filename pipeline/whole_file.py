@@ -2,6 +2,7 @@
 
     whole_file(path)       the block writes bytes
     whole_text(path, text) the same for a text, UTF-8
+    whole_arrays(path, ..) arrays, compressed
     whole_path(path)       somebody else writes, a program for example, to the path that the block is given
     whole_folder(path)     the block fills the folder that it is given
 
@@ -11,9 +12,15 @@ Not here: what is in them.
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
+
+import numpy as np
+
+_LEVEL = 1
+"""Of zlib: higher ones take five times as long for a few percent."""
 
 
 @contextlib.contextmanager
@@ -31,6 +38,17 @@ def whole_text(path: Path, text: str) -> None:
     """Write a text in UTF-8, its line ends as they are. Raises OSError; what was at `path` stays then."""
     with whole_file(path) as file:
         file.write(text.encode())
+
+
+def whole_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """What `np.savez_compressed` writes, five times as fast, for names that may be empty behind a slash.
+
+    Raises OSError; what was at `path` stays then.
+    """
+    with whole_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
 
 
 @contextlib.contextmanager

@@ -74,6 +74,9 @@ class CheckpointConfig:
     """Newest checkpoints that are kept."""
     memory_seconds: float | None
     """Between two snapshots that the command itself keeps in memory, for when a host with a shard dies; None: none."""
+    replay: bool
+    """The owner of a replay saves it as often, below the run's folder, and goes on with it when it is started again.
+    A deterministic run does so in any case."""
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""

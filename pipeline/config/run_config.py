@@ -196,6 +196,8 @@ class RunConfig:
             )
         if self.replay is None and algorithm.NEEDS_REPLAY:
             found.append(f"replay is missing: algorithm.kind={kind} needs one, e.g. replay=uniform")
+        if self.checkpoint.replay and not algorithm.NEEDS_REPLAY:
+            found.append(f"checkpoint.replay=true: algorithm.kind={kind} has no replay, leave it false")
         if algorithm.EXCHANGES_EVERY_GRADIENT:
             found += [
                 f"param_server.{name}={getattr(self.param_server, name)} must be 1 with algorithm.kind={kind}"

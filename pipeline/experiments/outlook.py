@@ -88,6 +88,8 @@ def rehearse(config: RunConfig, seconds: float = 2.0) -> float:
         else replace(
             config.replay, capacity=_REPLAY_STEPS, capacity_bytes=None, min_transitions=config.replay.batch_size
         ),
+        # Nothing of this is the run's.
+        checkpoint=replace(config.checkpoint, replay=False),
     )
     params = network_of(config).initial_parameters(seeding.stream(config.seed, "parameters"))
     num_roles = max(min(topology.num_learning, report_host().num_cores // topology.compute_threads), 1)

@@ -46,7 +46,7 @@ from pipeline.experiments.room import plan_beside_others
 from pipeline.experiments.run_result import RunResult
 from pipeline.experiments.scoring import at_the_end
 from pipeline.experiments.scoring.tasks import CHECKPOINT, evaluator_spec
-from pipeline.experiments.specs import checkpoint_fit
+from pipeline.experiments.specs import checkpoint_fit, how_replays_go_on
 from pipeline.experiments.training import Training
 from pipeline.experiments.warm_start import begin_warm, sentence_of
 from pipeline.param_server.snapshot import first_snapshot
@@ -214,8 +214,7 @@ class _Run:
         elif self._config.resume and checkpoint.any_in(self._folder.checkpoints):
             start = checkpoint.load_newest(self._folder.checkpoints, checkpoint_fit(self._config), self._record.say)
             discarded = self._folder.discard_rows_after(start.wall_seconds, start.wall_seconds_of_roles)
-            refilled = "" if self._config.replay is None else "the replay is filled anew before learning goes on"
-            self._say_resumed(start, refilled, discarded)
+            self._say_resumed(start, how_replays_go_on(self._config), discarded)
             return start
         if self._config.resume:
             self._record.say(f"nothing to resume in {self._folder.path}: it begins anew")

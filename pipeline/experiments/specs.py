@@ -9,13 +9,18 @@ import math
 from pipeline.cluster.placement import Demand
 from pipeline.config.run_config import RunConfig
 from pipeline.experiments.files.checkpoint import Fit
+from pipeline.experiments.files.run_folder import CHECKPOINTS
 from pipeline.experiments.plan import network_of
+from pipeline.replay.keeper import KeptReplays
 from pipeline.roles.place import RolePlace
 from pipeline.roles.role import role_of
 from pipeline.roles.spec import QRoleSpec, RoleSpec
 from pipeline.schedules import Extent
 from pipeline.topologies.fleet import FleetSpec
 from pipeline.topologies.turns import in_turns
+
+REPLAYS = "replay"
+"""Name of the folder below that of the checkpoints."""
 
 
 def fleet_spec(config: RunConfig, demands: tuple[Demand, ...], generation: int, desk: str | None = None) -> FleetSpec:
@@ -67,8 +72,25 @@ def role_spec(config: RunConfig, generation: int) -> RoleSpec:
     )
     wanted = role_of(type(config.algorithm)).SPEC
     # What else a role wants is a group of the run by that name, or has a default.
-    values = vars(config) | vars(common)
+    values = vars(config) | vars(common) | {"kept_replays": kept_replays(config)}
     return wanted(**{field.name: values[field.name] for field in dataclasses.fields(wanted) if field.name in values})
+
+
+def kept_replays(config: RunConfig) -> KeptReplays | None:
+    """Where the owners of replays save them; None: they do not, or all that roles know is saved as it is."""
+    if not config.checkpoint.replay or config.deterministic:
+        return None
+    folder = config.folder.absolute() / CHECKPOINTS / REPLAYS
+    return KeptReplays(str(folder), 60 * config.checkpoint.every_minutes)
+
+
+def how_replays_go_on(config: RunConfig) -> str:
+    """When the run is resumed, in words; empty where there is no replay."""
+    if config.replay is None:
+        return ""
+    if config.checkpoint.replay:
+        return "the replay goes on as it was saved"
+    return "the replay is filled anew before learning goes on (checkpoint.replay=true saves it)"
 
 
 def extent_of(config: RunConfig) -> Extent:

@@ -5,7 +5,7 @@
 
 Frames are most of a replay, and are never changed once they are written: they are copied stretch by stretch. All else
 of a replay is small, and part of its state (`pipeline.replay.memory`).
-Not here: the files (`pipeline.experiments.files.frames`).
+Not here: the files (`pipeline.replay.frame_files`).
 """
 
 import threading

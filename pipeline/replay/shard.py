@@ -17,6 +17,7 @@ import numpy as np
 
 from pipeline.errors import RemoteLostError
 from pipeline.interfaces import AddAnswer, FramedBatch, Immediate, ReplayCounts, ReplayHandle, SampleAnswer, StepChunk
+from pipeline.replay.keeper import ReplayKeeper
 from pipeline.replay.memory import ReplayMemory
 from pipeline.replay.rate_limit import RateLimit
 from pipeline.types import Float32Array, Int64Array, LaneStep
@@ -29,8 +30,10 @@ class ReplayShard:
     threads.
     """
 
-    def __init__(self, memory: ReplayMemory, limit: RateLimit) -> None:
+    def __init__(self, memory: ReplayMemory, limit: RateLimit, keeper: ReplayKeeper | None = None) -> None:
+        """`keeper`: who saves that memory; None: nobody."""
         self._memory = memory
+        self._keeper = keeper
         self._limit = limit
         self._num_steps = 0
         self._num_batches = 0
@@ -52,6 +55,8 @@ class ReplayShard:
                 for step in range(len(chunk.steps.valid)):
                     self._memory.add(LaneStep._make(field[step] for field in chunk.steps), chunk.writer)
                 self._num_steps += int(np.count_nonzero(chunk.steps.valid))
+                if self._keeper is not None:
+                    self._keeper.save_if_due()
             return AddAnswer(held_back, self._counts())
 
     def sample(self) -> SampleAnswer:

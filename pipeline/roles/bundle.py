@@ -54,7 +54,7 @@ class Bundle(LearningRole):
         self._spec = spec
         self._rows = rows
         parts = RoleParts(spec, shards, spec.compute_threads)
-        self._replay = parts.replay()
+        self._replay, self._keeper = parts.kept_replay()
         self._online, self._noise = parts.online, parts.noise
         self._lanes = parts.lanes()
         self._actor = parts.actor(self._lanes, self._replay, rows)
@@ -76,6 +76,8 @@ class Bundle(LearningRole):
     def step(self) -> None:
         """One step in every lane, then the gradients that are due for it; none while the replay fills."""
         num_steps = self._actor.step()
+        if self._keeper is not None:
+            self._keeper.save_if_due()
         if self._replay.num_transitions() < self._spec.replay.min_transitions:
             return
         self._steps_owed += num_steps
@@ -126,13 +128,15 @@ class Bundle(LearningRole):
         return {self._spec.place.role: self._replay.frames[0]}
 
     def close(self) -> None:
-        """Emit what is left and free the emulators."""
+        """Emit what is left, free the emulators, and save the replay if it is kept."""
         try:
             self._learner.close()
             if self._statistics.num_updates:
                 self._emit_row()
         finally:
             self._lanes.close()
+            if self._keeper is not None:
+                self._keeper.close()
 
     def _emit_row(self) -> None:
         self._rows.emit(

@@ -19,6 +19,7 @@ from pipeline.networks.network import QNetwork
 from pipeline.networks.replica import QReplica
 from pipeline.param_server.client import ParamClient
 from pipeline.param_server.layout import ParamLayout
+from pipeline.replay.keeper import ReplayKeeper, kept
 from pipeline.replay.memory import ReplayMemory
 from pipeline.roles.actor import Actor
 from pipeline.roles.follower import Follower
@@ -65,8 +66,12 @@ class RoleParts:
         lanes = SeededLanes if spec.restorable else AtariLanes
         return lanes(spec.game, spec.environment, spec.num_lanes, num_threads=self._num_threads)
 
+    def kept_replay(self) -> tuple[ReplayMemory, ReplayKeeper | None]:
+        """A replay of this role's own, with what an earlier start has saved of it; and who saves it, if anybody."""
+        return kept(self.replay, self._spec.kept_replays, self._spec.place.role, self._spec.attempt)
+
     def replay(self) -> ReplayMemory:
-        """A replay of this role's own: of one writer's lanes."""
+        """A replay of this role's own, empty: of one writer's lanes."""
         spec = self._spec
         return ReplayMemory(
             spec.replay,

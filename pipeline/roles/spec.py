@@ -11,6 +11,7 @@ from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.networks.config import NetworkConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig, ReplayTrafficConfig
+from pipeline.replay.keeper import KeptReplays
 from pipeline.roles.place import RolePlace
 from pipeline.roles.straggler import Stragglers
 from pipeline.schedules import Extent
@@ -64,6 +65,8 @@ class QRoleSpec(RoleSpec):
     replay: ReplayConfig
     traffic: ReplayTrafficConfig | None = None
     """How to talk to a global replay; None: the role has its own."""
+    kept_replays: KeptReplays | None = None
+    """Where replays are saved; None: nowhere."""
 
     @property
     def has_own_replay(self) -> bool:

@@ -209,6 +209,10 @@ def test_each_mistake_is_one_line_that_names_the_setting(
             "replay must be null with algorithm.kind=actor_critic, which learns from each step once: replay=none",
         ),
         (
+            [group("checkpoint", replay=True)],
+            "checkpoint.replay=true: algorithm.kind=actor_critic has no replay, leave it false",
+        ),
+        (
             [group("param_server", actor_pull_every_steps=2)],
             "param_server.actor_pull_every_steps=2 must be 1 with algorithm.kind=actor_critic",
         ),

@@ -48,7 +48,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def files_alone(every_minutes: float) -> CheckpointConfig:
     """Checkpoints, and nothing in memory."""
-    return CheckpointConfig(every_minutes, keep=2, memory_seconds=None)
+    return CheckpointConfig(every_minutes, keep=2, memory_seconds=None, replay=False)
 
 
 def look(saver: Saver, fleet: Fleet) -> None:
@@ -132,7 +132,9 @@ FIT = Fit(7, ())
 
 def in_memory(folder: Path, say: Callable[[str], None] = lambda _: None) -> tuple[Saver, SlowFleet]:
     """One that takes a snapshot each ten seconds, and a checkpoint when an hour is over."""
-    return Saver(folder, CheckpointConfig(every_minutes=60.0, keep=2, memory_seconds=10.0), say), SlowFleet()
+    return Saver(
+        folder, CheckpointConfig(every_minutes=60.0, keep=2, memory_seconds=10.0, replay=False), say
+    ), SlowFleet()
 
 
 def test_between_two_checkpoints_the_command_keeps_the_newest_snapshot_and_goes_back_to_it(

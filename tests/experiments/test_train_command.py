@@ -107,6 +107,36 @@ def test_a_killed_coordinator_leaves_rows_and_a_checkpoint_from_which_the_run_is
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("experiment", "more", "owner"),
+    [("smoke_gorila", ["cluster=processes"], "bundle-0"), ("smoke_gorila", ["topology=global"], "replay-0")],
+)
+def test_a_killed_run_that_keeps_its_replays_learns_on_from_them_at_once(
+    experiment: str, more: list[str], owner: str, start: Start, results_dir: Path
+) -> None:
+    folder = folder_in(results_dir, experiment)
+    more = [*more, "checkpoint.replay=true", "replay.min_transitions=500"]
+    words = train_words(results_dir, *more, experiment=experiment)
+    command = start(*words, FOR_EVER, OFTEN)
+    saved = folder / "checkpoints" / "replay" / owner
+    command.wait_until(lambda: has_learned(folder) and any(saved.glob("*/state.npz")), "a replay and a checkpoint")
+    num_rows = len(load_run(folder).updates)
+    command.wait_until(lambda: len(load_run(folder).updates) > num_rows + 10, "many more rows")
+    command.send(signal.SIGKILL)
+    assert command.ends() == -signal.SIGKILL
+    (before,) = saved.iterdir()
+
+    start_version = checkpoint.load_newest(folder / "checkpoints").server.version
+    # Too few steps to fill the replay again.
+    command = start(*words, f"budget.frames={frames_beyond(folder, 100)}", "resume=true")
+    assert command.ends() == 0, command.printed
+    assert "the replay goes on as it was saved" in command.printed
+    updates = load_run(folder).updates
+    assert (updates[updates["version"] > start_version]["replay_transitions"] >= 500).any()
+    assert before.name not in [path.name for path in saved.iterdir()] or owner == "replay-0"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("cluster", ["threads", "processes"])
 def test_ctrl_c_in_a_terminal_ends_a_run_with_its_table(start: Start, results_dir: Path, cluster: str) -> None:
     folder = folder_in(results_dir)

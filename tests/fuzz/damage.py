@@ -137,6 +137,8 @@ def _object(array: np.ndarray) -> np.ndarray:
     return held
 
 
+OTHER_VALUES = "not a number"
+
 ARRAYS: Mapping[str, Damage] = {
     "float64": _set(lambda array: array.astype(np.float64)),
     "int32": _set(lambda array: array.astype(np.int32)),
@@ -145,7 +147,7 @@ ARRAYS: Mapping[str, Damage] = {
     "shorter": _set(lambda array: array[: len(array) // 2]),
     "longer": _set(lambda array: np.concatenate([array, array])),
     "no values": _set(lambda array: array[:0]),
-    "not a number": _set(lambda array: np.full_like(array, np.nan if array.dtype.kind == "f" else 255)),
+    OTHER_VALUES: _set(lambda array: np.full_like(array, np.nan if array.dtype.kind == "f" else 255)),
     "a pickle": _set(_object),
     "missing": _arrays(lambda arrays, name: arrays.pop(name)),
     "one more": _arrays(lambda arrays, name: arrays.update(more=arrays[name])),

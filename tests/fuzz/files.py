@@ -6,6 +6,7 @@ Not here: what is done to them (`tests.fuzz.damage`), counting what came of it (
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ from pipeline.experiments.files.checkpoint import Checkpoint, Fit
 from pipeline.experiments.files.exact import ExactFiles
 from pipeline.experiments.files.run_folder import DISCARDED, RunFolder, read_config
 from pipeline.param_server.snapshot import ServerSnapshot
+from pipeline.replay.keeper import STATE, ReplayKeeper, load
+from pipeline.replay.memory import ReplayMemory
 from pipeline.results.imports import TOOLS, Import, load_imports
 from pipeline.results.load import load_run
 from pipeline.results.run_settings import unlike_settings
@@ -29,6 +32,8 @@ from pipeline.roles.progress import RoleProgress
 from pipeline.states import pack, unpack
 from tests.evaluation.recorded import random_games
 from tests.experiments.smoke_runs import smoke_config
+from tests.replay.memories import make_replay
+from tests.replay.slow_replay import scripted_steps
 from tests.results.run_folders import actor_critic_update, episode, evaluation, update, write_run
 
 
@@ -54,6 +59,8 @@ class Kind:
     """As a command does, before anything starts. Raises PipelineError or LedgerError with one sentence."""
     is_archive: bool = False
     """An .npz: what is read of a damaged one must be what was in the sound one."""
+    takes_any_values: bool = False
+    """An .npz whose arrays, if they are of the right kind, are as good with other values in them."""
     may_change: bool = False
     """Reading mends it, and keeps every line."""
 
@@ -90,6 +97,26 @@ def _read_states(path: Path) -> Any:
     state = unpack(_State, saved.states["bundle-0"])
     numbers = (state.values.shape, state.values.tobytes(), state.flags.tobytes(), state.number, state.name)
     return numbers, saved.num_rows, saved.progress, saved.generation
+
+
+def _replay() -> ReplayMemory:
+    return make_replay(60, num_lanes=2, frame_shape=(2, 3))
+
+
+def _make_kept_replay(folder: Path, name: str) -> Path:
+    keeper = ReplayKeeper(_replay, folder, start=1, every_seconds=60.0)
+    for step in scripted_steps(np.random.default_rng(0), 20, [6, 9], (2, 3)):
+        keeper.memory.add(step)
+    keeper.close()
+    return folder / "000000000001" / name
+
+
+def _read_kept_replay(path: Path) -> Any:
+    replay = _replay()
+    load(next(one for one in path.parents if one.name == "000000000001"), replay)
+    (reader,) = replay.frames
+    packed = {name: array.tobytes() for name, array in pack(replay.state()).items()}
+    return packed, reader.read(reader.start, reader.end).tobytes()
 
 
 def _make_recording(folder: Path) -> Path:
@@ -209,6 +236,15 @@ _EVALUATIONS = [evaluation(float(number), number, commit="abc") for number in ra
 KINDS: dict[str, Kind] = {
     "checkpoint": Kind(_make_checkpoint, _read_checkpoint, is_archive=True),
     "states of roles": Kind(_make_states, _read_states, is_archive=True),
+    "saved replay": Kind(
+        partial(_make_kept_replay, name=STATE), _read_kept_replay, is_archive=True, takes_any_values=True
+    ),
+    "frames of a replay": Kind(
+        partial(_make_kept_replay, name="frames/0/000000000000.npz"),
+        _read_kept_replay,
+        is_archive=True,
+        takes_any_values=True,
+    ),
     "recording": Kind(_make_recording, recordings.load, is_archive=True),
     "start states": Kind(_make_start_states, start_states.load),
     "config.yaml": Kind(_make_config, _read_config),

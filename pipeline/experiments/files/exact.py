@@ -4,7 +4,7 @@
     checkpoints/exact/000000012000.npz             of the same moment:
         bundle-0/learner.outliers..., bundle-0/    arrays and JSON of each role's state (`pipeline.states`)
         meta                                       UTF-8 JSON: format, progress of the run, rows written so far
-    checkpoints/exact/frames/bundle-0/...          frames of the replays (`pipeline.experiments.files.frames`)
+    checkpoints/exact/frames/bundle-0/...          frames of the replays (`pipeline.replay.frame_files`)
 
 Frames are written first, then the states, then the checkpoint: one that is there is whole. No file needs unpickling.
 Not here: when (`pipeline.experiments.saving`), what the states are (`pipeline.roles`).
@@ -13,25 +13,24 @@ Not here: when (`pipeline.experiments.saving`), what the states are (`pipeline.r
 import contextlib
 import dataclasses
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pipeline.checked_files import arrays_in, as_declared, json_in
 from pipeline.errors import CheckpointError
 from pipeline.experiments.files import checkpoint
-from pipeline.experiments.files.frames import FrameFiles, HeldSteps
 from pipeline.experiments.files.row_lines import columns_of, lines_of, set_aside
 from pipeline.experiments.files.run_folder import DISCARDED
+from pipeline.replay.frame_files import FrameFiles, HeldSteps
 from pipeline.replay.frames import FrameReader
 from pipeline.roles.cuts import Cut, PackedStates
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import ROW_FILES, EvaluationRow
 from pipeline.states import unpack
-from pipeline.whole_file import whole_file
+from pipeline.whole_file import whole_arrays, whole_file
 
 FORMAT = 1
 EXACT = "exact"
@@ -91,8 +90,7 @@ class ExactFiles:
         arrays = {f"{role}/{name}": array for role, packed in cut.states.items() for name, array in packed.items()}
         arrays[_META] = np.frombuffer(json.dumps(meta).encode(), np.uint8)
         try:
-            with whole_file(self.path_of(version)) as file:
-                _save(file, arrays)
+            whole_arrays(self.path_of(version), arrays)
         except OSError as error:
             raise CheckpointError(f"{self.path_of(version)} could not be written: {error}") from error
         self._frames_from[version] = {name: steps.held_from for name, steps in held.items()}
@@ -199,11 +197,3 @@ def _counts(meta: Mapping[str, Any], name: str) -> dict[str, int]:
     if not isinstance(found, dict) or not all(type(count) is int and count >= 0 for count in found.values()):
         raise ValueError(f"{name} is no list of whole numbers from 0 on")
     return found
-
-
-def _save(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
-    """What `np.savez_compressed` writes, five times as fast, for names that may be empty behind a slash."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)

@@ -6,10 +6,10 @@
 A stretch begins at a multiple of C steps, which follows from the size of a frame. The newest one is written again,
 longer, at the next checkpoint, and always begins with what it held before: older checkpoints stay whole. Those whose
 steps no checkpoint holds any more are deleted.
-Not here: all else of a replay, which is part of its role's state (`pipeline.experiments.files.exact`).
+Not here: all else of a replay, which is part of its role's state (`pipeline.experiments.files.exact`), or lies beside
+its frames (`pipeline.replay.keeper`).
 """
 
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +19,7 @@ import numpy as np
 from pipeline.checked_files import arrays_in
 from pipeline.errors import CheckpointError
 from pipeline.replay.frames import FrameReader
-from pipeline.whole_file import whole_file
+from pipeline.whole_file import whole_arrays
 
 STRETCH_BYTES = 32 * 2**20
 """Of the frames of one file, before they are compressed."""
@@ -27,8 +27,6 @@ _FRAMES = "frames"
 _MOST_AXES = 5
 _HEADER_BYTES = 1_024
 """Of an array, at most."""
-_LEVEL = 1
-"""Of zlib: higher ones take five times as long for a few percent."""
 
 
 class HeldSteps(NamedTuple):
@@ -107,12 +105,7 @@ class FrameFiles:
         return self._folder / f"{start:012d}.npz"
 
     def _write(self, start: int, frames: np.ndarray) -> None:
-        with (
-            whole_file(self._path(start)) as file,
-            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive,
-            archive.open(f"{_FRAMES}.npy", "w", force_zip64=True) as member,
-        ):
-            np.lib.format.write_array(member, frames, allow_pickle=False)
+        whole_arrays(self._path(start), {_FRAMES: frames})
 
     def _read(self, start: int, end: int, reader: FrameReader) -> np.ndarray:
         path = self._path(start)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.errors import CheckpointError
-from pipeline.experiments.files.frames import FrameFiles
+from pipeline.replay.frame_files import FrameFiles
 from pipeline.replay.frames import FrameReader
 from pipeline.replay.memory import ReplayMemory
 from tests.replay.memories import make_replay
