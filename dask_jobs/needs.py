@@ -46,9 +46,9 @@ class Grant(NamedTuple):
     """Address of the Dask scheduler that the hosts belong to; None: the job may not use it."""
     hosts: dict[str, int]
     """Address of each host -> threads of the job there. The job's own process runs on the first."""
-    launched_at: float = 0.0
-    """When the command began to give jobs to hosts, by its clock, in seconds since 1970: what a job's files had before
-    is not of this command."""
+    launch_id: str = ""
+    """Of the command, and of no other: a job that writes it into its files knows at a retry which are of this command,
+    whatever clocks say."""
     seats: tuple[str, ...] = ()
     """Address of the host of each part that the job asked for, in their order: there is room for it there."""
 

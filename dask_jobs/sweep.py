@@ -7,7 +7,6 @@ Not here: what a host does with a job (`attempt`), who holds what (`grants`), te
 
 import contextlib
 import datetime
-import math
 import queue
 import time
 import uuid
@@ -85,8 +84,7 @@ class Sweep:
         self._spares: dict[str, Future[Any]] = {}
         """Of the spare process on each host."""
         self._heard: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        # Whole seconds, as files tell them.
-        self._launched_at = float(math.floor(time.time()))
+        self._launch_id = uuid.uuid4().hex
 
     def run(self) -> SweepEnd:
         """Run all jobs; returns when all have ended for good, or it was stopped and those that ran have ended."""
@@ -197,7 +195,7 @@ class Sweep:
         attempt = self._announcer.row(job.number).attempts + 1
         hosts = {host: granted.num_threads for host, granted in allocation.hosts.items()}
         scheduler = self._cluster.scheduler_address
-        grant = Grant(job.number, attempt, scheduler, hosts, self._launched_at, allocation.seats)
+        grant = Grant(job.number, attempt, scheduler, hosts, self._launch_id, allocation.seats)
         try:
             work = job.work()
         except Exception as error:  # cloudpickle passes on whatever the user's objects raise

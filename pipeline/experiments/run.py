@@ -62,12 +62,14 @@ def train(
     *,
     granted: GrantedHosts | None = None,
     evaluates_when_interrupted: bool = True,
+    launch_id: str | None = None,
 ) -> RunResult:
     """Carry out one run. Raises a PipelineError with one clear message for everything that can be foreseen.
 
     `granted`: what the run may use of `config.cluster`; None: all.
     `evaluates_when_interrupted=False`: an interrupted run ends with its checkpoint, to be resumed, and one that is
     interrupted in its final evaluation counts as interrupted.
+    `launch_id`: of the sweep's command, for `run.json`; None: there is no sweep.
     """
     check_outside_tasks()
     console = console or Console(file=lasting_output())
@@ -105,7 +107,8 @@ def train(
         with jobs_kept(config.folder) if config.overwrite else contextlib.nullcontext():
             folder = open_folder(config)
         with folder.hold():
-            return _Run(config, session, plan, folder, console, evaluates_when_interrupted, RunTiming()).carry_out()
+            run = _Run(config, session, plan, folder, console, evaluates_when_interrupted, launch_id, RunTiming())
+            return run.carry_out()
 
 
 def _remarks_on_folder(config: RunConfig) -> list[str]:
@@ -143,6 +146,7 @@ class _Run:
         folder: RunFolder,
         console: Console,
         evaluates_when_interrupted: bool,
+        launch_id: str | None,
         timing: RunTiming,
     ) -> None:
         self._config = config
@@ -150,6 +154,7 @@ class _Run:
         self._plan = plan
         self._folder = folder
         self._console = console
+        self._launch_id = launch_id
         self._interrupt = threading.Event()
         self._exact: ExactRun | None = None
         self._origin: dict[str, Any] | None = None
@@ -175,7 +180,8 @@ class _Run:
             self._record.say(f"this run has reached its {reason}: raise {_LIMITS[reason]} to go on")
             self._print_table()
             return self._result(reason, start)
-        run = provenance.begin(run, self._config, self._session.hosts, self._plan.placement, self._origin)
+        hosts, placement = self._session.hosts, self._plan.placement
+        run = provenance.begin(run, self._config, hosts, placement, self._origin, self._launch_id)
         self._folder.write_run(run)
         self._write_changes()
         try:

@@ -61,7 +61,7 @@ def test_outside_of_a_job_there_is_no_grant_and_nobody_to_report_to(monkeypatch:
 
 
 def test_a_job_reads_its_grant(monkeypatch: pytest.MonkeyPatch) -> None:
-    grant = Grant(3, 2, "tcp://a:1", {"tcp://b:2": 4, "tcp://c:3": 1}, 7.0, ("tcp://b:2", "tcp://c:3"))
+    grant = Grant(3, 2, "tcp://a:1", {"tcp://b:2": 4, "tcp://c:3": 1}, "launch", ("tcp://b:2", "tcp://c:3"))
     monkeypatch.setenv(GRANT_VARIABLE, to_variable(grant))
     assert current_grant() == grant
     assert not grant.fits_one_host and grant._replace(hosts={"tcp://b:2": 4}).fits_one_host

@@ -35,10 +35,11 @@ def begin(
     hosts: Mapping[str, HostReport],
     placement: Placement,
     origin: dict[str, Any] | None = None,
+    launch_id: str | None = None,
 ) -> dict[str, Any]:
     """The record of a run that starts now; `before` is the record of an earlier start that is resumed, or empty.
 
-    `origin`: what the parameters were taken from that a new run begins with.
+    `origin`: what the parameters were taken from that a new run begins with. `launch_id`: of its sweep's command.
     """
     roles_of: dict[str, list[str]] = {}
     for role, offer in placement.items():
@@ -50,6 +51,7 @@ def begin(
         "commit": commit(),
         "num_untracked_files": num_untracked(),
         "command": command(),
+        "launch_id": launch_id,
         "started_at": before.get("started_at", _now()),
         "resumed_at": [*before.get("resumed_at", []), _now()] if before else [],
         "init_from": origin or before.get("init_from") or (config.init_from and {"path": config.init_from}),

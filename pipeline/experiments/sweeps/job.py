@@ -9,8 +9,6 @@ Not here: granting, queue and ledger (`dask_jobs`), the run itself (`pipeline.ex
 """
 
 from dataclasses import replace
-from datetime import datetime
-from pathlib import Path
 
 from omegaconf import DictConfig
 from rich.console import Console
@@ -65,6 +63,7 @@ def run_granted(config: RunConfig, grant: Grant, console: Console | None = None)
         console,
         granted=None if grant.fits_one_host else _granted_hosts(run, grant),
         evaluates_when_interrupted=False,
+        launch_id=grant.launch_id,
     )
     if result.end_reason == INTERRUPTED:
         raise JobInterrupted(f"stopped with a checkpoint in {result.folder}")
@@ -82,7 +81,9 @@ def granted_config(config: RunConfig, grant: Grant) -> RunConfig:
         or COORDINATOR_BYTES + sum(demand.memory_bytes for demand in host_demands(config)),
     )
     cluster = in_this_process(asked) if grant.fits_one_host else at_scheduler(asked, grant.scheduler)
-    begins_anew = config.overwrite and not _was_begun_since(grant.launched_at, config.folder)
+    # An earlier attempt of the same command is gone on with.
+    is_ours = RunFolder(config.folder).read_run().get("launch_id") == grant.launch_id
+    begins_anew = config.overwrite and not is_ours
     return replace(config, cluster=cluster, resume=not begins_anew, overwrite=begins_anew)
 
 
@@ -90,12 +91,6 @@ def _granted_hosts(config: RunConfig, grant: Grant) -> GrantedHosts:
     # Parts were asked for in this order (`job_needs`).
     roles = [demand.role for demand in host_demands(config)]
     return GrantedHosts(grant.hosts, dict(zip(roles, grant.seats, strict=True)))
-
-
-def _was_begun_since(seconds_since_1970: float, folder: Path) -> bool:
-    """Whether the run in `folder` is of an earlier attempt of the same command, which is gone on with."""
-    started_at = RunFolder(folder).read_run().get("started_at")
-    return started_at is not None and datetime.fromisoformat(started_at).timestamp() >= seconds_since_1970
 
 
 def mean_score(result: RunResult) -> float | None:

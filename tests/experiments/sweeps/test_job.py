@@ -1,7 +1,6 @@
 """A run as a job: what it asks for, how it takes what it is granted, what it returns."""
 
 import io
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -100,16 +99,17 @@ def test_a_job_goes_on_in_its_folder_unless_it_is_told_to_begin_anew(tmp_path: P
     assert overwriting.overwrite and not overwriting.resume
 
 
-def test_beginning_anew_replaces_what_older_commands_have_left_and_no_attempt_of_this_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("launch_id", "is_older"), [("another", True), (None, True), ("this", False)])
+def test_beginning_anew_replaces_what_other_commands_have_left_and_no_attempt_of_this_one(
+    tmp_path: Path, launch_id: str | None, is_older: bool
+) -> None:
     config = smoke_config(tmp_path, "overwrite=true")
     folder = RunFolder(config.folder)
     folder.path.mkdir(parents=True)
-    launched = datetime(2026, 5, 4, 12, tzinfo=UTC)
-    grant = ONE_HOST._replace(attempt=2, launched_at=launched.timestamp())
-    for minutes, is_older in ((-1, True), (0, False), (1, False)):
-        folder.write_run({"started_at": (launched + timedelta(minutes=minutes)).isoformat(timespec="seconds")})
-        run = granted_config(config, grant)
-        assert (run.overwrite, run.resume) == (is_older, not is_older)
+    # Begun in the future, by the clock of a host that is wrong.
+    folder.write_run({"started_at": "2099-05-04T12:00:00+00:00", "launch_id": launch_id})
+    run = granted_config(config, ONE_HOST._replace(attempt=2, launch_id="this"))
+    assert (run.overwrite, run.resume) == (is_older, not is_older)
 
 
 @pytest.mark.slow
