@@ -28,6 +28,7 @@ NAMES = (
     "dba3c.simulation",
     "dba3c.learning",
     "chaos.campaign",
+    "chaos.soak",
 )
 """Modules below this package."""
 

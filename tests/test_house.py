@@ -27,6 +27,7 @@ ACROSS = {
     "light_commands",
     "notebook",
     "packaging",
+    "printed_clusters",
     "rounding",
     "site",
     "text_encoding",

@@ -12,6 +12,7 @@
     command       the command of a run, as it is typed, once and again
     watched       one run from its first start to its end, with its kills
     campaign      all of them
+    soak          a run that nobody disturbs, for an hour: what it holds
 
 Decisions are pure; `processes`, `scene`, `hosts`, `command`, `watched` and `campaign` do what they say.
 Not here: ssh, a full disk, a broken network; what is tested of single deaths (`tests/topologies`).

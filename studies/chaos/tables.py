@@ -12,6 +12,7 @@ from measuring.markdown import commits_cell, markdown
 from pipeline.results.formats import cell
 from studies.chaos.judging import OUTCOMES
 from studies.chaos.rows import DID_NOT_GO_BACK, NO, YES, kill_rows, run_rows
+from studies.chaos.soak import HELD, compared, soak_rows
 
 _NOTHING = "nothing"
 
@@ -27,7 +28,26 @@ def tables(folder: Path) -> Mapping[str, str]:
         "roles": roles_table(kills),
         "losses": losses_table(kills),
         "faults": faults_table(runs),
+        "soak": soak_table(soak_rows(folder).frame()),
     }
+
+
+def soak_table(looked: pd.DataFrame) -> str:
+    """A line for each thing that is held: then, later, and how much more; SoakRows."""
+    if looked.empty:
+        return "Not measured yet."
+    return markdown(
+        {
+            "held": HELD[name],
+            "second quarter of the time": cell(early, 1),
+            "last quarter": cell(late, 1),
+            "more": f"{late / early - 1:+.1%}",
+            "minutes": cell(looked["seconds"].max() / 60, 0),
+            "frames": f"{looked['num_frames'].max():,}",
+            "commit": commits_cell(looked["commit"]),
+        }
+        for name, (early, late) in compared(looked).items()
+    )
 
 
 def kinds_table(kills: pd.DataFrame, runs: pd.DataFrame) -> str:
