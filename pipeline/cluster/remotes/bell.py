@@ -9,6 +9,7 @@ Not here: which calls these are (`.shards`), whether both are on one machine (`.
 """
 
 import os
+import pickle
 import threading
 import time
 import weakref
@@ -17,7 +18,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
-from pipeline.errors import CallTimeoutError, RemoteLostError, UnreachableError
+from pipeline.errors import CallTimeoutError, PipelineError, RemoteLostError, UnreachableError
 
 
 class BellOffer(NamedTuple):
@@ -114,7 +115,16 @@ def _carried_out(called: object | None, method: str, args: tuple[object, ...]) -
     try:
         return getattr(called, method)(*args)
     except Exception as error:  # whatever it is, the caller hears it
-        return _Failed(error)
+        return _Failed(_travelling(error))
+
+
+def _travelling(error: Exception) -> Exception:
+    """The error, or in its place one that arrives as it left: not all that can be raised can be pickled."""
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301  # of what was pickled a moment ago
+    except Exception:
+        return PipelineError(repr(error))
+    return error
 
 
 def _opened(pid: int, descriptor: int, flags: int) -> int:

@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.cluster.remotes.bell import Bell, answer
 from pipeline.cluster.remotes.shared_memory import can_share
-from pipeline.errors import CallTimeoutError, RemoteLostError, UnreachableError
+from pipeline.errors import CallTimeoutError, PipelineError, RemoteLostError, UnreachableError
 from tests.clusters import LIMIT_SECONDS, wait_until
 
 pytestmark = pytest.mark.skipif(not can_share(), reason="Linux alone tells of the descriptors of others")
@@ -36,6 +36,16 @@ class Counter:
 
     def fail(self) -> None:
         raise ValueError("got (3,), this shard holds (4,)")
+
+    def fail_strangely(self) -> None:
+        raise StrangeError("a", "b")
+
+
+class StrangeError(Exception):
+    """One that cannot be made anew of what it says."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(first + second)
 
 
 @pytest.fixture
@@ -63,6 +73,12 @@ def test_an_error_comes_back_as_what_it_is_and_the_next_call_is_answered(bell: B
     with pytest.raises(ValueError, match=r"got \(3,\)"):
         failed.result(LIMIT_SECONDS)
     assert added.result(LIMIT_SECONDS) == 5
+
+
+def test_an_error_that_cannot_travel_is_told_in_words(bell: Bell) -> None:
+    with pytest.raises(PipelineError, match=r"StrangeError\('ab'\)"):
+        bell.ring("fail_strangely of counter", "fail_strangely").result(LIMIT_SECONDS)
+    assert bell.ring("add of counter", "add", 5).result(LIMIT_SECONDS) == 5
 
 
 def test_a_call_past_its_deadline_is_a_timeout_and_its_answer_can_still_come(bell: Bell, counter: Counter) -> None:
