@@ -6,6 +6,7 @@
 
 It has no name, so that nothing is left of a process that was killed: Linux keeps it while one of both lives. What is
 found under an offer on another machine, or in another container, is not what was offered, which a random token tells.
+A process with a network of its own counts as another machine, too: who is cut off from it must not reach it this way.
 Systems that cannot make such memory, and memory that cannot be had, are no error: arrays travel through sockets then.
 Not here: which arrays these are (`pipeline.cluster.remotes.shards`).
 """
@@ -107,6 +108,8 @@ def _array(memory: mmap.mmap, slot_bytes: int, slot: Slot) -> WireArray:
 def _open(offer: MemoryOffer) -> mmap.mmap | None:
     path = Path(f"/proc/{offer.pid}/fd/{offer.descriptor}")
     try:
+        if _network_of(offer.pid) != _network_of(os.getpid()):
+            return None
         found = path.stat()
         # Under these numbers another machine may have anything: opening a pipe or a device could wait, or do something.
         if not stat.S_ISREG(found.st_mode) or found.st_size != _size(offer.slot_bytes):
@@ -116,3 +119,8 @@ def _open(offer: MemoryOffer) -> mmap.mmap | None:
     except (OSError, ValueError):
         return None
     return memory if memory[:_TOKEN_BYTES] == offer.token else None
+
+
+def _network_of(pid: int) -> int:
+    """The network namespace of a process, as a number. Raises OSError."""
+    return Path(f"/proc/{pid}/ns/net").stat().st_ino

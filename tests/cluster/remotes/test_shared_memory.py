@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -46,6 +47,20 @@ def test_another_process_reads_what_was_written_and_its_answer_is_read_here(own:
     subprocess.run([sys.executable, "-c", program, repr((own.offer, slot_of(own), last))], check=True, timeout=60)
     np.testing.assert_array_equal(own.array(last), -VALUES)
     np.testing.assert_array_equal(own.array(slot_of(own)), VALUES)
+
+
+def test_a_process_with_a_network_of_its_own_is_another_machine(own: OwnMemory) -> None:
+    program = (
+        "import sys\n"
+        "from pipeline.cluster.remotes.shared_memory import MemoryOffer, TakenMemories\n"
+        "print(TakenMemories().take(eval(sys.argv[1], {'MemoryOffer': MemoryOffer})))\n"
+    )
+    apart = ["unshare", "--net"]
+    if shutil.which("unshare") is None or subprocess.run([*apart, "true"], capture_output=True).returncode != 0:
+        pytest.skip("needs the right to make a network namespace")
+    words = [sys.executable, "-c", program, repr(own.offer)]
+    printed = [subprocess.run([*prefix, *words], capture_output=True, timeout=60).stdout for prefix in ([], apart)]
+    assert printed == [b"True\n", b"False\n"]
 
 
 @pytest.fixture
