@@ -22,13 +22,14 @@ from dask_jobs.grants import prepare
 from dask_jobs.host import HostReport, JobHostReport, report_here, report_job_host
 from dask_jobs.outcome import HostSetup
 from dask_jobs.quiet import LEVELS
-from dask_jobs.scheduler import SETTINGS, UnansweredError, join, settled, start_here
+from dask_jobs.scheduler import SETTINGS, SETTINGS_HERE, UnansweredError, join, settled, start_here
 from dask_jobs.settings import LauncherSettings, locate
 
 _SURVEY_SECONDS = 1.0
 
 _SETTINGS = {
     **SETTINGS,
+    **SETTINGS_HERE,
     # Made for Dask's own data, which is freed seldom; it has every large array of a job mapped anew.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
 }

@@ -3,7 +3,8 @@
     with join("tls://10.0.0.1:8786", TlsFiles("ca.pem", "cert.pem", "key.pem"), 60.0) as client: ...
     with start_here(2, 1, processes=True, dashboard_address="127.0.0.1:0") as cluster, Client(cluster) as client: ...
 
-SETTINGS are Dask's, to be used with `settled`, for hosts whose work has a budget of memory of its own and lasts.
+SETTINGS are Dask's, to be used with `settled`, for hosts whose work has a budget of memory of its own and lasts;
+SETTINGS_HERE beside them where `start_here` starts the hosts.
 Not here: waiting for hosts, and what they are (`cluster`).
 """
 
@@ -38,6 +39,14 @@ SETTINGS: Mapping[str, Any] = {
     # A call to a host that was killed since the last one fails after this.
     "distributed.comm.timeouts.connect": "10s",
 }
+
+
+SETTINGS_HERE: Mapping[str, Any] = {
+    # The nanny of a host that was killed starts another one. Dask closes it for good where that takes more than 15 s,
+    # as it does on a busy machine.
+    "distributed.deploy.lost-worker-timeout": "10 minutes",
+}
+"""Beside those, while hosts are there that `start_here` has started."""
 
 
 class UnansweredError(Exception):

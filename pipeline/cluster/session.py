@@ -22,7 +22,7 @@ from distributed import Client, Future, wait
 from distributed.client import ClosedClientError
 from distributed.utils import format_dashboard_link
 
-from dask_jobs.scheduler import SETTINGS, settled
+from dask_jobs.scheduler import SETTINGS, SETTINGS_HERE, settled
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.host_settings import GPU, KEPT_MEMORY
@@ -272,7 +272,8 @@ def open_session(
     lacks this installation.
     """
     say(f"waiting for the cluster ({config.kind})")
-    with settled(_SETTINGS), open_client(config, num_hosts, threads_per_host) as (client, num_expected):
+    here = SETTINGS_HERE if config.is_on_this_machine else {}
+    with settled({**_SETTINGS, **here}), open_client(config, num_hosts, threads_per_host) as (client, num_expected):
         _wait_for_hosts(client, config, num_expected, settings.untold_seconds, say)
         yield Session(client, config, num_expected, granted, settings)
 

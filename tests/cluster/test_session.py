@@ -230,3 +230,23 @@ def test_a_scheduler_that_was_given_up_is_one_sentence_whatever_is_asked_of_it(t
                 call()
         session.wait_for(tasks, 0.1)
         session.forget(tasks)
+
+
+@pytest.mark.slow
+def test_a_host_of_this_machine_that_is_slow_to_come_back_is_waited_for(mortal_session: Session) -> None:
+    before = set(psutil.Process().children(recursive=True))
+    kill_host(mortal_session, min(mortal_session.hosts))
+    started: list[psutil.Process] = []
+
+    def successor() -> bool:
+        started.extend(set(psutil.Process().children(recursive=True)) - before)
+        return bool(started)
+
+    wait_until(successor, "its nanny starts another one")
+    started[0].suspend()
+    # Dask closes a nanny whose host was lost for 15 s, unless it is told otherwise: a busy machine takes longer.
+    time.sleep(17)
+    started[0].resume()
+    wait_until(lambda: len(mortal_session.present_hosts()) == 2, "another host has come")
+    time.sleep(2)
+    assert len(mortal_session.present_hosts()) == 2, "and it stays"
