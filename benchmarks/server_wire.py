@@ -77,10 +77,9 @@ def exchange(
     """On the caller's host: seconds of each round's pushes and pulls, and of what stands beside them."""
     set_compute_threads(1)
     gradient = _values(num_params)
-    remote = address.connect()
-    assert isinstance(remote, RemoteShard)
-    memory = Caller(remote, config, num_params, gradient)
-    tcp = Caller(remote.through_socket(), config, num_params, gradient, sender="tcp")
+    memory = Caller(address.connect(), config, num_params, gradient)
+    over_tcp = RemoteShard(address.name, address.actor, shares_memory=False)
+    tcp = Caller(over_tcp, config, num_params, gradient, sender="tcp")
     shard = DirectShard(ParameterShard(_start(num_params), OPTIMIZER, config, generation=1))
     direct = Caller(shard, config, num_params, gradient)
     num_bytes = num_params * BYTES_PER_VALUE[config.wire_dtype]

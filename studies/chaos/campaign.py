@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from dask_jobs.quiet import LEVELS
 from pipeline.config.overrides import compose
 from pipeline.experiments.plan import make_plan
 from studies.chaos.cases import HERE, ON_SLURM, PROCESSES, SLURM, case_of, words
@@ -39,8 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--printed", type=Path, default=Path("outputs/chaos"), help="where the output of runs goes")
     chosen = parser.parse_args(arguments)
     # Of schedulers that die: this campaign is their client for moments.
-    for name in ("distributed", "asyncio"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    for name, level in LEVELS.items():
+        logging.getLogger(name).setLevel(level)
     kills, runs = kill_rows(chosen.output), run_rows(chosen.output)
     run = 0
     while (num_left := chosen.kills - int((kills.frame()["seed"] == chosen.seed).sum())) > 0:

@@ -119,11 +119,11 @@ def _carried_out(called: object | None, method: str, args: tuple[object, ...]) -
 
 
 def _travelling(error: Exception) -> Exception:
-    """The error, or in its place one that arrives as it left: not all that can be raised can be pickled."""
+    """The error, or in its place one that says both what it was and why it cannot be sent as it is."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301  # of what was pickled a moment ago
-    except Exception:
-        return PipelineError(repr(error))
+    except Exception as why:  # making it anew runs code of its own
+        return PipelineError(f"{error!r}, which cannot be sent as it is: {why!r}")
     return error
 
 

@@ -57,7 +57,8 @@ class Lane:
         self._bell: Bell | None = None
         self._answer: RemoteCall[bool] | None = None
         """To the offer of these; None: they were taken."""
-        self._free: set[int] = set()
+        self._out: dict[int, Room] = {}
+        """By the number of its slot."""
 
     def open_for(self, slice_: WireArray) -> None:
         """The shard's slices are like this one, which came through a socket."""
@@ -75,20 +76,20 @@ class Lane:
         return self._take(_PULLS)
 
     def give_back(self, room: Room) -> None:
-        """Its call was answered."""
-        if self._memory is not None and room.slot.token == self._memory.offer.token:
-            self._free.add(room.slot.number)
+        """Its call was answered. A room that was given back before, or is of an earlier lane, changes nothing."""
+        if self._out.get(room.slot.number) is room:
+            del self._out[room.slot.number]
 
     def _take(self, numbers: Sequence[int]) -> Room | None:
         if self._memory is None or self._bell is None or not self._is_taken():
             return None
-        number = next((number for number in numbers if number in self._free), None)
+        number = next((number for number in numbers if number not in self._out), None)
         if number is None:
             self._make()
             return None
-        self._free.remove(number)
         slot = Slot(self._memory.offer.token, number, self._dtype, self._length)
-        return Room(slot, self._memory.array(slot), self._bell)
+        self._out[number] = Room(slot, self._memory.array(slot), self._bell)
+        return self._out[number]
 
     def _make(self) -> None:
         try:
@@ -96,7 +97,7 @@ class Lane:
         except OSError:
             self._give_up()
             return
-        self._free = {*_PUSH, *_PULLS}
+        self._out = {}
         self._answer = self._offer(LaneOffer(self._memory.offer, self._bell.offer))
 
     def _is_taken(self) -> bool:

@@ -103,8 +103,9 @@ class RemoteShard(Remote, ShardHandle):
     def __init__(
         self, name: str, actor: Actor, connect_seconds: float = CONNECT_SECONDS, shares_memory: bool = True
     ) -> None:
-        """`shares_memory`: where that is possible. See `Remote`."""
+        """`shares_memory` False: even on one machine calls go as between two, for whoever measures. See `Remote`."""
         super().__init__(name, actor, connect_seconds)
+        self._shares_memory = shares_memory
         self._lane = Lane(lambda offer: self._call("share", offer), shares_memory)
 
     def push(self, push: Push) -> Call[Receipt]:
@@ -130,11 +131,7 @@ class RemoteShard(Remote, ShardHandle):
 
     def overlapped(self) -> "OverlappedShard":
         """A handle that asks for the next slice before it is wanted."""
-        return OverlappedShard(self._name, self._actor)
-
-    def through_socket(self) -> "RemoteShard":
-        """A handle that shares no memory, as between two machines: for whoever measures on one."""
-        return RemoteShard(self._name, self._actor, shares_memory=False)
+        return OverlappedShard(self._name, self._actor, self._connect_seconds, self._shares_memory)
 
     def snapshot(self) -> Call[ShardSnapshot]:
         """Ask for one consistent copy of everything that the shard holds."""
@@ -151,8 +148,8 @@ class RemoteShard(Remote, ShardHandle):
 class OverlappedShard(RemoteShard):
     """A RemoteShard whose slices travel while its caller computes: each `read` gives what the one before asked for."""
 
-    def __init__(self, name: str, actor: Actor) -> None:
-        super().__init__(name, actor)
+    def __init__(self, name: str, actor: Actor, connect_seconds: float, shares_memory: bool) -> None:
+        super().__init__(name, actor, connect_seconds, shares_memory)
         self._ahead: _Arriving | None = None
 
     def read(self, known_version: int, load: SliceLoader) -> Call[int]:

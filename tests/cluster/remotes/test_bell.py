@@ -76,7 +76,7 @@ def test_an_error_comes_back_as_what_it_is_and_the_next_call_is_answered(bell: B
 
 
 def test_an_error_that_cannot_travel_is_told_in_words(bell: Bell) -> None:
-    with pytest.raises(PipelineError, match=r"StrangeError\('ab'\)"):
+    with pytest.raises(PipelineError, match=r"StrangeError\('ab'\), which cannot be sent as it is: TypeError"):
         bell.ring("fail_strangely of counter", "fail_strangely").result(LIMIT_SECONDS)
     assert bell.ring("add of counter", "add", 5).result(LIMIT_SECONDS) == 5
 

@@ -136,6 +136,9 @@ def test_a_room_is_out_until_it_is_given_back_and_pushes_have_one_of_their_own()
         lane.give_back(room)
     again = lane.room_for_push(VALUES)
     assert again is not None and again.slot.number == numbers[0]
+    assert isinstance(rooms[0], Room)
+    lane.give_back(rooms[0])
+    assert lane.room_for_push(VALUES) is None, "what is given back twice does not free the room of another call"
 
 
 def test_a_call_that_was_never_answered_costs_its_memory_and_not_the_lane() -> None:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+import psutil
 import pytest
 
 from studies.chaos.soak import HELD, WORDS, compared, looks, main, soak_rows
@@ -35,7 +36,8 @@ def test_a_command_is_counted_with_what_it_has_started_until_it_ends(tmp_path: P
         rows = looks(command, tmp_path, every_seconds=0.2)
         row = next(row for row in rows if row.num_sockets == 1)
         assert row.num_processes == 2 and row.num_threads >= 2 and row.memory_mb > 5 and row.num_frames == 0
-        subprocess.run(["pkill", "-P", str(command.pid)], check=True)
+        (started,) = psutil.Process(command.pid).children()
+        started.kill()
         command.wait()
         assert list(rows) == []
 
