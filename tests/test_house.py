@@ -37,6 +37,7 @@ ACROSS = {
     "experiments/cuda_runs",
     "experiments/full_disk",
     "experiments/own_package",
+    "experiments/odd_hosts",
     "experiments/partition",
     "experiments/run_of_modules",
     "experiments/run_of_workers",
