@@ -26,6 +26,7 @@ from tests.networks.configs import network_config
 from tests.roles.wiring import ADAGRAD, Wired, bundle_spec
 
 SPEC = bundle_spec()
+HALF = SPEC.replay.batch_size // 2
 NUM_ACTIONS = 4
 """Of Breakout."""
 
@@ -142,13 +143,13 @@ def test_a_replay_with_priorities_is_told_the_error_of_each_transition_of_the_mi
 
 def test_rare_transitions_weigh_more_and_ever_more_as_updates_go_by() -> None:
     learning = Learning(SPEC.algorithm, network_config(), replay_config(prioritised=True))
-    batch = learning.transitions.sample()._replace(relative_chance=np.repeat([4.0, 1.0], 16).astype(np.float32))
+    batch = learning.transitions.sample()._replace(relative_chance=np.repeat([4.0, 1.0], HALF).astype(np.float32))
     weights = []
     for version in (0, 5, 10, 1000):
         learning.learner._online.versions = (version,)
         weight = learning.learner._importance(batch)
         assert weight is not None
-        assert weight[16:].tolist() == [1.0] * 16
+        assert weight[HALF:].tolist() == [1.0] * HALF
         weights.append(weight[0].item())
     # beta: 0.4, half way to 1, 1, 1.
     assert weights == pytest.approx([4**-0.4, 4**-0.7, 4**-1.0, 4**-1.0])
@@ -156,7 +157,7 @@ def test_rare_transitions_weigh_more_and_ever_more_as_updates_go_by() -> None:
 
 def test_the_outlier_rule_and_the_rows_see_the_loss_without_weights() -> None:
     plain, weighted = (Learning(SPEC.algorithm, network_config(), replay_config(prioritised=p)) for p in (False, True))
-    batch = plain.transitions.sample()._replace(relative_chance=np.linspace(0.5, 8.0, 32, dtype=np.float32))
+    batch = plain.transitions.sample()._replace(relative_chance=np.linspace(0.5, 8.0, 2 * HALF, dtype=np.float32))
     losses = []
     for learner in (plain.learner, weighted.learner):
         learner._refresh()

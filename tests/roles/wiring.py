@@ -28,7 +28,7 @@ ADAGRAD = AdaGradConfig(
 
 
 def bundle_spec(**changes: Any) -> QRoleSpec:
-    """A bundle on Breakout that learns within a second: 2 lanes, 16 hidden units, float32."""
+    """A bundle on Breakout that learns within a second: 2 lanes, 16 hidden units, minibatches of 8, float32."""
     spec = QRoleSpec(
         place=RolePlace("bundle-0", 0, 1, 0, 0.0),
         attempt=1,
@@ -63,7 +63,7 @@ def bundle_spec(**changes: Any) -> QRoleSpec:
             capacity=2_000,
             capacity_bytes=None,
             min_transitions=64,
-            batch_size=32,
+            batch_size=8,
             priority_exponent=None,
             priority_floor=1e-6,
             importance_exponent=0.4,

@@ -31,13 +31,12 @@ OPTIMIZERS: list[OptimizerConfig] = [
 QUICK = (("threads", "beside", OPTIMIZERS[0]),)
 """Kind of cluster, place of shards and optimizer that are compared bit for bit in the quick tests."""
 NUM_STEPS = 200
-_BATCH_OF_8 = replace(bundle_spec().replay, batch_size=8)
 
 
 def small_bundle(**changes: Any) -> QRoleSpec:
     """A bundle whose target network is renewed every 10 updates."""
     server = server_config(target_period_updates=10)
-    return bundle_spec(**{"replay": _BATCH_OF_8, "param_server": server} | changes)
+    return bundle_spec(**{"param_server": server} | changes)
 
 
 @functools.cache
@@ -127,7 +126,7 @@ def test_bundles_that_heard_nothing_of_their_coordinator_are_started_again_and_e
 
 
 def test_a_bundle_s_own_error_ends_the_run_with_its_words(threads_session: Session) -> None:
-    too_small = replace(_BATCH_OF_8, capacity=8)
+    too_small = replace(bundle_spec().replay, capacity=8)
     with (
         fleet_on(threads_session, small_bundle(replay=too_small), bundles()) as run,
         pytest.raises(RoleFailedError, match=r"bundle-0 failed: .*capacity=8"),

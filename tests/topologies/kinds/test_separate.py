@@ -29,9 +29,9 @@ STEPS_PER_UPDATE = 4
 
 
 def role(**changes: Any) -> QRoleSpec:
-    """What all roles are made from: two lanes, minibatches of 8, two parameter shards."""
+    """What all roles are made from: two lanes, two parameter shards."""
     server = server_config(num_shards=2, target_period_updates=10)
-    return bundle_spec(**{"replay": replace(bundle_spec().replay, batch_size=8), "param_server": server} | changes)
+    return bundle_spec(**{"param_server": server} | changes)
 
 
 def topology(**changes: Any) -> GlobalConfig:
