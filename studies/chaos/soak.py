@@ -33,7 +33,9 @@ WORDS = (
     "cluster=processes",
     "topology.shards=apart",
     "replay.capacity=20_000",
-    "replay.min_transitions=500",
+    "replay.min_transitions=5_000",
+    # AdaGrad, from 500 transitions on, made the network blind within six minutes.
+    "optimizer=adam",
     "checkpoint.replay=true",
     "checkpoint.every_minutes=2",
     "training_evaluation.every_frames=null",
