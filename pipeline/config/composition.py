@@ -21,12 +21,17 @@ from omegaconf.errors import OmegaConfBaseException
 import pipeline
 from pipeline.config.tree import Tree
 from pipeline.errors import ConfigError
+from pipeline.older_settings import RENAMED_OPTIONS
 
 CONFIG_NAME = "config"
 HYDRA_VERSION_BASE = "1.3"
 
 _PLAIN = re.compile(r"\$\{(?:\.\w+|(\w+))[\w.]*\}")
 """`${group.setting}`, with the group, or `${.setting}` of the same one; not resolvers, and not one inside another."""
+
+
+_MISSING = re.compile(r"Could not find '([\w/]+)/(\w+)'")
+"""Hydra's words for an option that no folder has: group, option."""
 
 
 def config_directory() -> Path:
@@ -76,7 +81,7 @@ class Files:
                 return hydra.compose(CONFIG_NAME, [*overrides, *own], return_hydra_config=return_hydra_config)
         except HydraException as error:
             said, *_ = one_line(error).split(" Config search path:")  # a list of folders, most of them Hydra's own
-            raise ConfigError([f"Hydra cannot compose this: {said}"]) from error
+            raise ConfigError([f"Hydra cannot compose this: {said}{_renamed(said)}"]) from error
 
 
 def launchers() -> list[str]:
@@ -154,6 +159,14 @@ def _hydra_over_conf() -> Iterator[None]:
             yield
     finally:
         GlobalHydra.instance().hydra = running
+
+
+def _renamed(said: str) -> str:
+    """What to write where a file of the user's chooses an option by the name that it had."""
+    for group, option in _MISSING.findall(said):
+        if (now := RENAMED_OPTIONS.get((group, option))) is not None:
+            return f"; {option} is now called {now}: write that in your file"
+    return ""
 
 
 def _quoted(text: str) -> str:
