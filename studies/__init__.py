@@ -6,6 +6,7 @@ made of these rows, without measuring, by `python -m studies tables`.
     chaos             what becomes of runs whose processes are killed (a folder)
     dba3c             speed, learning, stragglers and a simulation of distributed BA3C (a folder)
     dba3c_atari49     49 games with half a million steps each
+    first_steps       what the first updates of AdaGrad leave of a network
     gorila_growth     a simulation of many bundles, real runs that grow, memory and rows (a folder)
     guards            what Gorila's two guards are worth
     main_job          what `make train` comes to on an ordinary processor

@@ -11,7 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from measuring.markdown import with_tables
-from studies import dba3c_atari49, guards, main_job, optimizer_sweep, quick_agents, random_play, reference_runs
+from studies import (
+    dba3c_atari49,
+    first_steps,
+    guards,
+    main_job,
+    optimizer_sweep,
+    quick_agents,
+    random_play,
+    reference_runs,
+)
 from studies.chaos import tables as chaos
 from studies.dba3c import tables as dba3c
 from studies.gorila_growth import tables as gorila_growth
@@ -20,6 +29,7 @@ STUDIES: Mapping[str, Callable[[Path], Mapping[str, str]]] = {
     "chaos": chaos.tables,
     "dba3c": dba3c.tables,
     "dba3c_atari49": dba3c_atari49.tables,
+    "first_steps": first_steps.tables,
     "gorila_growth": gorila_growth.tables,
     "guards": guards.tables,
     "main_job": main_job.tables,
