@@ -14,6 +14,7 @@ NAMES = (
     "guards",
     "random_play",
     "optimizer_sweep",
+    "first_steps",
     "main_job",
     "quick_agents",
     "gorila_growth.simulation",
