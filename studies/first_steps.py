@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pandas as pd
 import torch
-from rich.console import Console
 
 from measuring.markdown import commits_cell, markdown
 from pipeline import api
 from pipeline.roles.heldout import heldout_states
 from studies.row_file import RowFile
+from studies.trained_runs import train_or_load
 
 GAMES = ("Pong", "Breakout", "Seaquest", "BeamRider", "Enduro")
 SEEDS = (0, 1)
@@ -121,8 +121,7 @@ def _rows(game: str, seed: int, accumulator: float, words: Sequence[str]) -> lis
     with tempfile.TemporaryDirectory() as folder:
         about = [f"game={game}", f"seed={seed}", f"optimizer.initial_accumulator={accumulator}"]
         config = api.compose([*WORDS, *about, f"results_dir={folder}", *words])
-        run = api.train(config, Console(quiet=True)).folder
-        assert run is not None
+        run = train_or_load(config).runs["folder"].item()
         policies = [api.load_policy(run, checkpoint=which) for which in (0, "newest")]
         states = heldout_states(game, config.environment, seed)
         rows = []

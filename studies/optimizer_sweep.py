@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from rich.console import Console
 
 from measuring.markdown import commits_cell, markdown
 from pipeline import api
@@ -21,7 +20,7 @@ from pipeline.errors import DivergedError
 from pipeline.results.formats import cell, interval_cell
 from pipeline.results.scores import MeanInterval, mean_interval
 from studies.row_file import RowFile
-from studies.trained_runs import FIRST_GORILA_QUICK
+from studies.trained_runs import FIRST_GORILA_QUICK, train_or_load
 
 SETTINGS = (
     ("adam", 1e-4, 1.5e-4),
@@ -131,11 +130,10 @@ def _train(chosen: argparse.Namespace, optimizer: str, learning_rate: float, eps
         ]
     )
     try:
-        end = api.train(config, Console(stderr=True)).end_reason
+        loaded, end = train_or_load(config), "budget"
     except DivergedError as diverged:
         print(diverged)
-        end = "diverged"
-    loaded = api.load_run(Path(config.results_dir) / config.experiment / config.game / str(config.seed))
+        loaded, end = api.load_run(config.folder), "diverged"
     played = loaded.evaluations[loaded.evaluations["agent"] == "checkpoint"]
     score = MeanInterval(math.nan, math.nan, math.nan, 0) if played.empty else mean_interval(played["score"])
     return SweepRow(

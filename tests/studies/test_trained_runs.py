@@ -1,9 +1,13 @@
 """Curves of whole runs."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
+import pytest
 
 from studies import trained_runs
+from tests.experiments.smoke_runs import smoke_config
 
 
 def test_a_curve_is_the_mean_of_the_last_hundred_games() -> None:
@@ -20,3 +24,10 @@ def test_a_curve_is_the_mean_of_the_last_hundred_games() -> None:
 def test_a_curve_of_too_few_games_is_empty() -> None:
     episodes = pd.DataFrame({"role": "worker-0", "total_frames": [3], "wall_seconds": [1.0], "score": [1.0]})
     assert trained_runs.curve(episodes, mean_frame_skip=3.0) == []
+
+
+@pytest.mark.slow
+def test_a_run_that_ends_before_its_frames_are_made_has_no_row(tmp_path: Path) -> None:
+    config = smoke_config(tmp_path, "cluster=threads", "budget.frames=4_000_000", "budget.minutes=0.02")
+    with pytest.raises(SystemExit, match=r"of its 4,000,000 frames \(budget\): it has no row"):
+        trained_runs.train_or_load(config)
