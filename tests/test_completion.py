@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -68,7 +69,8 @@ def program(tmp_path: Path) -> Path:
     """A command `pipeline` of this checkout, as an installation has it."""
     path = tmp_path / "bin" / "pipeline"
     path.parent.mkdir()
-    path.write_text(f'#!/bin/sh\nPYTHONPATH={CHECKOUT} exec {sys.executable} -m pipeline "$@"\n')
+    here, python = shlex.quote(str(CHECKOUT)), shlex.quote(sys.executable)
+    path.write_text(f'#!/bin/sh\nPYTHONPATH={here} exec {python} -m pipeline "$@"\n')
     path.chmod(0o755)
     return path
 

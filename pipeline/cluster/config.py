@@ -5,6 +5,7 @@ questions below where they differ from those of most kinds.
 Not here: the kinds (`pipeline.cluster.kinds`), a client of what was started (`pipeline.cluster.start`).
 """
 
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -207,3 +208,9 @@ def missing_memory(config: ClusterConfig) -> list[str]:
 def negative_gpus(gpus_per_host: int) -> list[str]:
     """The mistake of less than no GPU."""
     return [] if gpus_per_host >= 0 else [f"gpus_per_host={gpus_per_host} must be at least 0"]
+
+
+def python_word(path: str) -> str:
+    """The path of a Python as one word for a shell; a "~/" in front stays the home of whoever logs in."""
+    home = "~/" if path.startswith("~/") else ""
+    return home + shlex.quote(path.removeprefix(home))

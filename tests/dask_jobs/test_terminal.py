@@ -2,6 +2,7 @@
 
 import io
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -69,7 +70,7 @@ def test_a_full_disk_under_the_output_ends_nothing_and_is_told_of_once(tmp_path:
 
 
 def test_an_output_that_was_closed_at_the_start_ends_nothing(tmp_path: Path) -> None:
-    closed = ["bash", "-c", f'exec {sys.executable} -c "$0" >&- 2>&-', PROGRAM]
+    closed = ["bash", "-c", f'exec {shlex.quote(sys.executable)} -c "$0" >&- 2>&-', PROGRAM]
     ended = subprocess.run(closed, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(CHECKOUT)}, check=False)
     assert ended.returncode == 0 and (tmp_path / "done").exists()
 

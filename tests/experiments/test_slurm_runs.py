@@ -6,6 +6,7 @@ stand-in for Slurm can show: `tests/cluster/kinds/test_slurm.py`.
 
 import json
 import re
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -153,7 +154,7 @@ def test_a_command_that_is_killed_leaves_no_job_behind(site: Site, start: Start,
 def test_a_job_of_the_command_itself_that_is_cancelled_ends_with_a_checkpoint(
     site: Site, start: Start, folder: Path, tmp_path: Path, cluster: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = " ".join([sys.executable, *RUN, ENDLESS, *(SLURM if cluster == "slurm" else ("cluster=processes",))])
+    command = shlex.join([sys.executable, *RUN, ENDLESS, *(SLURM if cluster == "slurm" else ("cluster=processes",))])
     (tmp_path / "job.sh").write_text(f"#!/bin/bash\nexec {command}\n")
     output = tmp_path / "job.out"
     job = site.ask(

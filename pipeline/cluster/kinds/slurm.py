@@ -7,6 +7,7 @@ module leaves open, dask-jobqueue takes from the site's `jobqueue.yaml`: `docs/c
 import shlex
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,6 +19,7 @@ from pipeline.cluster.config import (
     listening_host,
     missing_memory,
     negative_gpus,
+    python_word,
 )
 from pipeline.cluster.groups import HostGroup, declared, num_in_groups
 from pipeline.cluster.host_settings import HOST_ENVIRONMENT
@@ -240,7 +242,7 @@ def _options(asked: SlurmConfig, threads_per_host: int, group: HostGroup | None)
             *config.prologue,
         ],
         "worker_extra_args": [*_of_site("worker-extra-args", []), *_worker_arguments(config, group)],
-        "python": config.python,
+        "python": python_word(config.python) if config.python else _of_site("python", python_word(sys.executable)),
         "interface": config.interface,
     }
 

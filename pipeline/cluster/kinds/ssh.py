@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dask_jobs.certificates import TLS, tls_mistakes
 from dask_jobs.interrupts import LEAVE_SIGNALS
-from pipeline.cluster.config import cluster_kind, listening_host, missing_file, negative_gpus
+from pipeline.cluster.config import cluster_kind, listening_host, missing_file, negative_gpus, python_word
 from pipeline.cluster.host_settings import GPU
 from pipeline.cluster.tls import TlsConfig
 
@@ -142,4 +142,4 @@ def _start_over_ssh(config: SshConfig, threads_per_host: int) -> "SpecCluster":
 def _python_of(config: SshConfig) -> str:
     """What Dask takes for the path of a Python. It has `env` in front of it, and so may begin with variables."""
     variables = [f"{name}={shlex.quote(value)}" for name, value in config.tls_environment().items()]
-    return " ".join([*variables, config.python or sys.executable])
+    return " ".join([*variables, python_word(config.python or sys.executable)])

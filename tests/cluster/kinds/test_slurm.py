@@ -1,6 +1,7 @@
 """Slurm: the job script as a whole, and real hosts in jobs of a stand-in for Slurm that runs them here."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,6 +111,13 @@ def test_each_group_has_a_job_script_of_its_own() -> None:
         assert script.count("#!/") == 1
         assert all(f"#SBATCH {line}\n" in script for line in lines) and not any(word in script for word in others)
     assert "--resources GPU=1,gpus=1" in of_group
+
+
+def test_python_may_be_in_a_folder_with_a_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/its place/bin/python")
+    for python, word in (("~/our own/bin/python", "~/'our own/bin/python'"), (None, "'/its place/bin/python'")):
+        script = cluster_config("slurm", python=python, memory_bytes=2**31).submission(1, threads_per_host=1)
+        assert script is not None and f"\n{word} -m distributed" in script
 
 
 def test_what_is_not_given_is_left_to_the_site() -> None:

@@ -63,6 +63,15 @@ def session(server: Server) -> Iterator[Session]:
 
 
 @pytest.mark.slow
+def test_python_may_be_in_a_folder_with_a_space(server: Server, tmp_path: Path) -> None:
+    installed = tmp_path / "it's here"
+    installed.symlink_to(sys.prefix)
+    config = cluster_config("ssh", **server.settings(python=str(installed / "bin" / "python")))
+    with open_session(config, num_hosts=1, threads_per_host=1) as session:
+        assert set(session.client.run(lambda: sys.prefix).values()) == {str(installed)}
+
+
+@pytest.mark.slow
 def test_one_host_comes_per_name_after_the_first_each_a_process_of_its_own(session: Session) -> None:
     assert [offer.num_threads for offer in session.offers()] == [2, 2]
     pids = set(session.client.run(os.getpid).values())
