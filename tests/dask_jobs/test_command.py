@@ -119,6 +119,7 @@ def test_with_fail_fast_the_first_failure_stops_the_others_and_keeps_the_rest_fr
     assert "job 1 +kind=raises failed, fail_fast=true: ValueError: no such luck" in ended.output
 
 
+@pytest.mark.slow
 def test_a_job_that_does_not_hear_that_it_is_stopped_is_killed_when_its_time_is_up(
     program: Program, scheduler_address: str
 ) -> None:

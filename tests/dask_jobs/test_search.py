@@ -45,6 +45,7 @@ def test_a_search_runs_its_trials_and_tells_of_the_best(program: Program, schedu
     assert "5 done" in ended.output
 
 
+@pytest.mark.slow
 def test_no_trial_waits_for_another(program: Program, scheduler_address: str) -> None:
     kinds = "+kind=waits,plain,tells,reports"
     with program.start(
@@ -58,6 +59,7 @@ def test_no_trial_waits_for_another(program: Program, scheduler_address: str) ->
     assert "best of" not in output, "none returned a number"
 
 
+@pytest.mark.slow
 def test_no_more_run_at_once_than_are_wanted(program: Program, scheduler_address: str) -> None:
     words = ("+kind=number_when_told", "+number=1,2,3", EACH_ONCE, "hydra.sweeper.n_trials=3", "hydra.sweeper.n_jobs=2")
     with program.start(*words, *at(scheduler_address)) as run:
@@ -68,6 +70,7 @@ def test_no_more_run_at_once_than_are_wanted(program: Program, scheduler_address
     assert sorted(numbers(program)) == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_a_trial_that_fails_ends_the_command_with_its_error_when_all_have_ended(
     program: Program, scheduler_address: str
 ) -> None:
@@ -77,6 +80,7 @@ def test_a_trial_that_fails_ends_the_command_with_its_error_when_all_have_ended(
     assert "best of 1 trials: 3 with +kind=number" in ended.output
 
 
+@pytest.mark.slow
 def test_a_search_that_was_killed_goes_on_with_the_trial_that_was_begun(
     program: Program, scheduler_address: str
 ) -> None:

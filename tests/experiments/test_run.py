@@ -212,6 +212,7 @@ def test_a_run_whose_folder_is_deleted_says_so_and_leaves_no_half_of_one(
     assert not config.folder.exists()
 
 
+@pytest.mark.slow
 def test_a_run_that_makes_no_step_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Life, "end_reason", lambda *_: INTERRUPTED)
     monkeypatch.setattr(Bundle, "step", lambda _: None)
@@ -220,6 +221,7 @@ def test_a_run_that_makes_no_step_says_so(tmp_path: Path, monkeypatch: pytest.Mo
     assert "no role has made a step since this start: what is scored is what was there before" in finished.printed
 
 
+@pytest.mark.slow
 def test_nothing_that_is_only_shown_ends_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a cosmic ray")

@@ -9,6 +9,7 @@ import pytest
 from studies import random_play
 
 
+@pytest.mark.slow
 def test_random_play_leaves_rows_and_a_table_and_goes_on_where_it_stopped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -115,6 +115,7 @@ def test_a_role_that_stands_still_is_named_and_then_it_ends_the_run(session: Ses
     assert len(said) == 1 and said[0].startswith("nothing was heard of worker-1 on inproc://")
 
 
+@pytest.mark.slow
 def test_a_backup_worker_that_stands_still_is_done_without(session: Session) -> None:
     with stuck_fleet(session, quorum=1) as stuck:
         said: list[str] = []

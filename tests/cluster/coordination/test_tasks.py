@@ -78,7 +78,7 @@ def work(name: str, stop: Callable[[], bool], tell: Callable[[int], object]) -> 
     return f"{name} has stopped"
 
 
-@pytest.mark.parametrize("kind", ["threads", "processes"])
+@pytest.mark.parametrize("kind", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
 def test_long_work_hears_that_the_run_is_over(kind: str, request: pytest.FixtureRequest) -> None:
     session: Session = request.getfixturevalue(f"{kind}_session")
     with Coordinator(session.client, f"work-{kind}", lambda rows: None) as coordinator:

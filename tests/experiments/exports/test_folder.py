@@ -23,6 +23,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_folder_says_what_it_is_and_is_not_overwritten_unasked(run: Path, tmp_path: Path) -> None:
     out = tmp_path / "agent"
     assert api.export_policy(run, "pt2", out=out).folder == out

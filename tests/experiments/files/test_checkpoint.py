@@ -204,6 +204,7 @@ def test_parameters_that_are_no_numbers_any_more_take_no_checkpoint_s_place(tmp_
     assert [path.stem for path in tmp_path.iterdir()] == ["000000000001"]
 
 
+@pytest.mark.slow
 def test_no_single_bit_of_a_checkpoint_makes_anything_but_a_checkpoint_error(tmp_path: Path) -> None:
     path = checkpoint.save(tmp_path, Checkpoint(server(1), PROGRESS, 1), keep=1)
     sound = path.read_bytes()
