@@ -15,6 +15,7 @@ NAMES = (
     "random_play",
     "optimizer_sweep",
     "first_steps",
+    "first_sums",
     "main_job",
     "quick_agents",
     "gorila_growth.simulation",

@@ -6,7 +6,7 @@ a replay of 500 transitions; each with other first sums (`optimizer.initial_accu
 run's 128 held-out states: a filter or unit that answers the same to all of them, at every place, is off. A row a run,
 and one of the network before its first update, go to `results/first_steps/rows.csv`; what is there is not run again.
 Some 20 s a run on two cores.
-Not here: what such runs come to score (`optimizer_sweep`).
+Not here: what such runs come to score (`studies.first_sums`).
 """
 
 import argparse

@@ -14,6 +14,7 @@ from measuring.markdown import with_tables
 from studies import (
     dba3c_atari49,
     first_steps,
+    first_sums,
     guards,
     main_job,
     optimizer_sweep,
@@ -29,7 +30,7 @@ STUDIES: Mapping[str, Callable[[Path], Mapping[str, str]]] = {
     "chaos": chaos.tables,
     "dba3c": dba3c.tables,
     "dba3c_atari49": dba3c_atari49.tables,
-    "first_steps": first_steps.tables,
+    "first_steps": lambda folder: {**first_steps.tables(folder), **first_sums.tables(folder)},
     "gorila_growth": gorila_growth.tables,
     "guards": guards.tables,
     "main_job": main_job.tables,

@@ -125,8 +125,8 @@ def trained_row(loaded: LoadedRuns, case: str, config: RunConfig) -> TrainedRow:
 
 
 def diverged_row(loaded: LoadedRuns, case: str, config: RunConfig) -> TrainedRow:
-    """What the run `loaded`, which learns a policy, had come to when it diverged."""
-    updates = loaded.actor_critic_updates
+    """What the run `loaded` had come to when it diverged."""
+    updates = loaded.actor_critic_updates if loaded.updates.empty else loaded.updates
     return TrainedRow(
         case=case,
         seed=config.seed,

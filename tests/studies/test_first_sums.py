@@ -1,0 +1,47 @@
+"""The table of AdaGrad's first sums, and one real run."""
+
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from studies import first_sums
+from studies.trained_runs import TrainedRow
+
+TINY = (
+    "network.hidden_units=16",
+    "topology.num_lanes=4",
+    "replay.batch_size=4",
+    "replay.min_transitions=64",
+    "budget.frames=4_000",
+    "evaluation=smoke",
+    "progress=none",
+)
+
+
+def test_first_sums_have_a_line_with_the_scores_of_all_seeds() -> None:
+    rows = [
+        TrainedRow(sums, seed, "Breakout", 480_000, 28_000, 2.0 * score, score, score, score, 30, 400.0, "abc")
+        for sums, seed, score in (("0", 1, 2.5), ("0", 0, 1.0), ("1e-05", 0, math.nan), ("1e-05", 1, 4.0))
+    ]
+    table = first_sums.first_sums_table(pd.DataFrame(rows))
+    assert "| Breakout | 0 | 0, 1 | 1.0, 2.5 | 1.8 | 2.0, 5.0 | abc |" in table
+    assert "| Breakout | 1e-05 | 0, 1 | diverged, 4.0 |" in table
+
+
+@pytest.mark.slow
+def test_a_run_starts_from_its_first_sums_and_is_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_sums, "SEEDS", (0,))
+    monkeypatch.setattr(first_sums, "ACCUMULATORS", (0.0, 1e-5))
+    arguments = ["--runs-dir", str(tmp_path / "runs"), "--output", str(tmp_path), *TINY]
+    first_sums.main(arguments)
+    written = (tmp_path / "scores.csv").read_text()
+    plain, raised = first_sums.row_file(tmp_path).frame().to_dict("records")
+    assert (plain["case"], raised["case"]) == ("0", "1e-05")
+    config = (tmp_path / "runs" / "1e-05" / "gorila_quick" / "Breakout" / "0" / "config.yaml").read_text()
+    assert "initial_accumulator: 1.0e-05" in config and "learning_rate: 0.01" in config
+    first_sums.main(arguments)
+    assert (tmp_path / "scores.csv").read_text() == written
