@@ -119,21 +119,24 @@ def lost_worker_table(runs: pd.DataFrame) -> str:
     )
 
 
-def _measure(settings: list[str], num_backup: int, round_: int, rows_before: int) -> LostWorkerRow:
-    with tempfile.TemporaryDirectory() as results_dir:
-        config = compose([*settings, f"topology.num_backup_workers={num_backup}", f"results_dir={results_dir}"])
-        killer = _Killer(config, rows_before)
-        killer.start()
-        updates = run(config)
-        killer.end()
+def lost_worker_row(updates: pd.DataFrame, num_rows_before: int, num_backup: int, round_: int) -> LostWorkerRow:
+    """What the first worker saw in its ActorCriticUpdateRows, of which `num_rows_before` were there at the kill.
+
+    Raises ValueError without rows after it: then there is no pause to tell of.
+    """
     first = updates[updates["role"] == worker_name(0)].sort_values("version")
-    before, after = first.iloc[: killer.num_rows_seen], first.iloc[killer.num_rows_seen :]
+    before, after = first.iloc[:num_rows_before], first.iloc[num_rows_before:]
+    if after.empty:
+        raise ValueError(
+            f"the run was over before the first worker had a row after the kill, which came after {num_rows_before} "
+            "of its rows: make the run longer"
+        )
     seconds, versions = (before[column].iloc[-1] - before[column].iloc[0] for column in ("wall_seconds", "version"))
     seconds_per_update, longest_after = float(seconds / versions), float(after["max_pause_seconds"].max())
     return LostWorkerRow(
         num_backup,
         round_,
-        config.game,
+        str(first["game"].iloc[0]),
         _NUM_WORKERS,
         seconds_per_update,
         # The first row has the start of all processes in it.
@@ -142,6 +145,16 @@ def _measure(settings: list[str], num_backup: int, round_: int, rows_before: int
         pause_in_updates=longest_after / seconds_per_update,
         num_updates_after=int(first["version"].iloc[-1] - before["version"].iloc[-1]),
     )
+
+
+def _measure(settings: list[str], num_backup: int, round_: int, rows_before: int) -> LostWorkerRow:
+    with tempfile.TemporaryDirectory() as results_dir:
+        config = compose([*settings, f"topology.num_backup_workers={num_backup}", f"results_dir={results_dir}"])
+        killer = _Killer(config, rows_before)
+        killer.start()
+        updates = run(config)
+        killer.end()
+    return lost_worker_row(updates, killer.num_rows_seen, num_backup, round_)
 
 
 class _Killer(threading.Thread):
