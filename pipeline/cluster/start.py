@@ -16,7 +16,7 @@ from distributed.deploy.cluster import Cluster
 
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.kinds import CLUSTER_KINDS
-from pipeline.errors import ConfigError, PlacementError
+from pipeline.errors import ConfigError, PipelineError, PlacementError
 from pipeline.extras import how_to_install
 
 
@@ -24,8 +24,8 @@ from pipeline.extras import how_to_install
 def open_client(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> Iterator[tuple[Client, int]]:
     """The client, and the number of hosts to wait for; a cluster that was started is closed at the end.
 
-    `num_hosts` and `threads_per_host` are what the run wants. Raises ConfigError when a package is missing,
-    PlacementError when the scheduler cannot be reached or the cluster not be started.
+    `num_hosts` and `threads_per_host` are what the run wants. Raises ConfigError when a package is missing or a script
+    has no `__main__` guard, PlacementError when the scheduler cannot be reached or the cluster not be started.
     """
     check_installed(config.kind)
     num_hosts = config.num_hosts_to_come(num_hosts)
@@ -70,6 +70,8 @@ def _started(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> It
             cluster = config.start(num_hosts, threads_per_host)
             if cluster is not None:
                 stack.enter_context(cluster)
+        except PipelineError:
+            raise
         except Exception as error:  # each package has errors of its own, and Dask's deployments raise bare Exceptions
             raise PlacementError(
                 f"the {config.kind} cluster could not be started: {error or type(error).__name__}; "

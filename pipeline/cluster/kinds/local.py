@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from pipeline.cluster.config import ClusterConfig, cluster_kind, common_settings, listening_host
+from pipeline.cluster.scripts import check_guarded
 
 if TYPE_CHECKING:
     from distributed import LocalCluster
@@ -44,6 +45,10 @@ class ThreadsConfig(LocalConfig):
 @dataclass(frozen=True)
 class ProcessesConfig(LocalConfig):
     """Hosts that are child processes of this one."""
+
+    def start(self, num_hosts: int, threads_per_host: int) -> "LocalCluster":
+        check_guarded()
+        return super().start(num_hosts, threads_per_host)
 
 
 def in_this_process(asked: ClusterConfig) -> ThreadsConfig:
