@@ -45,7 +45,7 @@ def test_a_checkpoint_alone_that_does_not_fit_is_one_sentence(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("experiment", ["smoke_dqn", "smoke_rainbow", "smoke_dba3c"])
+@pytest.mark.parametrize("experiment", ["smoke_dqn", "smoke_rainbow", "smoke_apex", "smoke_dba3c"])
 def test_an_exported_agent_begins_a_run_that_says_so_and_goes_on_from_its_own(experiment: str, tmp_path: Path) -> None:
     words = ["budget.frames=1_200", "evaluation.num_episodes=2"]
     words += SMALL_WORKERS if experiment == "smoke_dba3c" else []
