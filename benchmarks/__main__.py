@@ -26,7 +26,7 @@ QUICK = (
 )
 """Modules that take minutes at most, quick ones first."""
 
-LONG = ("devices", "peers", "sweep_overhead")
+LONG = ("compiled_step", "devices", "peers", "sweep_overhead")
 """Those that run only when they are named. Their modules say how long they take and what they need."""
 
 

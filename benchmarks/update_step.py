@@ -43,7 +43,7 @@ def main(batch_size: int = 32, num_rounds: int = 100) -> None:
 
 
 def _measure(config: RunConfig, dtype: torch.dtype, batch_size: int, num_rounds: int) -> None:
-    update, by_autograd = _update(config, dtype, batch_size), _update(config, dtype, batch_size, written_out=False)
+    update, by_autograd = q_update(config, dtype, batch_size), q_update(config, dtype, batch_size, written_out=False)
     with FlopCounterMode(display=False) as counter:
         update()
     products = {size: _product(size, dtype) for size in PRODUCT_SIZES}
@@ -75,7 +75,8 @@ def _measure(config: RunConfig, dtype: torch.dtype, batch_size: int, num_rounds:
     )
 
 
-def _update(config: RunConfig, dtype: torch.dtype, batch_size: int, written_out: bool = True) -> Callable[[], None]:
+def q_update(config: RunConfig, dtype: torch.dtype, batch_size: int, written_out: bool = True) -> Callable[[], None]:
+    """Computes loss, gradient and its norm of one minibatch of noise at each call."""
     network = network_of(config)
     assert isinstance(network, QNetwork) and isinstance(config.algorithm, QLearningConfig)
     if not written_out:

@@ -1,6 +1,7 @@
 """Each benchmark at a toy size: it runs, and prints the figures that are promised. What they say is not tested."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 
 from benchmarks import (
     actor_stepping,
+    compiled_step,
     gorila_scaling,
     loss_costs,
     optimizer_step,
@@ -93,6 +95,15 @@ def test_the_benchmark_of_an_update_has_a_line_for_each_precision(capsys: pytest
         # By hand: 18.7 million for a pass forward, of which there are two; as many for the gradient of the weights, and
         # for that of the layers' inputs, 6.6 million less for the image, which wants none.
         assert line["gigaflop"] == pytest.approx(2 * 68.2e-3, rel=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # torch's own, of a part that it imports
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile wants a C++ compiler")
+def test_a_compiled_update_stands_beside_ours_and_the_module_s(capsys: pytest.CaptureFixture[str]) -> None:
+    compiled_step.main(batch_size=2, num_rounds=1)
+    (line,) = printed(capsys)
+    assert positive(line, "compile_seconds", "update_ms", "module_ms", "compiled_ms", "compiled_over_update")
 
 
 def test_the_optimizer_benchmark_has_a_line_for_each_optimizer_and_wire(capsys: pytest.CaptureFixture[str]) -> None:
