@@ -18,6 +18,7 @@ NAMES = (
     "first_sums",
     "main_job",
     "quick_agents",
+    "centred_pixels",
     "gorila_growth.simulation",
     "gorila_growth.growth",
     "gorila_growth.senders",

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from measuring.markdown import with_tables
 from studies import (
+    centred_pixels,
     dba3c_atari49,
     first_steps,
     first_sums,
@@ -29,7 +30,7 @@ from studies.gorila_growth import tables as gorila_growth
 STUDIES: Mapping[str, Callable[[Path], Mapping[str, str]]] = {
     "chaos": chaos.tables,
     "dba3c": dba3c.tables,
-    "dba3c_atari49": dba3c_atari49.tables,
+    "dba3c_atari49": lambda folder: {**dba3c_atari49.tables(folder), **centred_pixels.tables(folder)},
     "first_steps": lambda folder: {**first_steps.tables(folder), **first_sums.tables(folder)},
     "gorila_growth": gorila_growth.tables,
     "guards": guards.tables,
