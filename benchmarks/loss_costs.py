@@ -5,9 +5,11 @@
 
 They take turns, so that the ratios are those of one time. Measured is what a learner or a worker does between its
 parameters and its gradient.
-Not here: emulator, replay, the passes that choose actions, the server (`benchmarks.gorila_scaling`).
+Not here: its table (`benchmarks.loss_table`); emulator, replay, the passes that choose actions, the server
+(`benchmarks.gorila_scaling`).
 """
 
+import os
 import statistics
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -16,6 +18,7 @@ import numpy as np
 import torch
 
 from benchmarks.update_step import CPU, batch_of
+from measuring.processor import ORDINARY, processor
 from measuring.provenance import report
 from measuring.rounds import alternate, median_ratio, seconds
 from pipeline.algorithms.actor_critic import actor_critic_loss
@@ -50,6 +53,7 @@ OF_ACTOR_CRITICS: Mapping[str, tuple[str, ...]] = {
 def main(num_rounds: int = 50) -> None:
     """Print one line for each loss."""
     set_compute_threads(1)
+    where = processor(ordinary=ORDINARY.items() <= dict(os.environ).items())
     for group in (OF_Q_LEARNING, OF_ACTOR_CRITICS):
         works = {name: _work(compose([*words, "game=Pong"])) for name, words in group.items()}
         measured = alternate(
@@ -61,6 +65,7 @@ def main(num_rounds: int = 50) -> None:
         for name, (_, num_steps) in works.items():
             report(
                 "loss_costs",
+                processor=where,
                 loss=name,
                 num_rounds=num_rounds,
                 steps_per_gradient=num_steps,

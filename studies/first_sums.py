@@ -3,7 +3,7 @@
 `studies.first_steps` shows what its first updates leave of a network; this trains on. `experiment=gorila_quick` with
 `optimizer=adagrad`, 480,000 frames whatever the minutes, for each of `optimizer.initial_accumulator`; then 30 games
 under no-op starts by the last parameters. A row a run goes to `results/first_steps/scores.csv`; what is there is not
-run again. Some eight minutes a run on two ordinary cores.
+run again. Some ten minutes a run on two ordinary cores.
 Not here: step sizes, other optimizers (`studies.optimizer_sweep`).
 """
 
@@ -55,6 +55,7 @@ def tables(folder: Path) -> dict[str, str]:
 
 def first_sums_table(rows: pd.DataFrame) -> str:
     """A line for each game and first sums, with the scores of all seeds; TrainedRows."""
+    by_sums = sorted(rows.sort_values("seed").groupby(["game", "case"]), key=lambda group: float(str(group[0][1])))
     return markdown(
         {
             "game": str(game),
@@ -65,7 +66,7 @@ def first_sums_table(rows: pd.DataFrame) -> str:
             "last 100 training games of each": _cells(group["training_mean"]),
             "commit": commits_cell(group["run_commit"]),
         }
-        for (game, sums), group in rows.sort_values("seed").groupby(["game", "case"])
+        for (game, sums), group in by_sums
     )
 
 
