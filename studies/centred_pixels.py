@@ -8,7 +8,6 @@ again. A quarter of an hour a run on two ordinary cores.
 Not here: other settings of that experiment.
 """
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from pipeline.results.formats import interval_cell
 from pipeline.results.protocols import NOOP_STARTS
 from pipeline.results.random_player import BELOW, YES, is_above, of_starts, random_scores
 from pipeline.results.run_scores import SAMPLED, entries, run_scores
+from studies.arguments import parsed
 from studies.row_file import RowFile
 from studies.trained_runs import train_or_load
 
@@ -63,12 +63,7 @@ class CentredRow:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train what is missing, both ways of a game before the next game."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", nargs="*", default=GAMES)
-    parser.add_argument("--runs-dir", default="outputs/centred_pixels", help="where the run folders go")
-    parser.add_argument("--output", type=Path, default=OUTPUT, help="where the rows go")
-    parser.add_argument("words", nargs="*", help="more settings of each run")
-    chosen = parser.parse_args(arguments)
+    chosen = parsed(__doc__, arguments, games=GAMES, output=OUTPUT, runs_dir="outputs/centred_pixels")
     file = row_file(chosen.output)
     for seed in SEEDS:
         for game in chosen.games:

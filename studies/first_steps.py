@@ -9,7 +9,6 @@ Some 20 s a run on two cores.
 Not here: what such runs come to score (`studies.first_sums`).
 """
 
-import argparse
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import torch
 from measuring.markdown import commits_cell, markdown
 from pipeline import api
 from pipeline.roles.heldout import heldout_states
+from studies.arguments import parsed
 from studies.row_file import RowFile
 from studies.trained_runs import train_or_load
 
@@ -61,11 +61,7 @@ class FirstStepsRow:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what is missing."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", nargs="*", default=GAMES)
-    parser.add_argument("--output", type=Path, default=OUTPUT, help="where the rows go")
-    parser.add_argument("words", nargs="*", help="more settings of each run")
-    chosen = parser.parse_args(arguments)
+    chosen = parsed(__doc__, arguments, games=GAMES, output=OUTPUT)
     file = row_file(chosen.output)
     for game in chosen.games:
         for seed in SEEDS:

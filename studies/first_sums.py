@@ -7,7 +7,6 @@ run again. Some ten minutes a run on two ordinary cores.
 Not here: step sizes, other optimizers (`studies.optimizer_sweep`).
 """
 
-import argparse
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from measuring.markdown import commits_cell, markdown
 from pipeline import api
 from pipeline.errors import DivergedError
 from pipeline.results.formats import cell
+from studies.arguments import parsed
 from studies.first_steps import OUTPUT
 from studies.row_file import RowFile
 from studies.trained_runs import TrainedRow, diverged_row, train_or_load, trained_row
@@ -28,12 +28,7 @@ SEEDS = (0, 1, 2)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train what is missing; all first sums of a seed before the next seed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", nargs="*", default=["Breakout"])
-    parser.add_argument("--runs-dir", default="outputs/first_sums", help="where the run folders go")
-    parser.add_argument("--output", type=Path, default=OUTPUT, help="where the rows go")
-    parser.add_argument("words", nargs="*", help="more settings of each run")
-    chosen = parser.parse_args(arguments)
+    chosen = parsed(__doc__, arguments, games=("Breakout",), output=OUTPUT, runs_dir="outputs/first_sums")
     file = row_file(chosen.output)
     for game in chosen.games:
         for seed in SEEDS:

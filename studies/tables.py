@@ -27,11 +27,19 @@ from studies.chaos import tables as chaos
 from studies.dba3c import tables as dba3c
 from studies.gorila_growth import tables as gorila_growth
 
-STUDIES: Mapping[str, Callable[[Path], Mapping[str, str]]] = {
+Tables = Callable[[Path], Mapping[str, str]]
+
+
+def _of_both(first: Tables, second: Tables) -> Tables:
+    """Of two studies whose rows lie in one folder."""
+    return lambda folder: {**first(folder), **second(folder)}
+
+
+STUDIES: Mapping[str, Tables] = {
     "chaos": chaos.tables,
     "dba3c": dba3c.tables,
-    "dba3c_atari49": lambda folder: {**dba3c_atari49.tables(folder), **centred_pixels.tables(folder)},
-    "first_steps": lambda folder: {**first_steps.tables(folder), **first_sums.tables(folder)},
+    "dba3c_atari49": _of_both(dba3c_atari49.tables, centred_pixels.tables),
+    "first_steps": _of_both(first_steps.tables, first_sums.tables),
     "gorila_growth": gorila_growth.tables,
     "guards": guards.tables,
     "main_job": main_job.tables,

@@ -20,7 +20,7 @@ from functools import partial
 import torch
 
 from benchmarks.gorila_scaling import STEADY, steady_run
-from benchmarks.loss_costs import gradient_of
+from benchmarks.loss_costs.losses import gradient_of
 from measuring import worker_speed
 from measuring.provenance import report
 from measuring.rounds import alternate, seconds

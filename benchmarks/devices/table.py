@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.table import CHECKOUT, read
+from benchmarks.rows import CHECKOUT, RESULTS, Row, read
 from measuring.markdown import markdown, with_tables
 
-ROWS = CHECKOUT / "benchmarks" / "results" / "nvidia-h200.jsonl"
+ROWS = RESULTS / "nvidia-h200.jsonl"
 DOCUMENT = CHECKOUT / "docs" / "clusters" / "gpus.md"
-Row = Mapping[str, Any]
 
 
 def main(document: Path = DOCUMENT, rows: Path = ROWS) -> None:

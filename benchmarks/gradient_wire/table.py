@@ -4,21 +4,17 @@ Of each processor, wire dtype, batch and number of gradients the newest row.
 Not here: measuring (`benchmarks.gradient_wire.__main__`).
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
+from benchmarks.rows import PERFORMANCE, RESULTS, Row, read
 from measuring.markdown import commits_cell, markdown, with_table
 from pipeline.results.formats import cell
 
-CHECKOUT = Path(__file__).resolve().parents[2]
-ROWS = CHECKOUT / "benchmarks" / "results" / "gradient_wire.jsonl"
-DOCUMENT = CHECKOUT / "docs" / "performance.md"
-Row = Mapping[str, Any]
+ROWS = RESULTS / "gradient_wire.jsonl"
 
 
-def main(document: Path = DOCUMENT, rows: Path = ROWS) -> None:
+def main(document: Path = PERFORMANCE, rows: Path = ROWS) -> None:
     """Write the tables between their marks."""
     document.write_text(with_tables_of(document.read_text(), read(rows)))
 
@@ -29,11 +25,6 @@ def with_tables_of(text: str, rows: Iterable[Row]) -> str:
     for name, line in LINES.items():
         text = with_table(text, name, table(name, line, known))
     return text
-
-
-def read(path: Path) -> list[Row]:
-    """The rows of a file; none if it is not there."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def table(name: str, line: Callable[[Row], Mapping[str, str]], rows: Iterable[Row]) -> str:

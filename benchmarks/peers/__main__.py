@@ -21,10 +21,9 @@ from pathlib import Path
 from benchmarks.peers import environments, table
 from benchmarks.peers.contenders import Contender, Shared, contenders
 from benchmarks.peers.watch import Outcome, Start, Window, watch
+from benchmarks.rows import CHECKOUT
 from measuring.processor import ORDINARY, processor
 from measuring.provenance import Figure, as_line
-
-CHECKOUT = table.CHECKOUT
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -7,31 +7,22 @@ ratios within single rounds to the fastest peer of that round that does the same
 Not here: measuring (`benchmarks.peers.__main__`).
 """
 
-import json
 import statistics
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+from benchmarks.rows import PERFORMANCE, RESULTS, Row, read
 from measuring.markdown import commits_cell, markdown, with_table
 
-CHECKOUT = Path(__file__).resolve().parents[2]
-ROWS = CHECKOUT / "benchmarks" / "results" / "peers.jsonl"
-DOCUMENT = CHECKOUT / "docs" / "performance.md"
+ROWS = RESULTS / "peers.jsonl"
 NAME = "peers"
 """Of the marks in the document."""
-Row = Mapping[str, Any]
 
 
-def main(document: Path = DOCUMENT, rows: Path = ROWS) -> None:
+def main(document: Path = PERFORMANCE, rows: Path = ROWS) -> None:
     """Write the table between its marks."""
     document.write_text(with_table(document.read_text(), NAME, table(read(rows))))
-
-
-def read(path: Path) -> list[Row]:
-    """The rows of a file; none if it is not there."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def table(rows: Iterable[Row]) -> str:

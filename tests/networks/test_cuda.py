@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.loss_costs import OF_ACTOR_CRITICS, OF_Q_LEARNING, gradient_of
+from benchmarks.loss_costs.losses import OF_ACTOR_CRITICS, OF_Q_LEARNING, gradient_of
 from pipeline.config.overrides import compose
 from pipeline.networks.compute import resolve_device, resolve_precision
 

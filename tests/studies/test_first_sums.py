@@ -8,16 +8,7 @@ import pytest
 
 from studies import first_sums
 from studies.trained_runs import TrainedRow
-
-TINY = (
-    "network.hidden_units=16",
-    "topology.num_lanes=4",
-    "replay.batch_size=4",
-    "replay.min_transitions=64",
-    "budget.frames=4_000",
-    "evaluation=smoke",
-    "progress=none",
-)
+from tests.studies.toy import TINY
 
 
 def test_first_sums_have_a_line_with_the_scores_of_all_seeds() -> None:

@@ -9,16 +9,7 @@ import pytest
 from pipeline.config.overrides import compose
 from studies import main_job
 from studies.main_job import CASES, MAKE_TRAIN, MainJobRow, make_train_table, settings_table
-
-TINY = (
-    "network.hidden_units=16",
-    "topology.num_lanes=4",
-    "replay.batch_size=4",
-    "replay.min_transitions=64",
-    "budget.frames=4_000",
-    "evaluation=smoke",
-    "progress=none",
-)
+from tests.studies.toy import TINY
 
 
 def row(case: str = MAKE_TRAIN, seed: int = 0, beside: str = "nothing", low: float = 4.9) -> MainJobRow:

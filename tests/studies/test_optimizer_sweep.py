@@ -7,16 +7,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from studies import optimizer_sweep
-
-TINY = (
-    "network.hidden_units=16",
-    "topology.num_lanes=4",
-    "replay.batch_size=4",
-    "replay.min_transitions=64",
-    "budget.frames=4_000",
-    "evaluation=smoke",
-    "progress=none",
-)
+from tests.studies.toy import TINY
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from benchmarks.devices.table import DOCUMENT, ROWS, tables
-from benchmarks.peers.table import read
+from benchmarks.rows import read
 from measuring.markdown import with_tables
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.gradient_wire.table import DOCUMENT, LINES, ROWS, main, pays_on, read, table, with_tables_of
+from benchmarks.gradient_wire.table import LINES, ROWS, main, pays_on, table, with_tables_of
+from benchmarks.rows import PERFORMANCE, read
 
 WIRE = {
     "benchmark": "gradient_wire",
@@ -78,7 +79,7 @@ def test_means_have_a_table_of_their_own() -> None:
 
 
 def test_the_document_has_the_tables_of_the_rows() -> None:
-    text = DOCUMENT.read_text()
+    text = PERFORMANCE.read_text()
     assert with_tables_of(text, read(ROWS)) == text
 
 

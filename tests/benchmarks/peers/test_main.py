@@ -8,8 +8,9 @@ import pytest
 
 from benchmarks.peers import __main__
 from benchmarks.peers.environments import is_ready
+from benchmarks.rows import CHECKOUT
 
-ENVIRONMENTS = __main__.CHECKOUT / ".venv-peers"
+ENVIRONMENTS = CHECKOUT / ".venv-peers"
 SHORT = ["--rounds", "1", "--seconds", "1", "--warmup", "0"]
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.peers.table import DOCUMENT, ROWS, best_peers, main, ratios, read, table
+from benchmarks.peers.table import ROWS, best_peers, main, ratios, table
+from benchmarks.rows import PERFORMANCE, read
 from measuring.markdown import with_table
 
 
@@ -67,7 +68,7 @@ def test_a_contender_that_was_never_measured_has_its_reason() -> None:
 
 
 def test_the_document_has_the_table_of_the_rows() -> None:
-    text = DOCUMENT.read_text()
+    text = PERFORMANCE.read_text()
     assert with_table(text, "peers", table(read(ROWS))) == text
 
 

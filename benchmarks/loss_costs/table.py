@@ -1,35 +1,27 @@
-"""The table of losses in docs/performance.md, from rows: `python -m benchmarks.loss_table` writes it anew.
+"""The table of losses in docs/performance.md, from rows: `python -m benchmarks.loss_costs.table` writes it anew.
 
 Of each processor and loss the newest row.
-Not here: measuring (`benchmarks.loss_costs`).
+Not here: measuring (`benchmarks.loss_costs.__main__`).
 """
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
+from benchmarks.rows import PERFORMANCE, RESULTS, Row, read
 from measuring.markdown import commits_cell, markdown, with_table
 from pipeline.results.formats import cell
 
-CHECKOUT = Path(__file__).resolve().parents[1]
-ROWS = CHECKOUT / "benchmarks" / "results" / "loss_costs.jsonl"
-DOCUMENT = CHECKOUT / "docs" / "performance.md"
+ROWS = RESULTS / "loss_costs.jsonl"
 NAME = "loss_costs"
 """Of the marks in the document."""
 
 
-def main(document: Path = DOCUMENT, rows: Path = ROWS) -> None:
+def main(document: Path = PERFORMANCE, rows: Path = ROWS) -> None:
     """Write the table between its marks."""
     document.write_text(with_table(document.read_text(), NAME, table(read(rows))))
 
 
-def read(path: Path) -> list[Mapping[str, Any]]:
-    """The rows of a file; none if it is not there."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def table(rows: Iterable[Mapping[str, Any]]) -> str:
+def table(rows: Iterable[Row]) -> str:
     """Markdown, in the order of the rows; without any a sentence that says so."""
     newest = {(row["processor"], row["loss"]): row for row in rows}
     lines = [

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from benchmarks.loss_table import DOCUMENT, ROWS, main, read, table
+from benchmarks.loss_costs.table import ROWS, main, table
+from benchmarks.rows import PERFORMANCE, read
 from measuring.markdown import with_table
 
 ROW = {
@@ -23,7 +24,7 @@ def test_the_newest_row_of_each_loss_counts() -> None:
 
 
 def test_the_document_has_the_table_of_the_rows(tmp_path: Path) -> None:
-    text = DOCUMENT.read_text()
+    text = PERFORMANCE.read_text()
     assert with_table(text, "loss_costs", table(read(ROWS))) == text
     page = tmp_path / "page.md"
     page.write_text("<!-- table: loss_costs -->\nold\n<!-- end -->\n")

@@ -1,33 +1,19 @@
-"""What a loss costs on one core, per agent step, beside that of the system that it is an option of.
+"""Which losses are compared, and computing the gradient of one batch of noise under any.
 
-    gorila       minibatches of DQN's values: an agent step has a quarter of a gradient
-    dba3c        batches of 40 steps, each in one gradient; dba3c_clip has each in three
-
-They take turns, so that the ratios are those of one time. Measured is what a learner or a worker does between its
-parameters and its gradient.
-Not here: its table (`benchmarks.loss_table`); emulator, replay, the passes that choose actions, the server
-(`benchmarks.gorila_scaling`).
+Not here: timing it (`benchmarks.loss_costs.__main__`, `benchmarks.devices`).
 """
 
-import os
-import statistics
 from collections.abc import Callable, Mapping
-from functools import partial
 
 import numpy as np
 import torch
 
-from benchmarks.update_step import CPU, batch_of
-from measuring.processor import ORDINARY, processor
-from measuring.provenance import report
-from measuring.rounds import alternate, median_ratio, seconds
+from benchmarks.update_step import batch_of
 from pipeline.algorithms.actor_critic import actor_critic_loss
 from pipeline.algorithms.clipped import clipped_loss
 from pipeline.algorithms.config import ActorCriticConfig, QLearningConfig
-from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.experiments.plan import network_of
-from pipeline.networks.compute import resolve_precision, set_compute_threads
 from pipeline.networks.network import ActorCriticNetwork, QNetwork
 from pipeline.networks.replica import PolicyReplica, QReplica
 from pipeline.roles.q_loss import QLoss
@@ -48,41 +34,6 @@ OF_ACTOR_CRITICS: Mapping[str, tuple[str, ...]] = {
     "dba3c_clip": ("experiment=dba3c_clip",),
 }
 """The first of each is what the others are compared with."""
-
-
-def main(num_rounds: int = 50) -> None:
-    """Print one line for each loss."""
-    set_compute_threads(1)
-    where = processor(ordinary=ORDINARY.items() <= dict(os.environ).items())
-    for group in (OF_Q_LEARNING, OF_ACTOR_CRITICS):
-        works = {name: _work(compose([*words, "game=Pong"])) for name, words in group.items()}
-        measured = alternate(
-            {name: partial(seconds, work) for name, (work, _) in works.items()},
-            num_rounds,
-            num_warmup_rounds=min(num_rounds, 5),
-        )
-        first = next(iter(works))
-        for name, (_, num_steps) in works.items():
-            report(
-                "loss_costs",
-                processor=where,
-                loss=name,
-                num_rounds=num_rounds,
-                steps_per_gradient=num_steps,
-                gradient_ms=1e3 * statistics.median(measured[name]),
-                ms_per_step=1e3 * statistics.median(measured[name]) / num_steps,
-                per_step_over_first=median_ratio(measured[name], measured[first]) * works[first][1] / num_steps,
-            )
-
-
-def _work(config: RunConfig) -> tuple[Callable[[], object], float]:
-    """Computing one gradient, and the agent steps that it stands for."""
-    if isinstance(config.algorithm, ActorCriticConfig):
-        num_steps = config.algorithm.batch_size / config.algorithm.num_passes
-    else:
-        assert isinstance(config.algorithm, QLearningConfig)
-        num_steps = config.algorithm.steps_per_update
-    return gradient_of(config, CPU, resolve_precision("auto", CPU)), num_steps
 
 
 def gradient_of(config: RunConfig, device: torch.device, dtype: torch.dtype) -> Callable[[], torch.Tensor]:
@@ -126,7 +77,3 @@ def _of_actor_critic(
         return replica.gradient(loss.objective)
 
     return step
-
-
-if __name__ == "__main__":
-    main()
