@@ -27,8 +27,11 @@ def our_agents(scores: pd.DataFrame) -> pd.DataFrame:
     """One row per protocol, entry and game of `run_scores`, with COLUMNS; the random player first."""
     rows = []
     for (protocol, differs, entry, game), runs in scores.groupby(["protocol", "differs", "entry", "game"], sort=True):
-        low, high = seed_interval(runs["score"]) if len(runs) > 1 else (runs["low"].iloc[0], runs["high"].iloc[0])
         is_random = (runs["agent"] == RANDOM).all()
+        if is_random:
+            # Beside runs of several experiments with one seed it has played the same games.
+            runs = runs.sort_values("episodes", kind="stable").drop_duplicates("seed", keep="last")
+        low, high = seed_interval(runs["score"]) if len(runs) > 1 else (runs["low"].iloc[0], runs["high"].iloc[0])
         # The random player's rows have the clock of the run that played it.
         frames, seconds = (np.nan, np.nan) if is_random else runs[["total_frames", "wall_seconds"]].mean()
         score, episodes = runs["score"].mean(), runs["episodes"].sum()

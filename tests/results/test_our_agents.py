@@ -49,3 +49,14 @@ def test_numbers_count_seeds_and_games_and_leave_out_the_random_player_s_trainin
     of_pong = numbers[(numbers["protocol"] == "noop_starts") & (numbers["game"] == "Pong")].set_index("entry")
     assert of_pong.loc[["gorila"], ["seeds", "episodes", "frames"]].to_numpy().tolist() == [[2, 2, 4000]]
     assert of_pong["frames"].isna().to_dict() == {"random player": True, "gorila": False}
+
+
+def test_a_random_player_beside_two_experiments_with_one_seed_has_played_once(tmp_path: Path) -> None:
+    for experiment in ("dqn", "gorila"):
+        for seed, score in ((0, -20.0), (1, -18.0)):
+            played = evaluation(score, agent="random", epsilon=1.0, version=0)
+            write_run(tmp_path, [evaluation(2.0), played], experiment=experiment, seed=seed)
+    numbers = our_agents(run_scores(load_runs(tmp_path / "runs"))).set_index("entry")
+    random = numbers.loc["random player"]
+    assert (random["score"], random["seeds"], random["episodes"]) == (-19.0, 2, 2)
+    assert (random["low"], random["high"]) == pytest.approx((-31.7, -6.3), abs=0.05)
