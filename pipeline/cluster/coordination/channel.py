@@ -19,14 +19,24 @@ from pipeline.roles.progress import RoleProgress
 from pipeline.rows import ROW_FILES, Row
 
 POLL_SECONDS = 0.5
-"""How often a role looks at the control message and sends what it has gathered."""
+"""How often a role looks at the control message and sends what it has gathered, where roles are few."""
+POLLS_PER_SECOND = 250
+"""Of all roles together: each takes a millisecond of scheduler and coordinator, which have a core each at best."""
 RESEND_SECONDS = 10.0
-"""A batch that was not acknowledged for this long is sent again."""
+"""A batch that was not acknowledged for this long is sent again, where roles are few."""
 
 STOPPED, LEASE_LAPSED = "stopped", "lease lapsed"
 """Why a role has to leave."""
 
+_RESEND_POLLS = 4
+"""A batch goes out with one poll, and the next but one may be the first to see that it has arrived."""
+
 _ROW_TYPES = {row_type.__name__: row_type for row_type in ROW_FILES}
+
+
+def poll_seconds(num_roles: int) -> float:
+    """How often each of so many roles exchanges messages: the more they are, the less often."""
+    return max(POLL_SECONDS, num_roles / POLLS_PER_SECOND)
 
 
 class Batch(NamedTuple):
@@ -95,6 +105,7 @@ class Outbox:
         lease_seconds: float,
         publish: Callable[[dict[str, object]], None],
         read_control: Callable[[], dict[str, object] | None],
+        poll_seconds: float = POLL_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._role = role
@@ -102,6 +113,8 @@ class Outbox:
         self._lease_seconds = lease_seconds
         self._publish = publish
         self._read_control = read_control
+        self._poll_seconds = poll_seconds
+        self._resend_seconds = max(RESEND_SECONDS, _RESEND_POLLS * poll_seconds)
         self._clock = clock
         self._rows: list[Row] = []
         self._progress: RoleProgress | None = None
@@ -126,9 +139,9 @@ class Outbox:
         self._progress = progress
 
     def should_stop(self) -> bool:
-        """True once the role has to leave. Exchanges messages at most every POLL_SECONDS."""
+        """True once the role has to leave. Exchanges messages at most every `poll_seconds`."""
         now = self._clock()
-        if self._stop_reason is None and now - self._polled_at >= POLL_SECONDS:
+        if self._stop_reason is None and now - self._polled_at >= self._poll_seconds:
             self._polled_at = now
             self._send(now)
             self._obey(now)
@@ -158,7 +171,7 @@ class Outbox:
             self._sent_at[batch.sequence] = now
             self._publish(batch.to_message())
         for sequence, batch in self._unacknowledged.items():
-            if now - self._sent_at[sequence] >= RESEND_SECONDS:
+            if now - self._sent_at[sequence] >= self._resend_seconds:
                 self._sent_at[sequence] = now
                 self._publish(batch.to_message())
 

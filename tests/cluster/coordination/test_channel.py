@@ -4,7 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.cluster.coordination.channel import POLL_SECONDS, RESEND_SECONDS, Batch, Control, Inbox, Outbox
+from pipeline.cluster.coordination.channel import (
+    POLL_SECONDS,
+    RESEND_SECONDS,
+    Batch,
+    Control,
+    Inbox,
+    Outbox,
+    poll_seconds,
+)
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import EpisodeRow
 
@@ -20,13 +28,14 @@ class Wire:
         self.published: list[Batch] = []
         self.control: dict[str, object] | None = Control(1, False, {}).to_message()
 
-    def outbox(self, lease_seconds: float = 30.0) -> Outbox:
+    def outbox(self, lease_seconds: float = 30.0, poll_seconds: float = POLL_SECONDS) -> Outbox:
         return Outbox(
             "bundle-0",
             1,
             lease_seconds,
             publish=lambda message: self.published.append(Batch.from_message(message)),
             read_control=lambda: self.control,
+            poll_seconds=poll_seconds,
             clock=lambda: self.now,
         )
 
@@ -66,6 +75,23 @@ def test_a_batch_is_sent_again_until_it_is_acknowledged() -> None:
     wire.wait(outbox, RESEND_SECONDS)
     assert [b.sequence for b in wire.published] == [1, 1]
     assert outbox.drain() == []
+
+
+def test_many_roles_speak_less_often_each_and_never_more_often_together() -> None:
+    assert poll_seconds(1) == poll_seconds(125) == POLL_SECONDS
+    assert [num_roles / poll_seconds(num_roles) for num_roles in (125, 250, 1000, 4000)] == [250] * 4
+
+
+def test_a_role_of_many_waits_for_its_turn_and_longer_until_it_repeats_itself() -> None:
+    wire = Wire()
+    outbox = wire.outbox(poll_seconds=4.0)
+    outbox.emit(EPISODE)
+    assert not wire.wait(outbox, 3.5) and wire.published == []
+    for num_polls in range(1, 5):
+        # The first after which the coordinator may have said that it arrived is the third.
+        assert not wire.wait(outbox, 4.0) and len(wire.published) == 1, num_polls
+    wire.wait(outbox, 4.0)
+    assert [b.sequence for b in wire.published] == [1, 1]
 
 
 def test_what_was_not_acknowledged_leaves_with_the_result() -> None:
