@@ -19,6 +19,8 @@ NAMES = (
     "main_job",
     "quick_agents",
     "centred_pixels",
+    "six_minutes.tuning",
+    "six_minutes.atari49",
     "gorila_growth.simulation",
     "gorila_growth.growth",
     "gorila_growth.senders",

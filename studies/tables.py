@@ -26,6 +26,7 @@ from studies import (
 from studies.chaos import tables as chaos
 from studies.dba3c import tables as dba3c
 from studies.gorila_growth import tables as gorila_growth
+from studies.six_minutes import tables as six_minutes
 
 Tables = Callable[[Path], Mapping[str, str]]
 
@@ -47,6 +48,7 @@ STUDIES: Mapping[str, Tables] = {
     "quick_agents": quick_agents.tables,
     "random_play": random_play.tables,
     "reference_runs": reference_runs.tables,
+    "six_minutes": six_minutes.tables,
 }
 """Folder below results/ -> table name -> Markdown, of the rows in that folder."""
 
