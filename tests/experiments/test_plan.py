@@ -100,7 +100,14 @@ def test_the_process_around_roles_that_are_threads_is_planned_with_them(tmp_path
     assert "0.68 of them for this process" in printed(smoke_config(tmp_path, fits))
     with pytest.raises(PlacementError, match="lower replay"):
         make_plan(smoke_config(tmp_path, too_little))
-    assert make_plan(smoke_config(tmp_path, "cluster=processes")).process_bytes == 0
+
+
+def test_the_process_around_hosts_that_are_processes_is_told_and_takes_nothing_of_them(tmp_path: Path) -> None:
+    plan = make_plan(smoke_config(tmp_path, "cluster=processes"))
+    assert plan.process_bytes == 450 * MIB
+    of_hosts = sum(demand.memory_bytes for demand in plan.demands)
+    just_enough = smoke_config(tmp_path, "cluster=processes", f"cluster.memory_bytes={of_hosts}")
+    assert f"{(of_hosts + 450 * MIB) / 2**30:.2f} GiB in all, 0.44 of them for this process" in printed(just_enough)
 
 
 def test_the_run_starts_as_many_hosts_as_its_roles_want(tmp_path: Path) -> None:
