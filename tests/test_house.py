@@ -28,6 +28,7 @@ ACROSS = {
     "notebook",
     "packaging",
     "printed_clusters",
+    "printed_plans",
     "rounding",
     "site",
     "text_encoding",

@@ -37,10 +37,8 @@ _PROCESS_BYTES = 300 * 2**20
 seen at 330 MiB."""
 COORDINATOR_BYTES = 700 * 2**20
 """Of the process of the command itself, beside its roles. Rough: with next to nothing in it, one was seen at 440 MiB,
-and one with two workers of 32 games each and 100 evaluation games at once at 1,240 MiB."""
-COMMAND_BYTES = 450 * 2**20
-"""Of the process of the command where its hosts are other processes. Rough: one was seen at 404 MiB, pages that it
-shares with its hosts divided among them, and at 476 MiB resident."""
+and one with two workers of 32 games each and 100 evaluation games at once at 1,240 MiB; around two hosts that are
+processes, at 476 MiB."""
 _COORDINATOR = "this process"
 
 
@@ -55,8 +53,11 @@ class Plan:
     """Hosts to start of each group, None for those of none, for the clusters that a run starts itself."""
     threads_per_host: int
     """Dask threads of each of these."""
-    process_bytes: int
-    """Of the process of the command itself. It stands on a host only where all hosts are threads of it."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """Of everything: the roles with their hosts, and the process of the command."""
+        return COORDINATOR_BYTES + sum(demand.memory_bytes for demand in self.demands)
 
     def render(self, config: RunConfig) -> RenderableType:
         """The plan as a table for the terminal."""
@@ -70,14 +71,14 @@ class Plan:
             table.add_row(
                 demand.role, self.placement[demand.role].address, threads, f"{demand.memory_bytes / 2**20:,.0f} MiB"
             )
-        return Group(table, *self._remarks(config))
+        return Group(table, *self.remarks(config))
 
-    def _remarks(self, config: RunConfig) -> list[str]:
-        total = self.process_bytes + sum(demand.memory_bytes for demand in self.demands)
+    def remarks(self, config: RunConfig) -> list[str]:
+        """What stands below the table, a line each."""
         lines = [
             f"cluster {config.cluster.kind}; {self.num_parameters:,} parameters in {config.param_server.num_shards} "
-            f"shard(s); {total / 2**30:.2f} GiB in all, "
-            f"{self.process_bytes / 2**30:.2f} of them for this process"
+            f"shard(s); {self.memory_bytes / 2**30:.2f} GiB in all, "
+            f"{COORDINATOR_BYTES / 2**30:.2f} of them for this process"
         ]
         if config.deterministic and config.replay is not None:
             frames = config.topology.num_replays * _replay_bytes(config)
@@ -145,11 +146,13 @@ def make_plan(
     by_address = {offer.address: offer for offer in offers}
     seats = {} if granted is None else granted.seats
     keep = {role: by_address[address] for role, address in seats.items() if address in by_address}
-    process_bytes = COORDINATOR_BYTES if config.cluster.runs_in_this_process else COMMAND_BYTES
-    around = [Demand(_COORDINATOR, 0, process_bytes, beside=wanted[0].role)] * config.cluster.runs_in_this_process
-    placement = _place_most([*wanted, *around], offers, may_lack, keep)
-    placement.pop(_COORDINATOR, None)  # it is no role
-    return Plan(tuple(wanted), placement, size, num_hosts, topology.compute_threads, process_bytes)
+    # Around roles that are threads of it, it takes of their host's memory; else of the machine's where it was typed.
+    around = Demand(
+        _COORDINATOR, 0, COORDINATOR_BYTES if config.cluster.runs_in_this_process else 0, beside=wanted[0].role
+    )
+    placement = _place_most([*wanted, around], offers, may_lack, keep)
+    del placement[_COORDINATOR]  # it is no role
+    return Plan(tuple(wanted), placement, size, num_hosts, topology.compute_threads)
 
 
 def dispensable(config: RunConfig) -> list[str]:

@@ -12,7 +12,7 @@ from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import NamedTuple
 
-from pipeline.cluster.coordination.channel import LEASE_LAPSED, poll_seconds
+from pipeline.cluster.coordination.channel import LEASE_LAPSED
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.coordination.tasks import RoleAddress, RoleResult, ServerAddresses, run_role
 from pipeline.cluster.session import Session, Task
@@ -89,13 +89,12 @@ class HostedRoles:
         )
         # Generations do not share attempt numbers: late rows of an old one must not close the gaps of a new one.
         attempt = self._pattern.generation * 1000 + order.number
-        pace = poll_seconds(len(self._plans))
         task = self._session.submit(
             run_role,
             plan.build,
             replace(self._pattern, place=place, attempt=attempt),
             self._servers,
-            RoleAddress(self._session.run_id, order.role, attempt, self._lease_seconds, pace),
+            RoleAddress(self._session.run_id, order.role, attempt, self._lease_seconds, len(self._plans)),
             host=order.host,
             name=order.role,
             # A role that only prefers a GPU may share it: it must not wait until Dask has one free.

@@ -54,8 +54,7 @@ def real_run(words: Sequence[str]) -> RealRun:
         peak = peak_memory([sys.executable, "-m", "pipeline.train", *all_words])
         (run,) = Path(folder).glob("*/*/*/run.json")
         rows = load_run(run.parent)
-        plan = make_plan(config)
-        planned = plan.process_bytes + sum(demand.memory_bytes for demand in plan.demands)
+        planned = make_plan(config).memory_bytes
         figures = (
             _of_workers(config, rows.actor_critic_updates) if _is_dba3c(config) else of_bundles(config, rows.updates)
         )

@@ -7,8 +7,8 @@ lease and inbox are the real ones, and rows are written into CSV files as those 
 
 Beside how many rows came and how late, a row says how long a role's loop took from one look at the control message to
 the next, and how many roles left because their lease lapsed. When nothing is in the way it looks every half second, and
-of a thousand roles each every four seconds (`pipeline.cluster.coordination.channel.poll_seconds`). A row
-a round goes into results/gorila_growth/senders.csv. Three sizes of a minute, three rounds: 12 minutes.
+each of a thousand every four seconds (`pipeline.cluster.coordination.channel.poll_seconds_of`).
+A row a round goes into results/gorila_growth/senders.csv. Three sizes of a minute, three rounds: 12 minutes.
 Not here: what happens to messages that are lost (`tests/cluster/coordination/test_channel.py`).
 """
 
@@ -24,7 +24,6 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from pipeline.cluster.coordination.channel import poll_seconds
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.coordination.tasks import RoleAddress, RoleResult, ServerAddresses, run_role
 from pipeline.cluster.session import open_session
@@ -162,7 +161,7 @@ def _measure(num_roles: int, round_: int, beside: str, seconds: float, row_secon
         hosts = list(session.hosts)
         tasks = []
         for index, name in enumerate(names):
-            address = RoleAddress(session.run_id, name, 1, config.lease_seconds, poll_seconds(num_roles))
+            address = RoleAddress(session.run_id, name, 1, config.lease_seconds, num_roles)
             arguments = (SleepingRole, (name, row_seconds), ServerAddresses((), ()), address)
             tasks.append(session.submit(run_role, *arguments, host=hosts[index % num_hosts], name=name))
         _wait_for_all(coordinator, names)

@@ -95,8 +95,8 @@ def test_a_host_that_is_a_process_costs_what_a_process_costs(tmp_path: Path) -> 
 def test_the_process_around_roles_that_are_threads_is_planned_with_them(tmp_path: Path) -> None:
     plan = make_plan(smoke_config(tmp_path))
     wanted = sum(demand.memory_bytes for demand in plan.demands)
-    assert plan.process_bytes == 700 * MIB
-    fits, too_little = (f"cluster.memory_bytes={wanted + plan.process_bytes - missing}" for missing in (0, 1))
+    assert plan.memory_bytes - wanted == 700 * MIB
+    fits, too_little = (f"cluster.memory_bytes={plan.memory_bytes - missing}" for missing in (0, 1))
     assert "0.68 of them for this process" in printed(smoke_config(tmp_path, fits))
     with pytest.raises(PlacementError, match="lower replay"):
         make_plan(smoke_config(tmp_path, too_little))
@@ -104,10 +104,10 @@ def test_the_process_around_roles_that_are_threads_is_planned_with_them(tmp_path
 
 def test_the_process_around_hosts_that_are_processes_is_told_and_takes_nothing_of_them(tmp_path: Path) -> None:
     plan = make_plan(smoke_config(tmp_path, "cluster=processes"))
-    assert plan.process_bytes == 450 * MIB
     of_hosts = sum(demand.memory_bytes for demand in plan.demands)
+    assert plan.memory_bytes - of_hosts == 700 * MIB
     just_enough = smoke_config(tmp_path, "cluster=processes", f"cluster.memory_bytes={of_hosts}")
-    assert f"{(of_hosts + 450 * MIB) / 2**30:.2f} GiB in all, 0.44 of them for this process" in printed(just_enough)
+    assert f"{plan.memory_bytes / 2**30:.2f} GiB in all, 0.68 of them for this process" in printed(just_enough)
 
 
 def test_the_run_starts_as_many_hosts_as_its_roles_want(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ _RESEND_POLLS = 4
 _ROW_TYPES = {row_type.__name__: row_type for row_type in ROW_FILES}
 
 
-def poll_seconds(num_roles: int) -> float:
+def poll_seconds_of(num_roles: int) -> float:
     """How often each of so many roles exchanges messages: the more they are, the less often."""
     return max(POLL_SECONDS, num_roles / POLLS_PER_SECOND)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from distributed import Variable, get_client, get_worker
 
 from pipeline.cluster.coordination.batch_thread import batch_thread
-from pipeline.cluster.coordination.channel import POLL_SECONDS, Outbox
+from pipeline.cluster.coordination.channel import Outbox, poll_seconds_of
 from pipeline.cluster.coordination.coordinator import topic
 from pipeline.cluster.coordination.host_logs import leave_out_told_failures
 from pipeline.cluster.remotes.quorum import LeaderAddress
@@ -50,8 +50,8 @@ class RoleAddress:
     role: str
     attempt: int
     lease_seconds: float
-    poll_seconds: float = POLL_SECONDS
-    """How often it exchanges messages (`pipeline.cluster.coordination.channel.poll_seconds`)."""
+    num_roles: int = 1
+    """That have this coordinator: the more they are, the less often each exchanges messages."""
 
 
 class RoleResult(NamedTuple):
@@ -122,5 +122,5 @@ def _connect(address: RoleAddress) -> Outbox:
         address.lease_seconds,
         publish=lambda message: worker.log_event(name, message),
         read_control=read_control,
-        poll_seconds=address.poll_seconds,
+        poll_seconds=poll_seconds_of(address.num_roles),
     )

@@ -224,7 +224,8 @@ class _Desk:
         session, evaluation = self._session, self._evaluations[index]
         if not session.hold_also(host, num_threads=1):
             return False
-        address = RoleAddress(self._name, _role(index), attempt, self._lease_seconds)
+        num_at_once = min(len(self._evaluations), len(session.hosts))
+        address = RoleAddress(self._name, _role(index), attempt, self._lease_seconds, num_at_once)
         is_random = evaluation.load is None
         with contextlib.suppress(RemoteLostError):
             hosted = HostedEvaluation(

@@ -11,7 +11,7 @@ from pipeline.cluster.coordination.channel import (
     Control,
     Inbox,
     Outbox,
-    poll_seconds,
+    poll_seconds_of,
 )
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import EpisodeRow
@@ -78,8 +78,8 @@ def test_a_batch_is_sent_again_until_it_is_acknowledged() -> None:
 
 
 def test_many_roles_speak_less_often_each_and_never_more_often_together() -> None:
-    assert poll_seconds(1) == poll_seconds(125) == POLL_SECONDS
-    assert [num_roles / poll_seconds(num_roles) for num_roles in (125, 250, 1000, 4000)] == [250] * 4
+    assert poll_seconds_of(1) == poll_seconds_of(125) == POLL_SECONDS
+    assert [num_roles / poll_seconds_of(num_roles) for num_roles in (125, 250, 1000, 4000)] == [250] * 4
 
 
 def test_a_role_of_many_waits_for_its_turn_and_longer_until_it_repeats_itself() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from pipeline.results.published import load_published
 from studies.six_minutes import atari49, tuning
 from studies.six_minutes.atari49 import SYSTEMS, games_table, settings_of, share_cell, systems_table, wins_table
 from studies.six_minutes.tables import tables
@@ -50,8 +51,9 @@ def test_who_is_ahead_is_told_by_whole_intervals() -> None:
     assert "150.0 [140.0, 160.0], above | 100.0 [90.0, 110.0] | gorila |" in of["| Pong"]
     assert "110.0 [100.0, 120.0] | 105.0 [95.0, 115.0] |  |" in of["| Alien"]
     assert "| dqn |" in of["| Hero"]
-    published = pd.read_csv("results/published/budget_curves.csv").query("game == 'Pong' and frames == 1_000_000")
-    (dqn,) = published[published["agent"] == "DQN (nnabla-rl)"].to_dict("records")
+    curves = load_published("budget_curves").reset_index()
+    at_first = curves.query("game == 'Pong' and frames == 1_000_000 and agent == 'DQN (nnabla-rl)'")
+    (dqn,) = at_first.to_dict("records")
     assert f"| {dqn['score']:.1f} [{dqn['low']:.1f}, {dqn['high']:.1f}] |" in of["| Pong"]
 
 
