@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from measuring.markdown import counted
 from pipeline.results.published import load_published
 from pipeline.results.style import COLOURS, FAINT, STYLE
 from studies.gorila_growth.grid import BUNDLES, CHECK
@@ -58,13 +59,13 @@ def bundles_figure(rows: pd.DataFrame) -> Figure:
     """Agent steps per second and staleness over the bundles, a line for each number of shards."""
     figure, (rates, ages) = _panels(2)
     # Numbers of shards with one or two sizes are for a table.
-    lines = [(count, alike) for count, alike in rows.groupby("num_shards") if len(alike) > 2]
-    for index, (count, alike) in enumerate(lines):
+    drawn = rows.groupby("num_shards").filter(lambda alike: len(alike) > 2)
+    for index, (count, alike) in enumerate(drawn.groupby("num_shards")):
         ordered = alike.sort_values("num_bundles")
-        line = f"{_MARKERS[index % len(_MARKERS)]}--"
+        line, label = f"{_MARKERS[index % len(_MARKERS)]}--", counted(int(str(count)), "shard")
         for axes, column in ((rates, _RATE), (ages, "mean_staleness")):
             points = ordered["num_bundles"], ordered[column]
-            axes.plot(*points, line, color=COLOURS[index], markerfacecolor="none", label=f"{count} shards")
+            axes.plot(*points, line, color=COLOURS[index], markerfacecolor="none", label=label)
         if index == 0:
             ideal = ordered[_RATE].iloc[0] * ordered["num_bundles"] / ordered["num_bundles"].iloc[0]
             rates.plot(ordered["num_bundles"], ideal, ":", color=FAINT, label="ideal")
@@ -72,7 +73,7 @@ def bundles_figure(rows: pd.DataFrame) -> Figure:
             ages.plot(ordered["num_bundles"], limit, ":", color=FAINT, label="limit")
     for axes in (rates, ages):
         axes.set_yscale("log")
-        _ticks(axes, rows["num_bundles"])
+        _ticks(axes, drawn["num_bundles"])
         axes.legend(fontsize="small")
     ages.set_yscale("symlog", linthresh=1.0)
     rates.set_ylabel("agent steps per second")

@@ -22,3 +22,11 @@ def test_growth_beside_published_systems_is_drawn_where_the_compared_number_of_s
     assert figures_of(simulated(16), NOTHING_REAL).keys() == {"bundles", "published"}
     assert figures_of(simulated(2), NOTHING_REAL).keys() == {"bundles"}
     assert figures_of(simulated(2)[:0], NOTHING_REAL).keys() == set()
+
+
+def test_a_place_on_the_axis_is_one_where_a_line_has_a_point() -> None:
+    alone = simulated(31)[:1].assign(num_bundles=8)
+    figure = figures_of(pd.concat([simulated(1), simulated(2), alone]), NOTHING_REAL)["bundles"]
+    rates, _ = figure.axes
+    assert [tick.get_text() for tick in rates.get_xticklabels()] == ["1", "5", "9"]
+    assert [line.get_label() for line in rates.get_lines()] == ["1 shard", "ideal", "2 shards"]
