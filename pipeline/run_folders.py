@@ -54,6 +54,15 @@ def named_path(path: Path) -> Path:
     return Path(os.path.abspath(path))
 
 
+def unquoted(text: str) -> str:
+    """A value that is quoted as a word of Hydra's with a space in it is, without its quotes: `'a b'` is `a b`.
+
+    As it stands where a file or folder is called so, quotes and all.
+    """
+    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    return text[1:-1] if is_quoted and not os.path.lexists(text) else text
+
+
 def split_places(text: str, is_there: Callable[[str], bool]) -> list[str]:
     """A list of places with commas between, `a,b` or `[a,b]`, whose own names may have commas.
 
@@ -62,13 +71,13 @@ def split_places(text: str, is_there: Callable[[str], bool]) -> list[str]:
     if text.startswith("[") and text.endswith("]") and not is_there(text):
         text = text[1:-1]
     pieces = text.split(",")
-    words = [word for piece in pieces if (word := piece.strip())]
+    words = [word for piece in pieces if (word := unquoted(piece.strip()))]
     if all(map(is_there, words)):
         return words
     best: list[list[str] | None] = [[], *([None] * len(pieces))]
     for end in range(1, len(pieces) + 1):
         for start in range(end):
-            before, word = best[start], ",".join(pieces[start:end]).strip()
+            before, word = best[start], unquoted(",".join(pieces[start:end]).strip())
             longer = before is not None and (best[end] is None or len(before) + 1 > len(best[end] or ()))
             if longer and is_there(word):
                 best[end] = [*(before or ()), word]

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.run_folders import files_below, places_of, run_folders, split_places
+from pipeline.run_folders import files_below, places_of, run_folders, split_places, unquoted
 
 
 def make(folder: Path, *names: str) -> Path:
@@ -77,3 +77,13 @@ def test_a_name_is_a_place_before_it_is_a_pattern(tmp_path: Path) -> None:
 )
 def test_a_list_is_taken_apart_into_what_is_there(text: str, there: Iterable[str], wanted: list[str]) -> None:
     assert split_places(text, set(there.split() if isinstance(there, str) else there).__contains__) == wanted
+
+
+def test_quotes_around_a_value_are_no_part_of_it_unless_something_is_called_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert [unquoted(text) for text in ("'a b'", '"a b"', "'a b", "'", "")] == ["a b", "a b", "'a b", "'", ""]
+    assert split_places("['a b', \"c\"]", {"a b", "c"}.__contains__) == ["a b", "c"]
+    (tmp_path / "'a b'").mkdir()
+    assert unquoted("'a b'") == "'a b'"

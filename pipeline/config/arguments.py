@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from pipeline.config.words import no_such
 from pipeline.errors import ConfigError
+from pipeline.run_folders import unquoted
 
 T = TypeVar("T")
 
@@ -44,7 +45,7 @@ def parse_words(arguments: type[T], words: Sequence[str]) -> T:
     values: dict[str, Any] = {}
     mistakes: list[str] = []
     for word in words:
-        name, equals, text = word.partition("=")
+        name, equals, given = word.partition("=")
         if not equals:
             meant = word.lstrip("-").replace("-", "_")
             form = f"{meant}=VALUE" if meant in hints else "name=value"
@@ -55,7 +56,7 @@ def parse_words(arguments: type[T], words: Sequence[str]) -> T:
             mistakes.append(f"{word}: {name} is given twice")
         else:
             try:
-                values[name] = _value(text, hints[name])
+                values[name] = _value(unquoted(given), hints[name])
             except ConfigError as error:
                 mistakes.append(f"{word}: {error.mistakes[0]}")
     parsed = arguments(**values)

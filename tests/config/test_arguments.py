@@ -68,6 +68,12 @@ def test_a_setting_given_as_a_flag_is_told_how_it_is_written() -> None:
     ]
 
 
+def test_a_value_may_be_quoted_as_the_training_s_words_are() -> None:
+    assert parse_words(Wanted, ["run='my runs/gorila'", 'count="4"']) == parse_words(
+        Wanted, ["run=my runs/gorila", "count=4"]
+    )
+
+
 def test_what_is_missing_is_told_where_nothing_else_is_wrong() -> None:
     assert mistakes() == ["run is missing"]
     assert mistakes("count=2.5") == ["count=2.5: must be a whole number"]
