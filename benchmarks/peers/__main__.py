@@ -5,7 +5,8 @@
 
 A JSON line for each contender and round, at the end their table. A library that does not install, crashes or hangs is a
 line with its reason, and the rest goes on. A round of ten contenders takes 17 minutes with windows of a minute.
-`--ordinary` gives all of them no more of the processor than AVX2.
+`--ordinary` gives all of them no more of the processor than AVX2. On a machine with many cores `--at-once 4` measures
+four rounds at a time, each on cores of its own and each beginning with another contender.
 Not here: who they are (`benchmarks.peers.contenders`), the document's table (`benchmarks.peers.table`).
 """
 
@@ -14,14 +15,17 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.peers import environments, table
 from benchmarks.peers.contenders import Contender, Shared, contenders
+from benchmarks.peers.lanes import lanes
 from benchmarks.peers.watch import Outcome, Start, Window, watch
-from benchmarks.rows import CHECKOUT
+from benchmarks.rows import CHECKOUT, Row
 from measuring.processor import ORDINARY, processor
 from measuring.provenance import Figure, as_line
 
@@ -38,18 +42,85 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if unknown := [name for name in chosen.only if name not in everybody]:
         raise SystemExit(f"there is no {', '.join(unknown)}; there are {', '.join(everybody)}")
     taking_part = {name: everybody[name] for name in everybody if name in (chosen.only or everybody)}
-    session = datetime.now(UTC).isoformat(timespec="seconds")
-    rows = []
-    for round_ in range(chosen.rounds):
-        for name, contender in taking_part.items():
-            outcome = _outcome(name, contender, shared, chosen)
-            line = as_line("peers", session=session, round=round_, **_row(name, contender, shared, chosen, outcome))
-            rows.append(json.loads(line))
+    benchmark = _Benchmark(chosen, shared, taking_part)
+    with ThreadPoolExecutor(chosen.at_once) as pool:
+        try:
+            list(pool.map(benchmark.lane, range(chosen.at_once), lanes(chosen.at_once, chosen.cores)))
+        except BaseException:
+            benchmark.stop.set()
+            raise
+    print(table.table(benchmark.rows), file=sys.stderr)
+
+
+class _Benchmark:
+    """One session: who takes part, and the rows that are there."""
+
+    def __init__(self, chosen: argparse.Namespace, shared: Shared, taking_part: Mapping[str, Contender]) -> None:
+        self.rows: list[Row] = []
+        self.stop = threading.Event()
+        """Set, each lane ends what it measures, and itself."""
+        self._chosen = chosen
+        self._shared = shared
+        self._taking_part = taking_part
+        self._session = datetime.now(UTC).isoformat(timespec="seconds")
+        # Before anything is measured, since it takes cores.
+        self._pythons = {name: _python(one, shared, chosen.environments) for name, one in taking_part.items()}
+        self._writing = threading.Lock()
+
+    def lane(self, number: int, cores: Sequence[int]) -> None:
+        """Every `at_once`-th round, on these cores."""
+        for round_ in range(number, self._chosen.rounds, self._chosen.at_once):
+            for name in rotated(tuple(self._taking_part), number):
+                outcome = self._outcome(name, cores)
+                if self.stop.is_set():
+                    return
+                self._keep(as_line("peers", session=self._session, round=round_, **self._row(name, outcome)))
+
+    def _keep(self, line: str) -> None:
+        with self._writing:
+            self.rows.append(json.loads(line))
             print(line, flush=True)
-            if chosen.out is not None:
-                with chosen.out.open("a") as file:
+            if self._chosen.out is not None:
+                with self._chosen.out.open("a") as file:
                     file.write(line + "\n")
-    print(table.table(rows), file=sys.stderr)
+
+    def _outcome(self, name: str, cores: Sequence[int]) -> Outcome:
+        print(f"{datetime.now():%H:%M:%S} {name}", file=sys.stderr, flush=True)
+        contender, chosen, python = self._taking_part[name], self._chosen, self._pythons[name]
+        if isinstance(python, environments.NotInstalled):
+            return Outcome(None, f"not installed: {python}", 0, {})
+        start = Start(
+            command=[str(python), "-m", f"benchmarks.peers.drivers.{contender.driver}", *contender.words],
+            variables=_variables(ordinary=chosen.ordinary),
+            cores=cores[: contender.num_cores],
+        )
+        return watch(start, contender.num_roles, Window(chosen.warmup, chosen.seconds, chosen.start), self.stop)
+
+    def _row(self, name: str, outcome: Outcome) -> Mapping[str, Figure]:
+        contender, shared, chosen = self._taking_part[name], self._shared, self._chosen
+        rates = outcome.rates
+        settings = " ".join(word for word in contender.words if str(shared.cleanrl) not in word)
+        return {
+            "contender": name,
+            "kind": contender.kind,
+            "ours": contender.is_ours,
+            "processor": processor(ordinary=chosen.ordinary, precision=shared.precision),
+            "precision": shared.precision if contender.is_ours else "float32",
+            "num_cores_used": contender.num_cores or shared.num_cores,
+            "rounds_at_once": chosen.at_once,
+            "settings": settings,
+            "warmup_seconds": chosen.warmup,
+            **({} if rates is None else rates._asdict()),
+            **({} if rates is None else {"peak_rss_gb": outcome.peak_rss_bytes / 1e9}),
+            "reason": outcome.reason,
+            **outcome.facts,
+        }
+
+
+def rotated(names: Sequence[str], by: int) -> Sequence[str]:
+    """The same names in the same order, beginning further on."""
+    first = by % len(names)
+    return [*names[first:], *names[:first]]
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -62,7 +133,8 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--start", type=float, default=300.0, help="seconds that one may take until its first update")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="some of them")
     parser.add_argument("--game", default="Pong")
-    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--cores", type=int, default=2, help="for each round")
+    parser.add_argument("--at-once", type=int, default=1, metavar="N", help="rounds at a time, on cores of their own")
     parser.add_argument("--precision", default="float32", choices=("float32", "auto"), help="ours; theirs is float32")
     parser.add_argument("--ordinary", action="store_true", help="AVX2, whatever the processor can do")
     parser.add_argument("--out", type=Path, metavar="FILE", help="add the lines to this file")
@@ -74,21 +146,14 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _outcome(name: str, contender: Contender, shared: Shared, chosen: argparse.Namespace) -> Outcome:
-    print(f"{datetime.now():%H:%M:%S} {name}", file=sys.stderr, flush=True)
+def _python(contender: Contender, shared: Shared, folder: Path) -> Path | environments.NotInstalled:
     try:
-        python = _python(contender, shared, chosen.environments)
-    except environments.NotInstalled as error:
-        return Outcome(None, f"not installed: {error}", 0, {})
-    start = Start(
-        command=[str(python), "-m", f"benchmarks.peers.drivers.{contender.driver}", *contender.words],
-        variables=_variables(ordinary=chosen.ordinary),
-        num_cores=contender.num_cores or shared.num_cores,
-    )
-    return watch(start, contender.num_roles, Window(chosen.warmup, chosen.seconds, chosen.start))
+        return _installed(contender, shared, folder)
+    except environments.NotInstalled as reason:
+        return reason
 
 
-def _python(contender: Contender, shared: Shared, folder: Path) -> Path:
+def _installed(contender: Contender, shared: Shared, folder: Path) -> Path:
     if contender.is_ours:
         return Path(sys.executable)
     if contender.environment == "cleanrl":
@@ -104,27 +169,6 @@ def _variables(*, ordinary: bool) -> Mapping[str, str]:
     inherited = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     own = {"PYTHONPATH": str(CHECKOUT), "PYTHONUNBUFFERED": "1", "CUDA_VISIBLE_DEVICES": ""}
     return inherited | own | (ORDINARY if ordinary else {})
-
-
-def _row(
-    name: str, contender: Contender, shared: Shared, chosen: argparse.Namespace, outcome: Outcome
-) -> Mapping[str, Figure]:
-    rates = outcome.rates
-    settings = " ".join(word for word in contender.words if str(shared.cleanrl) not in word)
-    return {
-        "contender": name,
-        "kind": contender.kind,
-        "ours": contender.is_ours,
-        "processor": processor(ordinary=chosen.ordinary, precision=shared.precision),
-        "precision": shared.precision if contender.is_ours else "float32",
-        "num_cores_used": contender.num_cores or shared.num_cores,
-        "settings": settings,
-        "warmup_seconds": chosen.warmup,
-        **({} if rates is None else rates._asdict()),
-        **({} if rates is None else {"peak_rss_gb": outcome.peak_rss_bytes / 1e9}),
-        "reason": outcome.reason,
-        **outcome.facts,
-    }
 
 
 if __name__ == "__main__":

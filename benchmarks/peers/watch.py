@@ -55,12 +55,12 @@ class Start(NamedTuple):
     command: Sequence[str]
     variables: Mapping[str, str]
     """Its whole environment."""
-    num_cores: int
-    """That it may use: the first ones of ours."""
+    cores: Sequence[int]
+    """That it may use."""
 
 
-def watch(start: Start, num_roles: int, window: Window) -> Outcome:
-    """Run a driver until its window is over, it ends by itself, or its time is up."""
+def watch(start: Start, num_roles: int, window: Window, stop: threading.Event | None = None) -> Outcome:
+    """Run a driver until its window is over, it ends by itself, its time is up, or `stop` is set."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         errors = Path(folder) / "stderr"
         with errors.open("w") as stderr:
@@ -71,9 +71,9 @@ def watch(start: Start, num_roles: int, window: Window) -> Outcome:
         lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         reader = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True)
         reader.start()
-        tree = _Tree(process.pid, start.num_cores)
+        tree = _Tree(process.pid, start.cores)
         try:
-            return _listen(process, lines, tree, num_roles, window, errors)
+            return _listen(process, lines, tree, num_roles, window, errors, stop or threading.Event())
         finally:
             # What it has just started would be nobody's child when it has gone.
             tree.see()
@@ -91,11 +91,12 @@ def _listen(
     num_roles: int,
     window: Window,
     errors: Path,
+    stop: threading.Event,
 ) -> Outcome:
     marks: list[Progress] = []
     facts: dict[str, Fact] = {}
     deadline = time.monotonic() + window.deadline_seconds
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and not stop.is_set():
         tree.look()
         try:
             line = lines.get(timeout=_MEMORY_EVERY_SECONDS)
@@ -133,14 +134,14 @@ def _last_words(process: "subprocess.Popen[str]", errors: Path) -> str:
 class _Tree:
     """A process and all that it has started, as far as they were seen."""
 
-    def __init__(self, pid: int, num_cores: int) -> None:
+    def __init__(self, pid: int, cores: Sequence[int]) -> None:
         self._root = psutil.Process(pid)
         self._seen = {self._root}
         self._last_look = float("-inf")
         self.peak_rss_bytes = 0
         # Those that it starts later inherit it. macOS has no such thing.
         if hasattr(self._root, "cpu_affinity"):
-            self._root.cpu_affinity(sorted(psutil.Process().cpu_affinity())[:num_cores])
+            self._root.cpu_affinity(list(cores))
 
     def look(self) -> None:
         """Add up memory, if the last time is long enough ago."""

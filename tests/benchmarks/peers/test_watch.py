@@ -16,7 +16,7 @@ FOREVER = "threading.Event().wait()"
 
 def watched(*lines: str, start_seconds: float = 60.0) -> Outcome:
     program = "\n".join(["import json, subprocess, sys, threading", *lines])
-    start = Start([sys.executable, "-c", program], dict(os.environ), num_cores=1)
+    start = Start([sys.executable, "-c", program], dict(os.environ), cores=[min(psutil.Process().cpu_affinity())])
     return watch(start, num_roles=1, window=Window(0.0, 0.1, start_seconds))
 
 

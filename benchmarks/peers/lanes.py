@@ -1,0 +1,44 @@
+"""Cores for rounds that are measured at once: each round has some of its own.
+
+Not here: what runs on them (`benchmarks.peers.watch`).
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+_TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/{}"
+
+
+def lanes(num_lanes: int, cores_each: int) -> Sequence[Sequence[int]]:
+    """For each round its cores, of those that this process may use. Ends the program where they are too few."""
+    # macOS has no such thing, and no way to keep a process on a core.
+    usable = psutil.Process().cpu_affinity() if hasattr(psutil.Process, "cpu_affinity") else range(os.cpu_count() or 1)
+    return split(apart({cpu: _core_of(cpu) for cpu in usable}), num_lanes, cores_each)
+
+
+def apart(core_of: Mapping[int, str]) -> Sequence[int]:
+    """The processors of the system, one of each core first, then those that share a core with one of these."""
+    seen: dict[str, int] = {}
+    ranks = {}
+    for cpu in sorted(core_of):
+        ranks[cpu] = seen.get(core_of[cpu], 0)
+        seen[core_of[cpu]] = ranks[cpu] + 1
+    return sorted(ranks, key=lambda cpu: (ranks[cpu], cpu))
+
+
+def split(cpus: Sequence[int], num_lanes: int, cores_each: int) -> Sequence[Sequence[int]]:
+    """Shares of `cores_each`, in order. One share may be smaller; more than one may not."""
+    if num_lanes > 1 and num_lanes * cores_each > len(cpus):
+        raise SystemExit(
+            f"--at-once {num_lanes} wants {num_lanes * cores_each} cores, {cores_each} for each round; there are "
+            f"{len(cpus)}: measure fewer rounds at once"
+        )
+    return [cpus[lane * cores_each : (lane + 1) * cores_each] for lane in range(num_lanes)]
+
+
+def _core_of(cpu: int) -> str:
+    places = [Path(_TOPOLOGY.format(cpu, name)) for name in ("physical_package_id", "core_id")]
+    return "-".join(place.read_text().strip() for place in places) if all(p.exists() for p in places) else str(cpu)
