@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.rows import CHECKOUT, RESULTS, Row, read
-from measuring.markdown import markdown, with_tables
+from measuring.markdown import commits_cell, markdown, with_tables
 
 ROWS = RESULTS / "nvidia-h200.jsonl"
 DOCUMENT = CHECKOUT / "docs" / "clusters" / "gpus.md"
@@ -36,12 +36,13 @@ def tables(rows: Iterable[Row]) -> Mapping[str, str]:
 def _grouped(rows: Sequence[Row], *names: str) -> Iterable[tuple[tuple[Any, ...], list[Row]]]:
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        groups.setdefault((row["experiment"], *(row[name] for name in names)), []).append(row)
-    return sorted(groups.items(), key=lambda item: (item[0][0] != "gorila", item[0][1] == "processes", *item[0][1:]))
+        groups.setdefault((row["experiment"], *(row[name] for name in names), row["commit"]), []).append(row)
+    # Commits have no order of their own: that of the file stands.
+    return sorted(groups.items(), key=lambda item: (item[0][0] != "gorila", item[0][1] == "processes", *item[0][1:-1]))
 
 
 def _line_of_steps(key: tuple[Any, ...], rows: Sequence[Row]) -> Mapping[str, str]:
-    experiment, batch_size = key
+    experiment, batch_size, commit = key
     times = {(row["device"], row["dtype"]): f"{row['gradient_ms']:.1f}" for row in rows}
     return {
         "": f"`{experiment}`",
@@ -50,11 +51,12 @@ def _line_of_steps(key: tuple[Any, ...], rows: Sequence[Row]) -> Mapping[str, st
         "a core, bfloat16": times.get(("cpu", "bfloat16"), ""),
         "GPU, float32": times.get(("cuda", "float32"), ""),
         "GPU, bfloat16": times.get(("cuda", "bfloat16"), ""),
+        "commit": commits_cell([commit]),
     }
 
 
 def _line_of_runs(key: tuple[Any, ...], rows: Sequence[Row]) -> Mapping[str, str]:
-    experiment, cluster, count = key
+    experiment, cluster, count, commit = key
     rates, admitted = (
         {
             device: statistics.median(values)
@@ -72,6 +74,7 @@ def _line_of_runs(key: tuple[Any, ...], rows: Sequence[Row]) -> Mapping[str, str
         "GPU, steps/s": f"{rates['cuda']:,.0f}" if "cuda" in rates else "",
         "GPU / processor": f"{rates['cuda'] / rates['cpu']:.2f}" if both else "",
         "gradients admitted": ", ".join(f"{100 * share:.0f} %" for share in admitted.values()),
+        "commit": commits_cell([commit]),
     }
 
 

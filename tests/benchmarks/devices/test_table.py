@@ -10,26 +10,36 @@ from measuring.markdown import with_tables
 
 
 def step(device: str, dtype: str, gradient_ms: float) -> dict[str, Any]:
-    facts = {"benchmark": "devices_step", "experiment": "gorila", "batch_size": 32}
+    facts = {"benchmark": "devices_step", "experiment": "gorila", "batch_size": 32, "commit": "abcdefgh"}
     return {**facts, "device": device, "dtype": dtype, "gradient_ms": gradient_ms}
 
 
-def run(device: str, rate: float) -> dict[str, Any]:
+def run(device: str, rate: float, commit: str = "abcdefgh") -> dict[str, Any]:
     facts = {"benchmark": "devices_run", "experiment": "dba3c", "cluster": "threads", "num_playing": 4}
-    return {**facts, "device": device, "steps_per_second": rate}
+    return {**facts, "device": device, "steps_per_second": rate, "commit": commit}
 
 
 def test_a_line_has_the_processor_beside_the_gpu() -> None:
     made = tables(
         [step("cpu", "float32", 20.04), step("cuda", "float32", 4.0), run("cpu", 1_000.0), run("cuda", 2_500)]
     )
-    assert made["steps"].splitlines()[-1] == "| `gorila` | 32 | 20.0 |  | 4.0 |  |"
-    assert made["runs"].splitlines()[-1] == "| `dba3c` | threads | 4 | 1,000 | 2,500 | 2.50 |  |"
+    assert made["steps"].splitlines()[-1] == "| `gorila` | 32 | 20.0 |  | 4.0 |  | abcdefg |"
+    assert made["runs"].splitlines()[-1] == "| `dba3c` | threads | 4 | 1,000 | 2,500 | 2.50 |  | abcdefg |"
+
+
+def test_what_two_commits_measured_stands_in_two_lines() -> None:
+    made = tables(
+        [step("cpu", "float32", 20.0), run("cpu", 2_000.0, "b"), run("cuda", 3_000.0, "b"), run("cpu", 1.0, "a")]
+    )
+    assert made["runs"].splitlines()[2:] == [
+        "| `dba3c` | threads | 4 | 2,000 | 3,000 | 1.50 |  | b |",
+        "| `dba3c` | threads | 4 | 1 |  |  |  | a |",
+    ]
 
 
 def test_what_was_not_measured_stays_empty() -> None:
     made = tables([step("cpu", "float32", 20.0), run("cpu", 1_000.0), run("cpu", 3_000.0)])
-    assert made["runs"].splitlines()[-1] == "| `dba3c` | threads | 4 | 2,000 |  |  |  |"
+    assert made["runs"].splitlines()[-1] == "| `dba3c` | threads | 4 | 2,000 |  |  |  | abcdefg |"
     with pytest.raises(ValueError, match="without rows"):
         tables([run("cpu", 1_000.0)])
 
