@@ -33,6 +33,15 @@ class Speed(NamedTuple):
     """That this was measured over."""
 
 
+_ROWS = 4
+"""Full ones that a run is given time for; two are needed, and the first comes late."""
+
+
+def budget_seconds(seconds: float, seconds_per_update: float) -> str:
+    """The setting that ends a run after `seconds`, or later: when updates that take so long have filled rows enough."""
+    return f"budget.minutes={max(seconds, _ROWS * worker.UPDATES_PER_ROW * seconds_per_update) / 60:.6f}"
+
+
 def budget(num_workers: int, steps_per_worker: int, mean_frame_skip: float) -> str:
     """The setting that ends a run when all workers together have made so many steps."""
     return f"budget.frames={round(num_workers * steps_per_worker * mean_frame_skip)}"

@@ -8,7 +8,7 @@
                 any number from 4 to 8; the last one straggles by four healthy updates
 
 A row a run goes into results/dba3c/dynamic_quorum.csv; what is there is not made again. Simulated: a minute. Measured:
-3 delays x 4 numbers x 2 rounds of a minute and ten seconds, so that who waits for a straggler has rows: 32 minutes.
+3 delays x 4 numbers x 2 rounds of a minute and ten seconds, longer for who waits for a straggler: 40 minutes.
 Not here: how the number is chosen (`pipeline.param_server.quorum_size`).
 """
 
@@ -21,7 +21,7 @@ from pathlib import Path
 import pandas as pd
 
 from measuring.markdown import markdown, median_cell
-from measuring.worker_speed import run, speed
+from measuring.worker_speed import budget_seconds, run, speed
 from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
 from pipeline.roles.straggler import CONSTANT, DISTRIBUTIONS, EXPONENTIAL
@@ -84,14 +84,14 @@ def main(
             rows.append(_simulated(costs, num_stragglers, distribution, quorum, num_updates))
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, *TINY, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]
-        settings += [f"budget.minutes={run_seconds / 60:.6f}", *overrides]
+        settings += overrides
         # What says how long a delay is comes first, then all in turn.
         healthy_first = [(round_, NONE, _REAL_SIZES[0]) for round_ in range(num_rounds)]
         in_turn = product(range(num_rounds), (NONE, *DISTRIBUTIONS), _REAL_SIZES)
         for round_, distribution, quorum in (*healthy_first, *in_turn):
             num_stragglers = 0 if distribution == NONE else 1
             if not rows.has(MEASURED, _NUM_REAL, num_stragglers, distribution, quorum, round_):
-                rows.append(_measured(rows, settings, distribution, quorum, round_))
+                rows.append(_measured(rows, settings, run_seconds, distribution, quorum, round_))
 
 
 def _simulated(
@@ -127,9 +127,14 @@ def _simulated(
 
 
 def _measured(
-    rows: RowFile[DynamicQuorumRow], settings: Sequence[str], distribution: str, quorum: str, round_: int
+    rows: RowFile[DynamicQuorumRow],
+    settings: Sequence[str],
+    run_seconds: float,
+    distribution: str,
+    quorum: str,
+    round_: int,
 ) -> DynamicQuorumRow:
-    least, delay = _least(_NUM_REAL, quorum), 0.0
+    least, delay, longest_update = _least(_NUM_REAL, quorum), 0.0, 0.0
     own = [f"topology.num_workers={least}", f"topology.num_backup_workers={_NUM_REAL - least}"]
     own += [f"topology.dynamic_quorum={str(quorum == CHOSEN).lower()}"]
     if distribution != NONE:
@@ -137,9 +142,12 @@ def _measured(
         healthy = done[
             (done["source"] == MEASURED) & (done["distribution"] == NONE) & (done["quorum"] == str(_NUM_REAL))
         ]
-        delay = _DELAY * float(healthy["seconds_per_update"].median())
+        healthy_update = float(healthy["seconds_per_update"].median())
+        delay = _DELAY * healthy_update
+        # Who needs all gradients waits for the straggler's.
+        longest_update = healthy_update + delay if least == _NUM_REAL else 0.0
         own += [f"topology.stragglers=[[{_NUM_REAL - 1},{distribution},{delay:.6f}]]"]
-    config = compose([*settings, *own])
+    config = compose([budget_seconds(run_seconds, longest_update), *settings, *own])
     updates = run(config)
     measured = speed(config, updates)
     gradients = float(updates["num_admitted"].sum() / updates["version"].max())

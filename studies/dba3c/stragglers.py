@@ -24,7 +24,7 @@ from pathlib import Path
 import pandas as pd
 
 from measuring.markdown import markdown, median_cell
-from measuring.worker_speed import run, speed
+from measuring.worker_speed import budget_seconds, run, speed
 from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
 from pipeline.results.style import save_figure
@@ -80,19 +80,23 @@ def main(
     rows = stragglers_rows(output)
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, *TINY, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]
-        settings += [f"budget.minutes={run_seconds / 60:.6f}", *overrides]
+        settings += overrides
         # What says how long a delay is comes first, then all in turn.
         healthy_first = [(round_, NONE, 0) for round_ in range(num_rounds)]
         in_turn = product(range(num_rounds), (NONE, *DISTRIBUTIONS), backup_counts)
         for round_, distribution, num_backup in (*healthy_first, *in_turn):
             if rows.has(distribution, num_backup, round_):
                 continue
-            delay = 0.0
+            delay = longest_update = 0.0
             if distribution != NONE:
                 done = rows.frame()
                 healthy = done[(done["distribution"] == NONE) & (done["num_backup_workers"] == 0)]
-                delay = delay_updates * float(healthy["seconds_per_update"].median())
-            rows.append(_measure(settings, num_started - num_backup, num_backup, distribution, delay, round_))
+                healthy_update = float(healthy["seconds_per_update"].median())
+                delay = delay_updates * healthy_update
+                # Who has no backup workers waits for the straggler.
+                longest_update = healthy_update + delay if num_backup == 0 else 0.0
+            words = [budget_seconds(run_seconds, longest_update), *settings]
+            rows.append(_measure(words, num_started - num_backup, num_backup, distribution, delay, round_))
     save_figure(stragglers_figure(rows.frame()), figures / "dba3c_stragglers.png")
 
 

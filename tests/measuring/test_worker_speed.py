@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from measuring.worker_speed import speed
+from measuring.worker_speed import budget_seconds, speed
 from pipeline.config.overrides import compose
 from pipeline.roles import worker
 
@@ -47,3 +47,9 @@ def test_a_run_that_was_too_short_is_refused() -> None:
     config = compose(["experiment=dba3c", "game=Pong"])
     with pytest.raises(ValueError, match="worker-0 has 1 full rows of 2 gradients, needed are 2"):
         speed(config, update_rows(("worker-0", 2, 10.0, 2, 0, 0.0), ("worker-1", 4, 12.0, 2, 0, 0.0)))
+
+
+def test_a_run_lasts_until_slow_updates_have_filled_rows() -> None:
+    assert budget_seconds(90.0, 0.0) == "budget.minutes=1.500000"
+    # Four rows of two updates of fifteen seconds.
+    assert budget_seconds(90.0, 15.0) == "budget.minutes=2.000000"
