@@ -4,7 +4,7 @@ Gorila, its baseline DQN with the same settings, and DBA3C train on each game fo
 settings that `studies.six_minutes.tuning` chose on other games; then the last parameters play 30 games under no-op
 starts, DBA3C's by their best action and drawn. The rows of a game go to `results/six_minutes/atari49.csv` together,
 since only runs of one machine in one state compare; games that are there are not run again. Nothing else may run
-meanwhile. Twenty-five minutes a game on two cores.
+meanwhile. The figure beside the rows is drawn anew after each game. Twenty-five minutes a game on two cores.
 Not here: which settings (`tuning`).
 """
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 from scipy import stats
 
 from measuring.markdown import commits_cell, markdown
@@ -22,9 +23,11 @@ from pipeline.results.budgets import Yardstick, yardsticks
 from pipeline.results.formats import cell, interval_cell
 from pipeline.results.protocols import NOOP_STARTS
 from pipeline.results.random_player import BELOW, YES
+from pipeline.results.style import save_figure
 from studies.arguments import parsed
 from studies.row_file import RowFile
 from studies.scored_runs import DRAWN, GREEDY, RANDOM, ScoredRow, place, row_file, score_cell, train_and_score
+from studies.six_minutes.figures import games_figure
 from studies.six_minutes.tuning import CASES, COMMON, DBA3C, GORILA, OUTPUT, SEED, chosen_case, tuning_rows
 
 DQN = "dqn"
@@ -47,6 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             budget = (f"budget.minutes={MINUTES}", "budget.frames=null")
             run = (f"game={game}", f"seed={SEED}", f"results_dir={chosen.runs_dir}", *budget, *chosen.words)
             file.append(*[train_and_score(system, [*settings[system], *run]) for system in SYSTEMS])
+            save_figure(figure_of(file.frame()), chosen.output / "atari49.png")
 
 
 def settings_of(tuned: pd.DataFrame) -> Mapping[str, tuple[str, ...]]:
@@ -62,6 +66,11 @@ def settings_of(tuned: pd.DataFrame) -> Mapping[str, tuple[str, ...]]:
 def atari49_rows(folder: Path) -> RowFile[ScoredRow]:
     """What is in `folder`; the case of a row is its system."""
     return row_file(folder / "atari49.csv")
+
+
+def figure_of(rows: pd.DataFrame) -> Figure:
+    """Gorila beside DQN."""
+    return games_figure(rows, (GORILA, DQN), f"{MINUTES:g} minutes of the same two cores")
 
 
 def games_table(rows: pd.DataFrame) -> str:

@@ -2,12 +2,22 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from pipeline.results.protocols import NOOP_STARTS
 from pipeline.results.published import load_published
 from studies.six_minutes import atari49, tuning
-from studies.six_minutes.atari49 import SYSTEMS, games_table, settings_of, share_cell, systems_table, wins_table
+from studies.six_minutes.atari49 import (
+    SYSTEMS,
+    figure_of,
+    games_table,
+    settings_of,
+    share_cell,
+    systems_table,
+    wins_table,
+)
 from studies.six_minutes.tables import tables
 from tests.studies.six_minutes.toy import TINY, row
 
@@ -70,6 +80,16 @@ def test_a_system_has_a_line_for_each_way_to_play() -> None:
     assert [line.split(" | ")[0] for line in lines] == ["| gorila", "| dqn", "| dba3c, greedy", "| dba3c, drawn"]
 
 
+def test_the_figure_has_a_line_a_game_the_furthest_ahead_on_top() -> None:
+    (axes,) = figure_of(ROWS).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["Hero", "Alien", "Pong"]
+    of = {line.get_label(): line for line in axes.get_lines()}
+    published = load_published().loc["Pong"]
+    human, random = published[NOOP_STARTS.human], published[NOOP_STARTS.random]
+    assert np.asarray(of["gorila"].get_xdata())[2] == pytest.approx(100 * (150.0 - random) / (human - random))
+    assert np.asarray(of["dqn"].get_xdata())[2] == pytest.approx(100 * (100.0 - random) / (human - random))
+
+
 @pytest.mark.slow
 def test_a_game_has_the_rows_of_all_systems_and_is_not_trained_again(tmp_path: Path) -> None:
     tuning.tuning_rows(tmp_path).append(*tuned(gorila="gorila", dba3c="dba3c"))  # type: ignore[arg-type]
@@ -80,6 +100,7 @@ def test_a_game_has_the_rows_of_all_systems_and_is_not_trained_again(tmp_path: P
     assert list(rows["case"]) == list(SYSTEMS)
     assert (rows["frames"] > 0).all() and rows["drawn"].notna().tolist() == [False, False, True]
     assert "| Pong |" in tables(tmp_path)["games"]
+    assert (tmp_path / "atari49.png").stat().st_size > 10_000
     written = (tmp_path / "atari49.csv").read_text()
     atari49.main(arguments)
     assert (tmp_path / "atari49.csv").read_text() == written
