@@ -4,7 +4,6 @@ Not here: the same as tables (`studies.six_minutes.atari49`).
 """
 
 import matplotlib
-import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -27,7 +26,8 @@ def games_figure(rows: pd.DataFrame, systems: tuple[str, str], title: str) -> Fi
     percents = {system: _percents(rows[rows["case"] == system]) for system in systems}
     first, second = (percents[system][GREEDY] for system in systems)
     games = (first - second).sort_values().index
-    figure, axes = plt.subplots(figsize=(7.5, 1.5 + 0.19 * len(games)), layout="constrained")
+    figure = Figure(figsize=(7.5, 1.7 + 0.19 * len(games)), layout="constrained")
+    axes = figure.subplots()
     axes.axvline(0.0, color=FAINT, linewidth=1.0)
     places = range(len(games))
     for system, colour, marker in zip(systems, COLOURS, "os", strict=False):
@@ -39,7 +39,7 @@ def games_figure(rows: pd.DataFrame, systems: tuple[str, str], title: str) -> Fi
     axes.set_ylim(-1, len(games))
     axes.set_xlabel("% of the human's score; 0: the published random player's")
     axes.set_title(title)
-    axes.legend(loc="lower right")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(systems))
     return figure
 
 
