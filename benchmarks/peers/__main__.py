@@ -66,6 +66,7 @@ class _Benchmark:
         # Before anything is measured, since it takes cores.
         self._pythons = {name: _python(one, shared, chosen.environments) for name, one in taking_part.items()}
         self._writing = threading.Lock()
+        """Held for a line, so that lanes write one after the other."""
 
     def lane(self, number: int, cores: Sequence[int]) -> None:
         """Every `at_once`-th round, on these cores."""
@@ -85,7 +86,8 @@ class _Benchmark:
                     file.write(line + "\n")
 
     def _outcome(self, name: str, cores: Sequence[int]) -> Outcome:
-        print(f"{datetime.now():%H:%M:%S} {name}", file=sys.stderr, flush=True)
+        with self._writing:
+            print(f"{datetime.now():%H:%M:%S} {name}", file=sys.stderr, flush=True)
         contender, chosen, python = self._taking_part[name], self._chosen, self._pythons[name]
         if isinstance(python, environments.NotInstalled):
             return Outcome(None, f"not installed: {python}", 0, {})

@@ -2,6 +2,8 @@
 
 import os
 import sys
+import threading
+import time
 from pathlib import Path
 
 import psutil
@@ -14,10 +16,10 @@ SAYS = "print(json.dumps({'role': 'all', 'seconds': %s, 'steps': %s, 'updates': 
 FOREVER = "threading.Event().wait()"
 
 
-def watched(*lines: str, start_seconds: float = 60.0) -> Outcome:
+def watched(*lines: str, start_seconds: float = 60.0, stop: threading.Event | None = None) -> Outcome:
     program = "\n".join(["import json, subprocess, sys, threading", *lines])
     start = Start([sys.executable, "-c", program], dict(os.environ), cores=[min(psutil.Process().cpu_affinity())])
-    return watch(start, num_roles=1, window=Window(0.0, 0.1, start_seconds))
+    return watch(start, num_roles=1, window=Window(0.0, 0.1, start_seconds), stop=stop)
 
 
 def is_alive(pid: int) -> bool:
@@ -49,6 +51,16 @@ def test_a_driver_that_hangs_is_given_up() -> None:
     outcome = watched(SAYS % (1, 10, 0), FOREVER, start_seconds=0.8)
     assert outcome.rates is None
     assert outcome.reason.startswith("not done after 1 s")
+
+
+def test_a_driver_is_ended_when_the_benchmark_is() -> None:
+    stop = threading.Event()
+    timer = threading.Timer(0.5, stop.set)
+    timer.start()
+    begun = time.monotonic()
+    outcome = watched(SAYS % (1, 10, 0), FOREVER, start_seconds=300.0, stop=stop)
+    assert outcome.rates is None and time.monotonic() - begun < 100
+    timer.join()
 
 
 def test_the_deadline_is_that_of_the_start_the_warm_up_and_two_windows() -> None:
