@@ -42,10 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if unknown := [name for name in chosen.only if name not in everybody]:
         raise SystemExit(f"there is no {', '.join(unknown)}; there are {', '.join(everybody)}")
     taking_part = {name: everybody[name] for name in everybody if name in (chosen.only or everybody)}
+    cores = lanes(chosen.at_once, chosen.cores)
     benchmark = _Benchmark(chosen, shared, taking_part)
     with ThreadPoolExecutor(chosen.at_once) as pool:
         try:
-            list(pool.map(benchmark.lane, range(chosen.at_once), lanes(chosen.at_once, chosen.cores)))
+            list(pool.map(benchmark.lane, range(chosen.at_once), cores))
         except BaseException:
             benchmark.stop.set()
             raise

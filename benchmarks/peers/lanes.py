@@ -3,7 +3,6 @@
 Not here: what runs on them (`benchmarks.peers.watch`).
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,10 +12,12 @@ _TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/{}"
 
 
 def lanes(num_lanes: int, cores_each: int) -> Sequence[Sequence[int]]:
-    """For each round its cores, of those that this process may use. Ends the program where they are too few."""
-    # macOS has no such thing, and no way to keep a process on a core.
-    usable = psutil.Process().cpu_affinity() if hasattr(psutil.Process, "cpu_affinity") else range(os.cpu_count() or 1)
-    return split(apart({cpu: _core_of(cpu) for cpu in usable}), num_lanes, cores_each)
+    """For each round its cores, of those that this process may use. Ends the program where there are too few."""
+    if not hasattr(psutil.Process, "cpu_affinity"):  # macOS
+        if num_lanes > 1:
+            raise SystemExit(f"--at-once {num_lanes}: this system keeps no process on cores of its own; leave it out")
+        return [range(cores_each)]
+    return split(apart({cpu: _core_of(cpu) for cpu in psutil.Process().cpu_affinity()}), num_lanes, cores_each)
 
 
 def apart(core_of: Mapping[int, str]) -> Sequence[int]:
@@ -30,7 +31,9 @@ def apart(core_of: Mapping[int, str]) -> Sequence[int]:
 
 
 def split(cpus: Sequence[int], num_lanes: int, cores_each: int) -> Sequence[Sequence[int]]:
-    """Shares of `cores_each`, in order. One share may be smaller; more than one may not."""
+    """Shares of `cores_each`, in order. One share may be smaller; more than one may not. Ends the program otherwise."""
+    if num_lanes < 1 or cores_each < 1:
+        raise SystemExit(f"--at-once {num_lanes} --cores {cores_each}: both are at least 1")
     if num_lanes > 1 and num_lanes * cores_each > len(cpus):
         raise SystemExit(
             f"--at-once {num_lanes} wants {num_lanes * cores_each} cores, {cores_each} for each round; there are "

@@ -27,7 +27,7 @@ from pipeline.results.formats import cell
 from pipeline.roles.straggler import CONSTANT, DISTRIBUTIONS, EXPONENTIAL
 from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK
 from studies.dba3c.simulation import BYTES_PER_SECOND
-from studies.dba3c.stragglers import NONE, TINY
+from studies.dba3c.stragglers import NO_DELAY, NONE, TINY, delay_of
 from studies.row_file import RowFile
 from studies.simulation import cost_file
 from studies.simulation.experiment import Cluster, simulate
@@ -134,7 +134,7 @@ def _measured(
     quorum: str,
     round_: int,
 ) -> DynamicQuorumRow:
-    least, delay, longest_update = _least(_NUM_REAL, quorum), 0.0, 0.0
+    least, delay = _least(_NUM_REAL, quorum), NO_DELAY
     own = [f"topology.num_workers={least}", f"topology.num_backup_workers={_NUM_REAL - least}"]
     own += [f"topology.dynamic_quorum={str(quorum == CHOSEN).lower()}"]
     if distribution != NONE:
@@ -142,12 +142,9 @@ def _measured(
         healthy = done[
             (done["source"] == MEASURED) & (done["distribution"] == NONE) & (done["quorum"] == str(_NUM_REAL))
         ]
-        healthy_update = float(healthy["seconds_per_update"].median())
-        delay = _DELAY * healthy_update
-        # Who needs all gradients waits for the straggler's.
-        longest_update = healthy_update + delay if least == _NUM_REAL else 0.0
-        own += [f"topology.stragglers=[[{_NUM_REAL - 1},{distribution},{delay:.6f}]]"]
-    config = compose([budget_seconds(run_seconds, longest_update), *settings, *own])
+        delay = delay_of(healthy["seconds_per_update"], _DELAY, is_waited_for=least == _NUM_REAL)
+        own += [f"topology.stragglers=[[{_NUM_REAL - 1},{distribution},{delay.seconds:.6f}]]"]
+    config = compose([budget_seconds(run_seconds, delay.update_seconds), *settings, *own])
     updates = run(config)
     measured = speed(config, updates)
     gradients = float(updates["num_admitted"].sum() / updates["version"].max())
@@ -158,7 +155,7 @@ def _measured(
         distribution,
         quorum,
         round_,
-        delay,
+        delay.seconds,
         measured.seconds_per_update,
         gradients,
         measured.data_points_per_second,

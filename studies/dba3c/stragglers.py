@@ -11,7 +11,8 @@ of backup workers within a line. The straggler, the last worker, sleeps before e
     exponential   around the same mean
 
 A row a run goes into results/dba3c/stragglers.csv, and runs that are there are not made again; at the end
-docs/figures/dba3c_stragglers.png. 3 delays x 4 numbers x 3 rounds, 36 runs of a minute and a quarter: 45 minutes.
+docs/figures/dba3c_stragglers.png. 3 delays x 4 numbers x 3 rounds, 36 runs of a minute and a quarter, longer
+for who waits for the straggler: 45 minutes or more.
 Not here: more workers (`studies.dba3c.simulation`).
 """
 
@@ -20,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -43,6 +45,24 @@ _QUANTITIES = (
     ("late gradients, %", "late_share", 1e2, 1),
 )
 """Of the table: in words, column, factor, decimals."""
+
+
+class Delay(NamedTuple):
+    """Of a straggler, in the mean."""
+
+    seconds: float
+    update_seconds: float
+    """Of an update that waits for it; 0.0 where none does."""
+
+
+NO_DELAY = Delay(0.0, 0.0)
+
+
+def delay_of(healthy: "pd.Series[float]", num_updates: float, *, is_waited_for: bool) -> Delay:
+    """So many healthy updates long. `healthy`: seconds of an update, of each run in which nobody straggles."""
+    update = float(healthy.median())
+    delay = num_updates * update
+    return Delay(delay, update + delay if is_waited_for else 0.0)
 
 
 @dataclass(frozen=True)
@@ -87,16 +107,13 @@ def main(
         for round_, distribution, num_backup in (*healthy_first, *in_turn):
             if rows.has(distribution, num_backup, round_):
                 continue
-            delay = longest_update = 0.0
+            delay = NO_DELAY
             if distribution != NONE:
                 done = rows.frame()
                 healthy = done[(done["distribution"] == NONE) & (done["num_backup_workers"] == 0)]
-                healthy_update = float(healthy["seconds_per_update"].median())
-                delay = delay_updates * healthy_update
-                # Who has no backup workers waits for the straggler.
-                longest_update = healthy_update + delay if num_backup == 0 else 0.0
-            words = [budget_seconds(run_seconds, longest_update), *settings]
-            rows.append(_measure(words, num_started - num_backup, num_backup, distribution, delay, round_))
+                delay = delay_of(healthy["seconds_per_update"], delay_updates, is_waited_for=num_backup == 0)
+            words = [budget_seconds(run_seconds, delay.update_seconds), *settings]
+            rows.append(_measure(words, num_started - num_backup, num_backup, distribution, delay.seconds, round_))
     save_figure(stragglers_figure(rows.frame()), figures / "dba3c_stragglers.png")
 
 

@@ -9,6 +9,12 @@ from studies.dba3c import stragglers
 from tests.studies.dba3c.toy import is_figure
 
 
+def test_a_delay_is_some_healthy_updates_and_an_update_waits_where_nobody_is_spare() -> None:
+    healthy = pd.Series([0.1, 0.5, 0.3])
+    assert stragglers.delay_of(healthy, 4.0, is_waited_for=True) == pytest.approx((1.2, 1.5))
+    assert stragglers.delay_of(healthy, 4.0, is_waited_for=False) == pytest.approx((1.2, 0.0))
+
+
 @pytest.mark.slow
 def test_a_straggler_sleeps_for_several_healthy_updates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stragglers, "DISTRIBUTIONS", ("constant",))
