@@ -30,10 +30,11 @@ from pipeline.cluster.hosts import HostReport, check_versions, report_host
 from pipeline.cluster.offers import offers_without_others, present_offers
 from pipeline.cluster.placement import Demand, Offer, Placement
 from pipeline.cluster.sharing import SCHEDULER_GONE, Sharing
-from pipeline.cluster.start import open_client
+from pipeline.cluster.start import open_client, wait_for_hosts
+from pipeline.cluster.staying import Staying
 from pipeline.cluster.surveyor import Surveyor
 from pipeline.errand import Errand
-from pipeline.errors import PlacementError, RemoteLostError, SchedulerLostError
+from pipeline.errors import RemoteLostError, SchedulerLostError
 
 Task = Future[Any]
 """What `Session.submit` returns; the layers above name it without importing Dask."""
@@ -80,6 +81,8 @@ class Session:
         """What others are told that it is."""
         self.granted = granted
         """What the run may use of the cluster, from its beginning to its end; None: all."""
+        self.staying = Staying()
+        """Tasks of this run that were told to end and have not."""
         self._config = config
         self._num_hosts = num_hosts
         self._settings = settings
@@ -204,11 +207,10 @@ class Session:
         return self._hosts.survey.fit(present)
 
     def open_hosts(self, num_threads: int) -> set[str]:
-        """Those of `fit_hosts` where other commands have left so many threads."""
+        """Those of `fit_hosts` where other commands, and what stays, have left so many threads."""
         fit = self.fit_hosts()
-        if self._sharing is None:
-            return fit
-        return {offer.address for offer in self.offers() if offer.num_threads >= num_threads} & fit
+        offers = self._all_offers() if self._sharing is None else self.offers()
+        return {offer.address for offer in offers if offer.num_threads >= num_threads} & fit
 
     def served(self, hosts: Iterable[str]) -> set[str]:
         """Those of the hosts with these addresses, be they there or not, that began so long ago that they may leave."""
@@ -251,7 +253,7 @@ class Session:
         return True
 
     def _all_offers(self) -> list[Offer]:
-        return present_offers(self._config, self.hosts, self._hosts.num_threads())
+        return present_offers(self._config, self.hosts, self.staying.threads_left(self._hosts.num_threads()))
 
 
 @contextlib.contextmanager
@@ -274,27 +276,5 @@ def open_session(
     say(f"waiting for the cluster ({config.kind})")
     here = SETTINGS_HERE if config.is_on_this_machine else {}
     with settled({**_SETTINGS, **here}), open_client(config, num_hosts, threads_per_host) as (client, num_expected):
-        _wait_for_hosts(client, config, num_expected, settings.untold_seconds, say)
+        wait_for_hosts(client, config, num_expected, settings.untold_seconds, say)
         yield Session(client, config, num_expected, granted, settings)
-
-
-def _wait_for_hosts(
-    client: Client, config: ClusterConfig, num_hosts: int, untold_seconds: float, say: Callable[[str], None]
-) -> None:
-    limit_seconds = left_seconds = config.start_timeout_seconds
-    while left_seconds > 0:
-        is_first = left_seconds == limit_seconds
-        # A batch system that everybody asks has better things to do.
-        look_seconds = min(untold_seconds if is_first else 3 * untold_seconds, left_seconds)
-        with contextlib.suppress(TimeoutError):
-            client.wait_for_workers(num_hosts, timeout=look_seconds)
-            return
-        left_seconds -= look_seconds
-        if (why := config.why_hosts_stay_away(client.cluster)) is not None:
-            raise PlacementError(f"{len(client.nthreads())} of {num_hosts} hosts came, and no others will: {why}")
-        if is_first and left_seconds > 0:
-            say(f"hosts {len(client.nthreads())} of {num_hosts}; waiting up to {limit_seconds:g} s for the others")
-    raise PlacementError(
-        f"{len(client.nthreads())} of {num_hosts} hosts came within {limit_seconds:g} s; "
-        "start `dask worker` processes, or raise cluster.start_timeout_seconds"
-    )

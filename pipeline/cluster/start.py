@@ -3,13 +3,13 @@
     with open_client(config, num_hosts, threads_per_host) as (client, num_hosts): ...
     submission(config, ...)          what would be handed to a batch system, to be shown and not sent
 
-Not here: how each kind is started (`pipeline.cluster.kinds`), waiting for hosts, their reports, tasks
+Not here: how each kind is started (`pipeline.cluster.kinds`), reports of hosts and tasks on them
 (`pipeline.cluster.session`).
 """
 
 import contextlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from distributed import Client, get_worker
 from distributed.deploy.cluster import Cluster
@@ -31,6 +31,32 @@ def open_client(config: ClusterConfig, num_hosts: int, threads_per_host: int) ->
     num_hosts = config.num_hosts_to_come(num_hosts)
     with _started(config, num_hosts, threads_per_host) as cluster, config.connect(cluster) as client:
         yield client, num_hosts
+
+
+def wait_for_hosts(
+    client: Client, config: ClusterConfig, num_hosts: int, untold_seconds: float, say: Callable[[str], None]
+) -> None:
+    """Until so many are there; `say` hears of those that are late, after so long.
+
+    Raises PlacementError when they do not come within `config.start_timeout_seconds`, or no others will.
+    """
+    limit_seconds = left_seconds = config.start_timeout_seconds
+    while left_seconds > 0:
+        is_first = left_seconds == limit_seconds
+        # A batch system that everybody asks has better things to do.
+        look_seconds = min(untold_seconds if is_first else 3 * untold_seconds, left_seconds)
+        with contextlib.suppress(TimeoutError):
+            client.wait_for_workers(num_hosts, timeout=look_seconds)
+            return
+        left_seconds -= look_seconds
+        if (why := config.why_hosts_stay_away(client.cluster)) is not None:
+            raise PlacementError(f"{len(client.nthreads())} of {num_hosts} hosts came, and no others will: {why}")
+        if is_first and left_seconds > 0:
+            say(f"hosts {len(client.nthreads())} of {num_hosts}; waiting up to {limit_seconds:g} s for the others")
+    raise PlacementError(
+        f"{len(client.nthreads())} of {num_hosts} hosts came within {limit_seconds:g} s; "
+        "start `dask worker` processes, or raise cluster.start_timeout_seconds"
+    )
 
 
 def submission(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> str | None:

@@ -187,7 +187,7 @@ class Fleet:
                     self._coordinator.receive(result.undelivered)
                     last[role] = result.progress
                 case how:
-                    orders = self._supervision.not_left(role, how, may_stay=patience.is_hurried)
+                    orders = self._supervision.not_left(role, how)
                     for sentence in self._carry_out(orders):
                         patience.say(sentence)
         return last

@@ -58,6 +58,8 @@ class HostedRoles:
         self._lease_seconds = lease_seconds
         self._patience = patience
         self._hosted: dict[str, _Hosted] = {}
+        self._overdue: set[str] = set()
+        """Roles that had all the time there is to be heard of, or to leave."""
         self._silence = Silence()
         self._servers = ServerAddresses((), ())
         self._steps_before = 0
@@ -100,6 +102,7 @@ class HostedRoles:
             # A role that only prefers a GPU may share it: it must not wait until Dask has one free.
             num_gpus=self._num_gpus[order.role],
         )
+        self._overdue.discard(order.role)
         self._hosted[order.role] = _Hosted(task, order.host, attempt)
 
     def silent_seconds(self, roles: Iterable[str]) -> dict[str, float]:
@@ -113,8 +116,9 @@ class HostedRoles:
         return {role: end for role, end in ends.items() if end is not None}
 
     def cancel(self, role: str) -> None:
-        """Have Dask cancel it, and forget it."""
-        self._session.forget([self._hosted.pop(role).task])
+        """Have Dask cancel it, and forget it; one that has not left keeps its thread from what comes next."""
+        self._overdue.add(role)
+        self._let_go(role, self._hosted.pop(role))
 
     def wait_for(self, role: str, patience: LastWait) -> RoleResult | NoFarewell:
         """What a role that was told to leave leaves, or how it did without.
@@ -138,6 +142,8 @@ class HostedRoles:
                     if now < built_by and not self._coordinator.num_heard(role, hosted.attempt):
                         end = now + patience.limit_seconds
                     if patience.seconds_left <= 0 and (now > end or patience.is_hurried):
+                        if not patience.is_hurried:
+                            self._overdue.add(role)
                         return StillThere(patience.limit_seconds)
                     patience.mention(self._staying())
         except CancelledError:
@@ -153,9 +159,18 @@ class HostedRoles:
                 self._coordinator.receive(result.undelivered)
 
     def release(self) -> None:
-        """Let Dask forget them."""
-        self._session.forget(list(self.tasks.values()))
+        """Let Dask forget them; those that have not left keep their threads from what comes next."""
+        for role, hosted in self._hosted.items():
+            self._let_go(role, hosted)
         self._hosted = {}
+
+    def _let_go(self, role: str, hosted: _Hosted) -> None:
+        # What was never heard of may not have begun, and then Dask can still cancel it.
+        has_begun = role in self._overdue or self._coordinator.num_heard(role, hosted.attempt)
+        if has_begun and not hosted.task.done():
+            self._session.staying.add(hosted.task, role, hosted.host)
+        else:
+            self._session.forget([hosted.task])
 
     def _staying(self) -> list[str]:
         return [role for role, hosted in self._hosted.items() if not hosted.task.done()]

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -27,15 +28,15 @@ from tests.roles.wiring import ADAGRAD, bundle_spec
 
 BOTH = ("worker-0", "worker-1")
 IMPATIENT = Patience(odd_silence_seconds=2.0, lost_silence_seconds=4.0, calls_in_a_step=0)
-let_go = threading.Event()
-"""Ends the step of a role that stands still; hosts are threads of this process."""
+is_stuck, let_go = threading.Event(), threading.Event()
+"""A role stands still in its step, until it is let go; hosts are threads of this process."""
 
 
 class StuckRole:
-    """The second worker never comes back from its fifth step; the first one does not mind."""
+    """The second worker never comes back from a step; the first one does not mind."""
 
-    def __init__(self, spec: RoleSpec, servers: Servers, rows: RowSink) -> None:
-        self._index = spec.place.index
+    def __init__(self, stuck_at: int, spec: RoleSpec, servers: Servers, rows: RowSink) -> None:
+        self._stuck_at = stuck_at if spec.place.index == 1 else None
         self._num_updates = 0
 
     @property
@@ -46,7 +47,8 @@ class StuckRole:
     def step(self) -> None:
         """Nothing, a hundred times a second."""
         self._num_updates += 1
-        if self._index == 1 and self._num_updates == 5:
+        if self._num_updates == self._stuck_at:
+            is_stuck.set()
             let_go.wait(LIMIT_SECONDS)
         else:
             threading.Event().wait(0.01)
@@ -73,12 +75,14 @@ def stuck_fleet(session: Session, quorum: int | None) -> Iterator[Fleet]:
 
 
 @contextmanager
-def stuck_fleet_and_coordinator(session: Session, quorum: int | None) -> Iterator[tuple[Fleet, Coordinator]]:
-    """The same, and who can tell them to leave."""
+def stuck_fleet_and_coordinator(
+    session: Session, quorum: int | None, stuck_at: int = 5
+) -> Iterator[tuple[Fleet, Coordinator]]:
+    """The same, and who can tell them to leave. A role is first heard of after half a second, 50 steps."""
     demands = (*(Demand(worker, 1, 0) for worker in BOTH), Demand(shard_name(0), 0, 0, beside=BOTH[0]))
     server = server_config(num_shards=1, target_period_updates=None, timeout_seconds=LIMIT_SECONDS)
     spec = FleetSpec(
-        roles=tuple(RolePlan(worker, i, StuckRole, plays=True) for i, worker in enumerate(BOTH)),
+        roles=tuple(RolePlan(worker, i, partial(StuckRole, stuck_at), plays=True) for i, worker in enumerate(BOTH)),
         replays=(),
         role=replace(bundle_spec(), param_server=server, generation=1),
         quorum=quorum,
@@ -88,6 +92,7 @@ def stuck_fleet_and_coordinator(session: Session, quorum: int | None) -> Iterato
         max_restarts=0,
         patience=IMPATIENT,
     )
+    is_stuck.clear()
     let_go.clear()
     session.run_id = uuid.uuid4().hex[:8]
     with Coordinator(session.client, session.run_id, lambda rows: None) as coordinator:
@@ -100,6 +105,7 @@ def stuck_fleet_and_coordinator(session: Session, quorum: int | None) -> Iterato
             coordinator.stop_roles()
             stuck.abandon(LastWait(LIMIT_SECONDS))
             stuck.release()
+            wait_until(lambda: len(session.open_hosts(1)) == 2, "nobody stays for the next test")
 
 
 def test_a_role_that_stands_still_is_named_and_then_it_ends_the_run(session: Session) -> None:
@@ -137,3 +143,29 @@ def test_a_run_that_was_told_to_end_waits_for_no_role_that_is_still_at_it(sessio
         last = stuck.collect(LastWait(LIMIT_SECONDS, said.append, hurried_seconds=1.0, has_hurry=lambda: True))
     assert last["worker-0"].num_updates > 0
     assert said == ["worker-1 did not leave within 1 s: what it did since its last word is not counted"]
+
+
+@pytest.mark.parametrize("stuck_at", [5, 200], ids=["never heard of", "heard of before"])
+def test_the_host_of_a_role_that_does_not_leave_takes_nothing_else_until_it_has(
+    session: Session, stuck_at: int
+) -> None:
+    with stuck_fleet_and_coordinator(session, quorum=None, stuck_at=stuck_at) as (stuck, coordinator):
+        wait_until(lambda: is_stuck.is_set() and "worker-0" in coordinator.progress(), "one of both plays on")
+        assert ("worker-1" in coordinator.progress()) == (stuck_at > 50)
+        host = collect_without_worker_1(stuck, coordinator)
+        assert session.open_hosts(1) == session.hosts.keys() - {host}
+        assert host not in {offer.address for offer in session.offers()}
+        assert session.staying.in_words(session.hosts) == f"worker-1 on {host}"
+        let_go.set()
+        wait_until(lambda: host in session.open_hosts(1), "it has left")
+
+
+def collect_without_worker_1(stuck: Fleet, coordinator: Coordinator) -> str:
+    """The address of its host, once the fleet is collected and forgotten."""
+    said: list[str] = []
+    coordinator.stop_roles()
+    stuck.collect(LastWait(3.0, said.append))
+    assert said[-1] == "worker-1 did not leave within 3 s: what it did since its last word is not counted"
+    address = stuck.placement["worker-1"].address
+    stuck.release()
+    return address

@@ -209,8 +209,9 @@ class _Desk:
             case Fail(message):
                 raise RoleFailedError(message)
             case FailWithoutHosts(message):
-                others = self._session.others()
-                raise RoleFailedError(f"{message}{f'; others have {others}' if others else ''}")
+                others, staying = self._session.others(), self._session.staying.in_words(self._session.hosts)
+                busy = [f"others have {others}"] * bool(others) + [f"still there: {staying}"] * bool(staying)
+                raise RoleFailedError("; ".join([message, *busy]))
         return None
 
     def take_what_has_ended(self) -> Iterator[tuple[int, list[PlayedGame]]]:
