@@ -118,7 +118,7 @@ class HostedRoles:
     def cancel(self, role: str) -> None:
         """Have Dask cancel it, and forget it; one that has not left keeps its thread from what comes next."""
         self._overdue.add(role)
-        self._let_go(role, self._hosted.pop(role))
+        self._let_go({role: self._hosted.pop(role)})
 
     def wait_for(self, role: str, patience: LastWait) -> RoleResult | NoFarewell:
         """What a role that was told to leave leaves, or how it did without.
@@ -160,17 +160,19 @@ class HostedRoles:
 
     def release(self) -> None:
         """Let Dask forget them; those that have not left keep their threads from what comes next."""
-        for role, hosted in self._hosted.items():
-            self._let_go(role, hosted)
+        self._let_go(self._hosted)
         self._hosted = {}
 
-    def _let_go(self, role: str, hosted: _Hosted) -> None:
-        # What was never heard of may not have begun, and then Dask can still cancel it.
-        has_begun = role in self._overdue or self._coordinator.num_heard(role, hosted.attempt)
-        if has_begun and not hosted.task.done():
-            self._session.staying.add(hosted.task, role, hosted.host)
-        else:
-            self._session.forget([hosted.task])
+    def _let_go(self, those: Mapping[str, _Hosted]) -> None:
+        ended: list[Task] = []
+        for role, hosted in those.items():
+            # What was never heard of may not have begun, and then Dask can still cancel it.
+            has_begun = role in self._overdue or self._coordinator.num_heard(role, hosted.attempt)
+            if has_begun and not hosted.task.done():
+                self._session.staying.add(hosted.task, role, hosted.host)
+            else:
+                ended.append(hosted.task)
+        self._session.forget(ended)
 
     def _staying(self) -> list[str]:
         return [role for role, hosted in self._hosted.items() if not hosted.task.done()]
