@@ -32,6 +32,7 @@ def test_a_program_with_a_guard_may_start_processes() -> None:
     check_guarded()  # that of these tests
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_is_told_the_line_before_anything_starts(tmp_path: Path) -> None:
     script = tmp_path / "my script.py"
     words = ["experiment=smoke_gorila", "game=Pong", "cluster=processes", f"results_dir={tmp_path / 'runs'}"]

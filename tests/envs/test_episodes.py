@@ -35,6 +35,7 @@ class Recorder:
         return by_pixels(observations, episodes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

@@ -62,6 +62,7 @@ def test_a_module_learns_a_policy_by_a_quorum_of_workers(tmp_path: Path) -> None
     assert set(loaded.evaluations["agent"]) == {"checkpoint", "random"}
 
 
+@pytest.mark.slow
 def test_a_run_whose_module_is_gone_says_so_and_blames_no_other_version(tmp_path: Path) -> None:
     run = carry_out(tmp_path, "smoke_dqn", *VALUES, "budget.frames=400")
     assert run.folder is not None

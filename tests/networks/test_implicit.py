@@ -79,6 +79,7 @@ def test_the_loss_by_hand_at_drawn_fractions() -> None:
     assert result.objective.item() == pytest.approx(0.75)
 
 
+@pytest.mark.slow
 def test_it_learns_the_quantiles_of_a_distribution() -> None:
     one = replica(num_quantiles=32)
     optimizer = torch.optim.Adam(list(one.parameters.values()), lr=1e-3)

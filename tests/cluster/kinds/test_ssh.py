@@ -78,11 +78,13 @@ def test_one_host_comes_per_name_after_the_first_each_a_process_of_its_own(sessi
     assert len(pids) == 2 and os.getpid() not in pids
 
 
+@pytest.mark.slow
 def test_a_task_runs_there(session: Session) -> None:
     host = max(session.hosts)
     assert session.submit(os.getpid, host=host, name="pid").result(timeout=LIMIT_SECONDS) != os.getpid()
 
 
+@pytest.mark.slow
 def test_hosts_have_the_settings_of_the_run_and_no_memory_limit(session: Session) -> None:
     for limit, spill, kept in session.client.run(_memory_settings).values():
         assert (limit, spill, kept) == (None, False, KEPT_MEMORY)
@@ -93,12 +95,14 @@ def _memory_settings(dask_worker: Worker) -> tuple[int | None, object, dict[str,
     return dask_worker.memory_manager.memory_limit, spill, {name: os.environ.get(name) for name in KEPT_MEMORY}
 
 
+@pytest.mark.slow
 def test_all_listen_on_the_interface_that_was_named(session: Session) -> None:
     addresses = [session.client.scheduler_info()["address"], *session.hosts]
     assert {address.rpartition(":")[0] for address in addresses} == {f"tcp://{LOOPBACK}"}
     assert session.dashboard_url.startswith(f"http://{LOOPBACK}:")
 
 
+@pytest.mark.slow
 def test_what_was_started_over_ssh_lives_on_whatever_signal_comes(session: Session) -> None:
     # In an allocation of Slurm all of it belongs to the job, whose signals it has.
     scheduler = session.client.run_on_scheduler(os.getpid)

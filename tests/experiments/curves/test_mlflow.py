@@ -94,6 +94,7 @@ def test_more_points_than_mlflow_takes_at_once_all_arrive(results_dir: Path) -> 
     assert [step for step, *_ in history(client, found, "updates/version/bundle-0")] == list(range(1500))
 
 
+@pytest.mark.slow
 def test_nothing_is_written_but_the_database(results_dir: Path) -> None:
     log(logged_run(results_dir, seed=4))
     files = [path for path in results_dir.rglob("*") if path.is_file()]

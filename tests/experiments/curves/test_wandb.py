@@ -38,6 +38,7 @@ def files(folder: Path) -> list[Path]:
     return sorted((folder / "wandb").glob("offline-run-*/*.wandb"))
 
 
+@pytest.mark.slow
 def test_points_of_a_row_are_together_and_nothing_leaves_the_run_folder(tmp_path: Path) -> None:
     log(tmp_path, *SCORES, MEAN)
     (file,) = files(tmp_path)

@@ -51,6 +51,7 @@ def test_a_run_that_fails_is_named_at_the_end_and_the_others_are_made(
     assert made == ["base", "async"]
 
 
+@pytest.mark.slow
 def test_a_run_that_diverges_has_a_row_without_a_score_and_is_not_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,6 +84,7 @@ def test_speeds_of_the_models_are_of_as_many_workers_as_the_authors_had() -> Non
     assert not speeds._replace(simulated=speeds.simulated[:3]).complete
 
 
+@pytest.mark.slow
 def test_all_figures_of_learning_are_drawn_when_their_cases_are_there(tmp_path: Path) -> None:
     learning.draw(*learning_rows(list(learning_cases.CASES)), network_speeds(), tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
