@@ -60,6 +60,8 @@ class HostedRoles:
         self._hosted: dict[str, _Hosted] = {}
         self._overdue: set[str] = set()
         """Roles that had all the time there is to be heard of, or to leave."""
+        self._hostless: set[str] = set()
+        """Roles whose hosts were seen to be gone."""
         self._silence = Silence()
         self._servers = ServerAddresses((), ())
         self._steps_before = 0
@@ -103,6 +105,7 @@ class HostedRoles:
             num_gpus=self._num_gpus[order.role],
         )
         self._overdue.discard(order.role)
+        self._hostless.discard(order.role)
         self._hosted[order.role] = _Hosted(task, order.host, attempt)
 
     def silent_seconds(self, roles: Iterable[str]) -> dict[str, float]:
@@ -117,8 +120,9 @@ class HostedRoles:
 
     def cancel(self, role: str) -> None:
         """Have Dask cancel it, and forget it; one that has not left keeps its thread from what comes next."""
-        self._overdue.add(role)
-        self._let_go({role: self._hosted.pop(role)})
+        hosted = self._hosted.pop(role)
+        (self._overdue if hosted.host in self._session.present_hosts() else self._hostless).add(role)
+        self._let_go({role: hosted})
 
     def wait_for(self, role: str, patience: LastWait) -> RoleResult | NoFarewell:
         """What a role that was told to leave leaves, or how it did without.
@@ -137,6 +141,7 @@ class HostedRoles:
                     return result
                 except TimeoutError:
                     if hosted.host not in self._session.present_hosts():
+                        self._hostless.add(role)
                         return HostGone()
                     now = time.monotonic()
                     if now < built_by and not self._coordinator.num_heard(role, hosted.attempt):
@@ -166,9 +171,10 @@ class HostedRoles:
     def _let_go(self, those: Mapping[str, _Hosted]) -> None:
         ended: list[Task] = []
         for role, hosted in those.items():
-            # What was never heard of may not have begun, and then Dask can still cancel it.
+            # Dask can still cancel what has not begun, as what was never heard of may not have. It would start again
+            # what stood on a lost host, on one that comes at the same address.
             has_begun = role in self._overdue or self._coordinator.num_heard(role, hosted.attempt)
-            if has_begun and not hosted.task.done():
+            if has_begun and role not in self._hostless and not hosted.task.done():
                 self._session.staying.add(hosted.task, role, hosted.host)
             else:
                 ended.append(hosted.task)

@@ -11,6 +11,7 @@ import pytest
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.coordination.tasks import RoleResult
 from pipeline.cluster.session import Session
+from pipeline.cluster.staying import Staying
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.role import RoleBuilder
 from pipeline.roles.spec import BUNDLE
@@ -135,3 +136,22 @@ def test_a_role_that_is_built_has_its_time_and_no_more() -> None:
 
 def test_a_role_that_is_never_heard_of_is_waited_for_as_long_as_a_silent_one() -> None:
     assert waited_for(heard_after=1000, left_after=1000, lost_silence_seconds=0.2) == StillThere(LEAVE_SECONDS)
+
+
+@pytest.mark.parametrize("is_host_there", [True, False])
+def test_what_is_cancelled_stays_on_a_host_that_is_there_and_is_forgotten_with_one_that_is_gone(
+    is_host_there: bool,
+) -> None:
+    stand_in: Any = StandIn(heard_after=0, left_after=1000)
+    forgotten: list[Any] = []
+    stand_in.staying = Staying()
+    stand_in.forget = forgotten.extend
+    stand_in.present_hosts = lambda: {HOST} if is_host_there else set()
+    plan = RolePlan(ROLE, 0, build=cast(Any, None), plays=True)
+    roles = HostedRoles(
+        cast(Session, stand_in), cast(Coordinator, stand_in), [plan], bundle_spec(), {ROLE: 0}, 30.0, Patience()
+    )
+    roles.start(Start(ROLE, HOST, 1), {})
+    roles.cancel(ROLE)
+    assert forgotten == ([] if is_host_there else [stand_in])
+    assert stand_in.staying.in_words({HOST}) == (f"{ROLE} on {HOST}" if is_host_there else "")
