@@ -19,7 +19,7 @@ from pipeline.types import UInt8Array
 
 NUM_HELDOUT_STATES = 128
 _NUM_LANES = 2
-"""Few and long: each lane loads its ROM twice, a fifth of a second each time, as long as a hundred steps."""
+"""Few and long: each lane loads its ROM twice, and each time that takes as long as some 250 of its steps."""
 _STEPS_BETWEEN = 10
 _UPDATES_PER_MEASUREMENT = 500
 _MAX_BLIND = 10

@@ -59,9 +59,7 @@ class HostedRoles:
         self._patience = patience
         self._hosted: dict[str, _Hosted] = {}
         self._overdue: set[str] = set()
-        """Roles that had all the time there is to be heard of, or to leave."""
-        self._hostless: set[str] = set()
-        """Roles whose hosts were seen to be gone."""
+        """Roles that had all the time there is to be built and to leave."""
         self._silence = Silence()
         self._servers = ServerAddresses((), ())
         self._steps_before = 0
@@ -104,8 +102,6 @@ class HostedRoles:
             # A role that only prefers a GPU may share it: it must not wait until Dask has one free.
             num_gpus=self._num_gpus[order.role],
         )
-        self._overdue.discard(order.role)
-        self._hostless.discard(order.role)
         self._hosted[order.role] = _Hosted(task, order.host, attempt)
 
     def silent_seconds(self, roles: Iterable[str]) -> dict[str, float]:
@@ -121,8 +117,10 @@ class HostedRoles:
     def cancel(self, role: str) -> None:
         """Have Dask cancel it, and forget it; one that has not left keeps its thread from what comes next."""
         hosted = self._hosted.pop(role)
-        (self._overdue if hosted.host in self._session.present_hosts() else self._hostless).add(role)
-        self._let_go({role: hosted})
+        if hosted.host in self._session.present_hosts() and not hosted.task.done():
+            self._session.staying.add(hosted.task, role, hosted.host)
+        else:
+            self._session.forget([hosted.task])
 
     def wait_for(self, role: str, patience: LastWait) -> RoleResult | NoFarewell:
         """What a role that was told to leave leaves, or how it did without.
@@ -141,7 +139,8 @@ class HostedRoles:
                     return result
                 except TimeoutError:
                     if hosted.host not in self._session.present_hosts():
-                        self._hostless.add(role)
+                        # Dask would start it again on a host that comes at the same address.
+                        self._session.forget([hosted.task])
                         return HostGone()
                     now = time.monotonic()
                     if now < built_by and not self._coordinator.num_heard(role, hosted.attempt):
@@ -165,20 +164,15 @@ class HostedRoles:
 
     def release(self) -> None:
         """Let Dask forget them; those that have not left keep their threads from what comes next."""
-        self._let_go(self._hosted)
+        staying = [role for role in self._staying() if self._has_begun(role)]
+        for role in staying:
+            self._session.staying.add(self._hosted[role].task, role, self._hosted[role].host)
+        self._session.forget([hosted.task for role, hosted in self._hosted.items() if role not in staying])
         self._hosted = {}
 
-    def _let_go(self, those: Mapping[str, _Hosted]) -> None:
-        ended: list[Task] = []
-        for role, hosted in those.items():
-            # Dask can still cancel what has not begun, as what was never heard of may not have. It would start again
-            # what stood on a lost host, on one that comes at the same address.
-            has_begun = role in self._overdue or self._coordinator.num_heard(role, hosted.attempt)
-            if has_begun and role not in self._hostless and not hosted.task.done():
-                self._session.staying.add(hosted.task, role, hosted.host)
-            else:
-                ended.append(hosted.task)
-        self._session.forget(ended)
+    def _has_begun(self, role: str) -> bool:
+        # What was never heard of may wait for its thread, and then Dask can still cancel it.
+        return role in self._overdue or self._coordinator.num_heard(role, self._hosted[role].attempt) > 0
 
     def _staying(self) -> list[str]:
         return [role for role, hosted in self._hosted.items() if not hosted.task.done()]

@@ -6,8 +6,8 @@ from pipeline.cluster.staying import Staying
 
 
 @dataclass
-class Stage:
-    """A task."""
+class Task:
+    """One that ends when it is told to."""
 
     is_over: bool = False
 
@@ -16,10 +16,10 @@ class Stage:
 
 
 def test_a_host_has_the_threads_that_nobody_keeps_and_is_none_without_any() -> None:
-    staying, task = Staying(), Stage()
+    staying, task = Staying(), Task()
     assert staying.threads_left({"a": 1, "b": 2}) == {"a": 1, "b": 2} and staying.in_words("ab") == ""
     staying.add(task, "bundle-0", "a")
-    staying.add(Stage(), "bundle-1", "b")
+    staying.add(Task(), "bundle-1", "b")
     assert staying.threads_left({"a": 1, "b": 2}) == {"b": 1}
     assert staying.in_words("ab") == "bundle-0 on a, bundle-1 on b"
     task.is_over = True
@@ -28,5 +28,5 @@ def test_a_host_has_the_threads_that_nobody_keeps_and_is_none_without_any() -> N
 
 def test_what_stays_on_a_host_that_is_gone_is_no_matter() -> None:
     staying = Staying()
-    staying.add(Stage(), "bundle-0", "gone")
+    staying.add(Task(), "bundle-0", "gone")
     assert staying.threads_left({"a": 1}) == {"a": 1} and staying.in_words({"a"}) == ""

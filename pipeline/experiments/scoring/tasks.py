@@ -209,9 +209,11 @@ class _Desk:
             case Fail(message):
                 raise RoleFailedError(message)
             case FailWithoutHosts(message):
-                others, staying = self._session.others(), self._session.staying.in_words(self._session.hosts)
-                busy = [f"others have {others}"] * bool(others) + [f"still there: {staying}"] * bool(staying)
-                raise RoleFailedError("; ".join([message, *busy]))
+                if others := self._session.others():
+                    message += f"; others have {others}"
+                if staying := self._session.staying.in_words(self._session.hosts):
+                    message += f"; told to leave and still there: {staying}"
+                raise RoleFailedError(message)
         return None
 
     def take_what_has_ended(self) -> Iterator[tuple[int, list[PlayedGame]]]:
