@@ -64,7 +64,7 @@ class Measured(NamedTuple):
 
     costs: GorilaCosts
     full_speed: float
-    """Of a core when all are busy, beside one that works alone."""
+    """Of a core when all are busy, beside one that works alone; by chance above 1."""
     num_cores: int
 
 
@@ -77,7 +77,8 @@ def merged(rounds: Sequence[Measured]) -> Measured:
         gradient_seconds=tuple(seconds for one in rounds for seconds in one.costs.gradient_seconds),
         num_params=rounds[0].costs.num_params,
     )
-    return mean._replace(costs=costs, num_cores=rounds[0].num_cores)
+    # Chance has to cancel before the bound: a core is no faster for being in company.
+    return mean._replace(costs=costs, full_speed=min(1.0, mean.full_speed), num_cores=rounds[0].num_cores)
 
 
 def append(path: Path, wire: str, beside: str, measured: Measured) -> None:

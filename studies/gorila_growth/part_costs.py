@@ -2,12 +2,13 @@
 
     near    real actor and learner in a host process, their shards in the same process, called directly
     far     the same with the shards in another process, over TCP loopback or with shared memory
-    crowd   `near` on as many host processes at once as there are cores: how much slower a core is then
+    crowd   `near` in as many host processes at once as there are cores, in turn with one alone: a core is slower then
 
-Both are measured with one shard and with many, so that a call has a part that is for itself and one for each parameter.
-The parts are those of a bundle at work, between which the caches are used by others. Everything is charged in CPU
-seconds of the processes that take part, so that what else the machine does counts less; no number is fitted to how fast
-a whole run is. Not here: calls in detail (`studies.simulation.call_costs`), what is made of the costs
+Near and far are measured with one shard and with many, so that a call has a part that is for itself and one for each
+parameter. The parts are those of a bundle at work, between which the caches are used by others. Everything is charged
+in CPU seconds of the processes that take part, so that what else the machine does counts less; no number is fitted to
+how fast a whole run is.
+Not here: calls in detail (`studies.simulation.call_costs`), what is made of the costs
 (`studies.gorila_growth.simulation`).
 """
 
@@ -39,6 +40,8 @@ from studies.simulation.call_costs import MESSAGE, PULL, PUSH, CallMeter, CallSe
 from studies.simulation.costs import CallCost, Linear
 
 MANY_SHARDS = 64
+_NUM_TURNS = 2
+"""Of one bundle alone and of a crowd: a shared machine is a tenth faster or slower from minute to minute."""
 _TARGET = "target"
 _GENERATION = 1
 _NO_BYTES = SliceBytes(0.0, 0.0)
@@ -57,7 +60,7 @@ class Parts(NamedTuple):
 def measure(
     session: Session, config: RunConfig, num_cores: int, seconds: float, *, shares_memory: bool = False
 ) -> Measured:
-    """All costs with the wire of `config`, or with memory that both processes see.
+    """All costs with the wire of `config`, or with memory that both processes see; `seconds` of each kind of work.
 
     The session has two host processes, and one for every core.
     """
@@ -65,15 +68,18 @@ def measure(
     spec, num_params = q_role_spec(config, _GENERATION), network_of(config).num_parameters
     many = min(MANY_SHARDS, num_params)
 
-    def near(count: int, where: Sequence[str]) -> list[Parts]:
-        jobs = [session.submit(work_near, config, spec, count, seconds, host=host, name="near") for host in where]
+    def near(count: int, where: Sequence[str], num_turns: int = 1) -> list[Parts]:
+        settings = (config, spec, count, seconds / num_turns)
+        jobs = [session.submit(work_near, *settings, host=host, name="near") for host in where]
         return [job.result() for job in jobs]
 
-    (one,), (several,) = near(1, hosts[:1]), near(many, hosts[:1])
-    crowd = near(1, hosts[:num_cores])
+    alone, crowd = list[Parts](), list[Parts]()
+    for _ in range(_NUM_TURNS):
+        alone += near(1, hosts[:1], _NUM_TURNS)
+        crowd += near(1, hosts[:num_cores], _NUM_TURNS)
+    one, (several,) = joined(alone), near(many, hosts[:1])
     far_one, far_several = (_far(session, config, spec, count, seconds, hosts, shares_memory) for count in (1, many))
     push_bytes, pull_bytes = (_NO_BYTES, _NO_BYTES) if shares_memory else slice_bytes(config, many)
-    alone = _turn(spec, [one])
     costs = GorilaCosts(
         play_seconds=one.play_seconds + several.play_seconds,
         gradient_seconds=one.gradient_seconds + several.gradient_seconds,
@@ -81,7 +87,20 @@ def measure(
         direct=direct_costs(num_params, many, one.calls, several.calls),
         wire=wire_costs(num_params, many, far_one.calls, far_several.calls, push_bytes, pull_bytes),
     )
-    return Measured(costs, min(1.0, alone / _turn(spec, crowd)), num_cores)
+    return Measured(costs, _turn(spec, one) / _turn(spec, joined(crowd)), num_cores)
+
+
+def joined(several: Sequence[Parts]) -> Parts:
+    """What all of them did, and the means of their calls."""
+    calls = {
+        kind: CallSeconds(*map(statistics.fmean, zip(*(parts.calls[kind] for parts in several), strict=True)))
+        for kind in several[0].calls
+    }
+    return Parts(
+        tuple(seconds for parts in several for seconds in parts.play_seconds),
+        tuple(seconds for parts in several for seconds in parts.gradient_seconds),
+        calls,
+    )
 
 
 def direct_costs(
@@ -213,12 +232,10 @@ class MeteredRemote(RemoteShard, _Metered):
         return self.meter.carry_out(_TARGET, lambda: super(MeteredRemote, self).pull_target(known_version))
 
 
-def _turn(spec: QRoleSpec, parts: Sequence[Parts]) -> float:
+def _turn(spec: QRoleSpec, parts: Parts) -> float:
     """Seconds of a play and of the gradients that are due for it."""
     due = spec.num_lanes / spec.algorithm.steps_per_update
-    return statistics.fmean(
-        statistics.fmean(one.play_seconds) + due * statistics.fmean(one.gradient_seconds) for one in parts
-    )
+    return statistics.fmean(parts.play_seconds) + due * statistics.fmean(parts.gradient_seconds)
 
 
 def _far(

@@ -2,7 +2,8 @@
 
     parts     what a play, a gradient, a push and a pull cost here: results/gorila_growth/costs.json
     check     1, 2 and 4 real bundles around two shards, in threads and in processes, beside what the simulation says of
-              the same plan, in turn with the measuring of the parts; the real runs' rows go into growth.csv
+              the same plan; parts are measured before each run, since a shared machine is a tenth faster or slower from
+              minute to minute; the real runs' rows go into growth.csv
     grid      simulated bundles and shards, each on a machine with one core: 1 to 1,000 bundles, 1 to 64 shards, numbers
               in float32 and bfloat16 and factors, networks of 0.1 to 100 Gbit/s, limits of staleness
 
@@ -10,7 +11,7 @@ Where roles stand is what the project's own placement says of the same settings 
 a shard does with a push is what its own rule says (`pipeline.param_server.shard`). Simulated rows go into
 results/gorila_growth/simulation.csv: all of them are made anew, as they follow from costs.json. Real runs that have a
 row are not made again: delete growth.csv together with costs.json. Figures are drawn into docs/figures/. With nothing
-to measure ten minutes on one core; three rounds of parts and runs take twenty on top. `--beside other` says that the
+to measure ten minutes on one core; three rounds of parts and runs take forty on top. `--beside other` says that the
 machine has something else to do.
 Not here: the simulation itself (`studies.gorila_growth.experiment`).
 """
@@ -69,10 +70,9 @@ class SimulationRow:
 def main(
     beside: str = NOTHING,
     game: str = "Pong",
-    part_rounds: int = 3,
-    run_rounds: int = 3,
+    num_rounds: int = 3,
     bundle_steps: int = 3_000,
-    part_seconds: float = 10.0,
+    part_seconds: float = 4.0,
     num_cores: int = os.cpu_count() or 1,
     wires: Sequence[str] = (*WIRES, MEMORY),
     checked: Sequence[Case] = CHECKED,
@@ -83,12 +83,13 @@ def main(
 ) -> None:
     """Measure what has no row yet, simulate all, and draw."""
     path, real = output / "costs.json", growth_rows(output)
-    # Round after round, so that a check stands beside the parts that it is checked with.
-    for round_ in range(max(part_rounds, run_rounds)):
-        for wire in wires:
-            if len(cost_file.load(path, wire)) <= round_ < part_rounds:
-                cost_file.append(path, wire, beside, _measure(game, wire, num_cores, part_seconds, overrides))
-        for case in checked if round_ < run_rounds else ():
+    due = dict.fromkeys(wires, 0)
+    for round_ in range(num_rounds):
+        for number, case in enumerate(checked):
+            for wire in wires_before(number, checked, wires):
+                due[wire] += 1
+                if len(cost_file.load(path, wire)) < due[wire]:
+                    cost_file.append(path, wire, beside, _measure(game, wire, num_cores, part_seconds, overrides))
             run_case(real, case, place_of(case), round_, game, beside, bundle_steps, overrides)
     measured = {wire: merged(cost_file.load(path, wire)) for wire in wires}
     (output / "simulation.csv").unlink(missing_ok=True)
@@ -107,6 +108,12 @@ def main(
 def simulation_rows(folder: Path) -> RowFile[SimulationRow]:
     """What is in `folder`."""
     return RowFile(folder / "simulation.csv", SimulationRow, settings=("study",))
+
+
+def wires_before(number: int, checked: Sequence[Case], wires: Sequence[str]) -> list[str]:
+    """Wires whose parts are measured before a checked case: its own, and in turn one that no case has."""
+    others = [wire for wire in wires if wire not in {case.wire for case in checked}]
+    return [checked[number].wire, *([others[number % len(others)]] if others else [])]
 
 
 def place_of(case: Case) -> str:

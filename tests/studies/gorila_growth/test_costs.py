@@ -42,3 +42,9 @@ def test_samples_of_rounds_are_put_together_and_other_numbers_averaged() -> None
     assert both.costs.wire.push.server == Linear(0.375, 0.375)
     assert both.costs.direct.message == pytest.approx(0.375)
     assert (both.costs.num_params, both.num_cores, both.full_speed) == (100, 2, 0.5)
+
+
+def test_a_core_is_no_faster_for_being_in_company_but_chance_cancels_before_that() -> None:
+    by_chance = measured(0.5)._replace(full_speed=1.1)
+    assert merged([by_chance, measured(0.5)]).full_speed == pytest.approx(0.8)
+    assert merged([by_chance]).full_speed == 1.0

@@ -3,7 +3,7 @@
 import pytest
 
 from studies.gorila_growth.costs import SliceBytes
-from studies.gorila_growth.part_costs import direct_costs, line, wire_costs
+from studies.gorila_growth.part_costs import Parts, direct_costs, joined, line, wire_costs
 from studies.simulation.call_costs import MESSAGE, PULL, PUSH, CallSeconds
 from studies.simulation.costs import Linear
 
@@ -23,3 +23,9 @@ def test_costs_of_both_sides_come_from_one_shard_and_from_many() -> None:
     assert wire.latency_seconds == pytest.approx(0.1) and wire.push_bytes.of(10) == 23.0
     direct = direct_costs(100, 10, one, many)
     assert direct.pull == pytest.approx(Linear(1.0, 0.02)) and direct.message == 0.2
+
+
+def test_turns_of_the_same_work_are_joined() -> None:
+    first = Parts((1.0, 2.0), (3.0,), {PUSH: CallSeconds(4.0, 2.0, 1.0)})
+    second = Parts((5.0,), (6.0, 7.0), {PUSH: CallSeconds(6.0, 3.0, 2.0)})
+    assert joined([first, second]) == Parts((1.0, 2.0, 5.0), (3.0, 6.0, 7.0), {PUSH: CallSeconds(5.0, 2.5, 1.5)})

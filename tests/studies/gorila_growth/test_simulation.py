@@ -7,7 +7,7 @@ import pytest
 
 from studies.gorila_growth import costs, growth, senders, simulation
 from studies.gorila_growth.costs import Measured, SliceBytes
-from studies.gorila_growth.grid import BUNDLES, CHECK, MACHINES, PROCESSES, THREADS, Case
+from studies.gorila_growth.grid import BUNDLES, CHECK, CHECKED, MACHINES, MEMORY, PROCESSES, THREADS, WIRES, Case
 from tests.studies.gorila_growth.test_experiment import PARTS
 
 TINY = (
@@ -43,11 +43,17 @@ def test_roles_stand_where_the_plan_of_the_run_puts_them() -> None:
     assert quick.steps_per_second > slow.steps_per_second
 
 
+def test_parts_are_measured_before_each_run_of_their_wire_and_all_wires_get_their_turn() -> None:
+    before = [simulation.wires_before(number, CHECKED, (*WIRES, MEMORY)) for number in range(len(CHECKED))]
+    assert [wires[0] for wires in before] == [case.wire for case in CHECKED]
+    assert [wires[1:] for wires in before] == [["bfloat16"], ["factors"]] * 3
+    assert simulation.wires_before(0, CHECKED, ("float32", "memory")) == ["float32"]
+
+
 @pytest.mark.slow
 def test_parts_are_measured_and_what_they_predict_stands_beside_real_runs(tmp_path: Path) -> None:
     simulation.main(
-        part_rounds=1,
-        run_rounds=1,
+        num_rounds=1,
         bundle_steps=1_200,
         part_seconds=0.5,
         num_cores=1,
