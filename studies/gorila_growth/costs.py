@@ -81,6 +81,16 @@ def merged(rounds: Sequence[Measured]) -> Measured:
     return mean._replace(costs=costs, full_speed=min(1.0, mean.full_speed), num_cores=rounds[0].num_cores)
 
 
+def at_one_speed(measured: Mapping[str, Measured]) -> dict[str, Measured]:
+    """Costs of several wires as if the machine had been equally fast for each.
+
+    A play is the same work whatever the wire: how long it took tells how fast the machine was then.
+    """
+    plays = {wire: statistics.fmean(one.costs.play_seconds) for wire, one in measured.items()}
+    usual = statistics.fmean(plays.values()) if plays else 0.0
+    return {wire: one._replace(costs=_stretched(one.costs, usual / plays[wire])) for wire, one in measured.items()}
+
+
 def append(path: Path, wire: str, beside: str, measured: Measured) -> None:
     """Add one round of a wire. `beside` says what else the machine had to do."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -124,6 +134,27 @@ def _measured(content: dict[str, Any]) -> Measured:
         ),
         content["full_speed"],
         content["num_cores"],
+    )
+
+
+def _stretched(costs: GorilaCosts, factor: float) -> GorilaCosts:
+    def line(cost: Linear) -> Linear:
+        return Linear(cost.fixed * factor, cost.per_param * factor)
+
+    def call(cost: CallCost) -> CallCost:
+        return CallCost(line(cost.caller), line(cost.server))
+
+    direct, wire = costs.direct, costs.wire
+    return costs._replace(
+        play_seconds=tuple(factor * seconds for seconds in costs.play_seconds),
+        gradient_seconds=tuple(factor * seconds for seconds in costs.gradient_seconds),
+        direct=DirectCosts(line(direct.push), line(direct.pull), factor * direct.message),
+        wire=wire._replace(
+            push=call(wire.push),
+            pull=call(wire.pull),
+            message=call(wire.message),
+            latency_seconds=factor * wire.latency_seconds,
+        ),
     )
 
 

@@ -31,7 +31,7 @@ from pipeline.experiments.plan import make_plan
 from pipeline.results.style import save_figure
 from studies.gorila_growth import costs as cost_file
 from studies.gorila_growth.bundles import Pace
-from studies.gorila_growth.costs import Measured, merged
+from studies.gorila_growth.costs import Measured, at_one_speed, merged
 from studies.gorila_growth.experiment import Cluster, Outcome, simulate
 from studies.gorila_growth.figures import FIGURE_NAMES, figures_of
 from studies.gorila_growth.grid import CHECK, CHECKED, GRID, MACHINES, MEMORY, PROCESSES, THREADS, WIRES, Case
@@ -92,12 +92,14 @@ def main(
                     cost_file.append(path, wire, beside, _measure(game, wire, num_cores, part_seconds, overrides))
             run_case(real, case, place_of(case), round_, game, beside, bundle_steps, overrides)
     measured = {wire: merged(cost_file.load(path, wire)) for wire in wires}
+    alike = at_one_speed(measured)
     (output / "simulation.csv").unlink(missing_ok=True)
     rows = simulation_rows(output)
-    for case in (*checked, *grid):
-        outcome = simulated(case, measured[case.wire], game, overrides)
+    # Runs are predicted from what was measured beside them; only wires that are compared need a machine in common.
+    for case, costs in (*((case, measured) for case in checked), *((case, alike) for case in grid)):
+        outcome = simulated(case, costs[case.wire], game, overrides)
         rows.append(
-            SimulationRow(**asdict(case), num_parameters=measured[case.wire].costs.num_params, **outcome._asdict())
+            SimulationRow(**asdict(case), num_parameters=costs[case.wire].costs.num_params, **outcome._asdict())
         )
     drawn = figures_of(rows.frame(), real.frame())
     for name in FIGURE_NAMES:

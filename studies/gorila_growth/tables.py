@@ -14,7 +14,7 @@ from pipeline.results.published import load_published
 from studies.dba3c.simulation import simulation_rows as dba3c_rows
 from studies.gorila_growth import costs as cost_file
 from studies.gorila_growth.figures import SYNCHRONOUS
-from studies.gorila_growth.grid import BUNDLES, CHECK, FACTORS, FLOAT32, LIMIT, NETWORK, PAYS, SHARDS, WIRES
+from studies.gorila_growth.grid import BUNDLES, CHECK, FACTORS, FLOAT32, LIMIT, MEMORY, NETWORK, PAYS, SHARDS, WIRES
 from studies.gorila_growth.growth import growth_rows
 from studies.gorila_growth.senders import senders_rows
 from studies.gorila_growth.simulation import simulation_rows
@@ -46,13 +46,12 @@ def tables(folder: Path) -> Mapping[str, str]:
 
 
 def parts_table(path: Path) -> str:
-    """What the parts cost, a line a wire."""
+    """What the parts cost on a machine that is equally fast for all, a line a wire."""
+    rounds = {wire: cost_file.load(path, wire) for wire in (*WIRES, MEMORY)}
+    alike = cost_file.at_one_speed({wire: cost_file.merged(several) for wire, several in rounds.items() if several})
     lines = []
-    for wire in WIRES:
-        rounds = cost_file.load(path, wire)
-        if not rounds:
-            continue
-        costs, full_speed, _ = cost_file.merged(rounds)
+    for wire in (wire for wire in WIRES if wire in alike):
+        costs, full_speed, _ = alike[wire]
         size, one = costs.num_params, costs.wire
         milliseconds = {
             "play of 16 lanes": sum(costs.play_seconds) / len(costs.play_seconds),
@@ -66,7 +65,7 @@ def parts_table(path: Path) -> str:
         }
         facts = cost_file.measured_on(path, wire)
         lines.append(
-            {"wire": wire, "rounds": str(len(rounds))}
+            {"wire": wire, "rounds": str(len(rounds[wire]))}
             | {f"{name}, ms": cell(1e3 * seconds, 2) for name, seconds in milliseconds.items()}
             | {
                 "speed of a core when all are busy": cell(full_speed, 2),

@@ -11,6 +11,7 @@ from studies.gorila_growth.costs import (
     SliceBytes,
     WireCosts,
     append,
+    at_one_speed,
     load,
     measured_on,
     merged,
@@ -48,3 +49,16 @@ def test_a_core_is_no_faster_for_being_in_company_but_chance_cancels_before_that
     by_chance = measured(0.5)._replace(full_speed=1.1)
     assert merged([by_chance, measured(0.5)]).full_speed == pytest.approx(0.8)
     assert merged([by_chance]).full_speed == 1.0
+
+
+def test_wires_are_compared_on_a_machine_that_is_equally_fast() -> None:
+    slow, quick = measured(0.5), measured(0.25)
+    alike = at_one_speed({"float32": slow, "factors": quick})
+    for wire, factor in (("float32", 0.75), ("factors", 1.5)):
+        costs = alike[wire].costs
+        assert costs.play_seconds == (0.375,) and costs.gradient_seconds == (0.375, factor)
+        assert costs.direct == DirectCosts(Linear(0.375, 0.375), Linear(0.375, 0.375), 0.375)
+        assert costs.wire.push.server == costs.wire.message.caller == Linear(0.375, 0.375)
+        assert costs.wire.latency_seconds == 0.375
+        assert costs.wire.push_bytes == {"float32": slow, "factors": quick}[wire].costs.wire.push_bytes
+        assert (costs.num_params, alike[wire].full_speed) == (100, 0.5)
