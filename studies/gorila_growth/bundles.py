@@ -41,7 +41,6 @@ class Totals:
     """What all bundles together have done."""
 
     def __init__(self) -> None:
-        self.num_steps = 0
         self.num_gradients = 0
         self.num_receipts = 0
         self.num_stale = 0
@@ -107,7 +106,6 @@ class SimulatedBundle:
         self._pull(play) if pulls else play()
 
     def _played(self) -> None:
-        self._totals.num_steps += self._pace.num_lanes
         self._owed += self._pace.num_lanes
         self._learn()
 

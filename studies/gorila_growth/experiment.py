@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
     """What came of it, after the warm-up."""
 
     steps_per_second: float
-    """Agent steps of all bundles."""
+    """Agent steps of all bundles, as many as gradients were due for: those of a play come all at once, at its end."""
     gradients_per_second: float
     updates_per_second: float
     """Versions of the slowest shard."""
@@ -60,7 +60,6 @@ class Outcome(NamedTuple):
 
 class _Counts(NamedTuple):
     seconds: float
-    num_steps: int
     num_gradients: int
     version: int
     num_stale: int
@@ -118,7 +117,7 @@ def simulate(
     start = _count(clock, totals, shards)
     num_all = (num_warmup_gradients + num_gradients) * num_bundles
     clock.run_until(lambda: totals.num_gradients >= num_all)
-    return _outcome(start, _count(clock, totals, shards), totals.max_staleness, num_bundles)
+    return _outcome(start, _count(clock, totals, shards), totals.max_staleness, num_bundles, pace.steps_per_update)
 
 
 def _hosts(clock: Clock, cluster: Cluster) -> dict[str, SimulatedHost]:
@@ -139,7 +138,6 @@ def _hosts(clock: Clock, cluster: Cluster) -> dict[str, SimulatedHost]:
 def _count(clock: Clock, totals: Totals, shards: list[SimulatedShard]) -> _Counts:
     return _Counts(
         clock.now,
-        totals.num_steps,
         totals.num_gradients,
         min(shard.version for shard in shards),
         totals.num_stale,
@@ -150,12 +148,12 @@ def _count(clock: Clock, totals: Totals, shards: list[SimulatedShard]) -> _Count
     )
 
 
-def _outcome(start: _Counts, end: _Counts, max_staleness: int, num_bundles: int) -> Outcome:
+def _outcome(start: _Counts, end: _Counts, max_staleness: int, num_bundles: int, steps_per_gradient: int) -> Outcome:
     seconds = end.seconds - start.seconds
     busy = [(after - before) / seconds for before, after in zip(start.busy_seconds, end.busy_seconds, strict=True)]
     num_gradients = end.num_gradients - start.num_gradients
     return Outcome(
-        steps_per_second=(end.num_steps - start.num_steps) / seconds,
+        steps_per_second=steps_per_gradient * num_gradients / seconds,
         gradients_per_second=num_gradients / seconds,
         updates_per_second=(end.version - start.version) / seconds,
         stale_share=(end.num_stale - start.num_stale) / num_gradients,

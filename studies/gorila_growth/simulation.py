@@ -11,7 +11,7 @@ Where roles stand is what the project's own placement says of the same settings 
 a shard does with a push is what its own rule says (`pipeline.param_server.shard`). Simulated rows go into
 results/gorila_growth/simulation.csv: all of them are made anew, as they follow from costs.json. Real runs that have a
 row are not made again: delete growth.csv together with costs.json. Figures are drawn into docs/figures/. With nothing
-to measure ten minutes on one core; three rounds of parts and runs take forty on top. `--beside other` says that the
+to measure ten minutes on one core; three rounds of parts and runs take eighty on top. `--beside other` says that the
 machine has something else to do.
 Not here: the simulation itself (`studies.gorila_growth.experiment`).
 """

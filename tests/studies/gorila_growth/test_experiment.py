@@ -56,6 +56,13 @@ def test_one_bundle_beside_one_shard_takes_the_sum_of_its_parts() -> None:
     assert (result.mean_staleness, result.stale_share) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_play_at_the_edge_of_the_window_makes_nobody_faster(seed: int) -> None:
+    costs = PARTS._replace(gradient_seconds=(0.5, 1.0, 1.5))
+    result = outcome(cluster(2), costs, num_bundles=2, is_staggered=True, seed=seed)
+    assert result.steps_per_second == pytest.approx(4 * result.gradients_per_second)
+
+
 def test_a_call_to_another_host_is_computed_on_both_sides_and_travels() -> None:
     wire = WireCosts(
         push=CallCost(Linear(0.1, 0.001), Linear(0.2, 0.001)),
