@@ -115,7 +115,7 @@ class HostedRoles:
         return {role: end for role, end in ends.items() if end is not None}
 
     def cancel(self, role: str) -> None:
-        """Have Dask cancel it, and forget it; one that has not left keeps its thread from what comes next."""
+        """Forget it. One that is still at work keeps its thread from what comes next; any other is cancelled."""
         hosted = self._hosted.pop(role)
         if hosted.host in self._session.present_hosts() and not hosted.task.done():
             self._session.staying.add(hosted.task, role, hosted.host)

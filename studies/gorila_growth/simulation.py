@@ -92,15 +92,14 @@ def main(
                     cost_file.append(path, wire, beside, _measure(game, wire, num_cores, part_seconds, overrides))
             run_case(real, case, place_of(case), round_, game, beside, bundle_steps, overrides)
     measured = {wire: merged(cost_file.load(path, wire)) for wire in wires}
-    alike = at_one_speed(measured)
     (output / "simulation.csv").unlink(missing_ok=True)
     rows = simulation_rows(output)
     # Runs are predicted from what was measured beside them; only wires that are compared need a machine in common.
-    for case, costs in (*((case, measured) for case in checked), *((case, alike) for case in grid)):
-        outcome = simulated(case, costs[case.wire], game, overrides)
-        rows.append(
-            SimulationRow(**asdict(case), num_parameters=costs[case.wire].costs.num_params, **outcome._asdict())
-        )
+    for cases, of_wires in ((checked, measured), (grid, at_one_speed(measured))):
+        for case in cases:
+            costs = of_wires[case.wire]
+            outcome = simulated(case, costs, game, overrides)
+            rows.append(SimulationRow(**asdict(case), num_parameters=costs.costs.num_params, **outcome._asdict()))
     drawn = figures_of(rows.frame(), real.frame())
     for name in FIGURE_NAMES:
         if name in drawn:
