@@ -15,6 +15,8 @@ READY := $(VENV)/.ready
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_PROGRESS_BAR := off
+# Tests start hundreds of processes: without bytecode each would compile the whole house anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 # A name on PATH proves nothing (pyenv leaves shims that fail when run), so each candidate has to run this.
 PROBE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))

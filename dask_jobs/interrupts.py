@@ -2,7 +2,8 @@
 
     heard(hear)          here, meanwhile: a function is told
     dask_setup(server)   on hosts that we start: nothing. Batch systems and terminals signal every process of a job, and
-                         hosts have to live on, for their jobs to end in order; who has started them closes them
+                         hosts have to live on, for their jobs to end in order; who has started them closes them, and
+                         then they leave at once
 
 A host whose process of origin dies ends by itself: Dask's nanny sees to that, and over ssh the lost scheduler.
 Not here: what a sweep does about them (`sweep`).
@@ -13,6 +14,8 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
+
+from dask_jobs.terminal import leave_at_once
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """How somebody says that a program is to end: Ctrl-C; a batch system; a terminal or an ssh connection that is gone."""
@@ -80,7 +83,11 @@ def name_of(which: signal.Signals) -> str:
 
 
 def dask_setup(_server: object) -> None:
-    """What Dask calls in the main thread of a server that preloads this module: no signal ends it from now on."""
+    """What Dask calls in the main thread of a server that preloads this module: no signal ends it from now on.
+
+    Its end, when it comes, is short.
+    """
+    leave_at_once()
     for which in SIGNALS:
         # Not SIG_IGN, which the programs of jobs would inherit.
         signal.signal(which, _leave)

@@ -1,15 +1,18 @@
-"""What a command prints, and its Ctrl-C: neither may end it in the middle of its work, or with a traceback.
+"""What a command prints, its Ctrl-C, and its end: none breaks into its work, shows a traceback or keeps a user waiting.
 
     begin()     first of all in a program, before its imports, which may take seconds
 
     a stream that cannot show a letter (an ASCII locale)      shows another in its place
     one that is gone (`| head`), or whose disk is full        is said to be so, once, where it can be said
     Ctrl-C that nobody hears                                  one sentence, and the status that shells give to it
+    the end of a process                                      without a last search for garbage (`leave_at_once`)
 
 Not here: Ctrl-C and other signals that somebody hears (`interrupts`).
 """
 
+import atexit
 import contextlib
+import gc
 import io
 import os
 import sys
@@ -31,6 +34,17 @@ def begin() -> None:
     if not isinstance(sys.stdout, LastingStream):
         sys.stdout, sys.stderr = lasting_output(), cast(TextIO, LastingStream(sys.stderr, "error output"))
         sys.excepthook = _tell
+        leave_at_once()
+
+
+def leave_at_once() -> None:
+    """Of this process, when it ends.
+
+    Python looks for garbage while it ends, three times. Among all that torch, Dask and the emulator have made that takes
+    more than a second, in each process of a run, and finds nothing that anybody needs: files and processes are closed by
+    who has opened them.
+    """
+    atexit.register(gc.freeze)
 
 
 def lasting_output() -> TextIO:
