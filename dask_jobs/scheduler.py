@@ -117,8 +117,9 @@ def start_here(
         memory_limit=0,
         resources={"GPU": gpus_per_host} if gpus_per_host else None,
         dashboard_address=dashboard_address,
-        # A host has an HTTP server too; that of an in-process one would listen on all interfaces.
-        worker_dashboard_address=f"{LOOPBACK}:0",
+        # A host has an HTTP server too; that of an in-process one would listen on all interfaces. In a process of its
+        # own its pages would cost bokeh's imports, and show what the scheduler's show of all.
+        worker_dashboard_address=None if processes else f"{LOOPBACK}:0",
         preload=[interrupts.__name__] if processes else None,
         silence_logs=logging.ERROR,
     )

@@ -40,9 +40,9 @@ def begin() -> None:
 def leave_at_once() -> None:
     """Of this process, when it ends.
 
-    Python looks for garbage while it ends, three times. Among all that torch, Dask and the emulator have made that takes
-    more than a second, in each process of a run, and finds nothing that anybody needs: files and processes are closed by
-    who has opened them.
+    Python looks for garbage while it ends, three times. Among all that torch, Dask and the emulator have made, that
+    takes more than a second, in each process of a run, and finds nothing that anybody needs: files and processes are
+    closed by who has opened them.
     """
     atexit.register(gc.freeze)
 

@@ -14,6 +14,7 @@ Not here: frame skips drawn at random (`pipeline.envs.due_lanes`), whole episode
 lost life means (`pipeline.roles.actor`).
 """
 
+import atexit
 import difflib
 import threading
 import time
@@ -26,6 +27,8 @@ import numpy as np
 from ale_py.vector_env import AtariVectorEnv
 from gymnasium.vector import AutoresetMode
 
+from pipeline.envs import idle
+from pipeline.envs.idle import IdleEmulators, Recipe
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import rom_md5
 from pipeline.errors import ConfigError
@@ -35,6 +38,8 @@ from pipeline.types import BoolArray, Float32Array, Int64Array, UInt8Array
 
 _OPENING = threading.Lock()
 _HEAD_START_SECONDS = 0.02
+_IDLE = IdleEmulators()
+atexit.register(_IDLE.end_all)
 
 
 class LaneResults(NamedTuple):
@@ -91,11 +96,9 @@ class AtariLanes:
         self.config = config
         self.num_lanes = num_lanes
         self.lives: Int64Array = np.zeros(num_lanes, dtype=np.int64)
-        with _OPENING:
-            # ale-py loads a ROM for each lane, 60 ms, and holds Python's lock meanwhile; a seeded reset does it again,
-            # without the lock. Whoever has just opened lanes gets time to begin that reset, beside which we open ours.
-            time.sleep(_HEAD_START_SECONDS)
-            self._env = _make(_rom_ids()[game], config, num_lanes, num_threads)
+        self._recipe = Recipe(game, config, num_lanes, num_threads)
+        self._env = _IDLE.take(self._recipe) or _opened(self._recipe)
+        self._is_answered = True
         self.num_actions = len(self._env.ale.get_action_set())
         self._ended = np.zeros(num_lanes, dtype=np.bool_)
 
@@ -118,7 +121,9 @@ class AtariLanes:
                 f"emulator seeds must lie in [0, {MAX_EMULATOR_SEED}], got {np.min(seeds)} to {np.max(seeds)}"
             )
         observation: UInt8Array
+        self._is_answered = False
         observation, info = self._env.reset(seed=seeds, options={"reset_mask": mask})
+        self._is_answered = True
         self._ended = self._ended & ~mask
         self.lives = info["lives"].astype(np.int64)
         return observation
@@ -129,7 +134,9 @@ class AtariLanes:
         if not (np.min(actions) >= 0 and np.max(actions) < self.num_actions):
             raise ValueError(f"{self.game} has actions 0 to {self.num_actions - 1}, got {actions.tolist()}")
         is_reset = self._ended
+        self._is_answered = False
         observation, reward, terminated, truncated, info = self._env.step(actions)
+        self._is_answered = True
         self._ended = terminated | truncated
         self.lives = info["lives"].astype(np.int64)
         return LaneResults(observation, reward.astype(np.float32), terminated, truncated, self.lives, is_reset)
@@ -148,9 +155,13 @@ class AtariLanes:
         )
 
     def close(self) -> None:
-        """Stop the emulator threads. The lanes cannot be used afterwards."""
-        self._env.close()
-        del self._env.ale  # its threads end with the object; ale-py's own close() leaves them running
+        """Leave the emulators to the next lanes of their kind. These cannot be used afterwards."""
+        if self._is_answered:
+            _IDLE.keep(self._recipe, self._env)
+        else:
+            # Stopped in the middle of a step (Ctrl-C): whoever came next would get its answer.
+            idle.end(self._env)
+        del self._env
 
 
 def lane_mistakes(game: str, config: EnvironmentConfig, num_lanes: int, num_threads: int) -> list[str]:
@@ -167,12 +178,21 @@ def lane_mistakes(game: str, config: EnvironmentConfig, num_lanes: int, num_thre
     return found
 
 
-def _make(rom_id: str, config: EnvironmentConfig, num_lanes: int, num_threads: int) -> AtariVectorEnv:
+def _opened(recipe: Recipe) -> AtariVectorEnv:
+    with _OPENING:
+        # ale-py loads a ROM for each lane, 0.13 s, and holds Python's lock meanwhile; a seeded reset does it again,
+        # without the lock. Whoever has just opened lanes gets time to begin that reset, beside which we open ours.
+        time.sleep(_HEAD_START_SECONDS)
+        return _made(recipe)
+
+
+def _made(recipe: Recipe) -> AtariVectorEnv:
+    config = recipe.config
     return AtariVectorEnv(
-        rom_id,
-        num_lanes,
-        batch_size=num_lanes,
-        num_threads=num_threads,
+        _rom_ids()[recipe.game],
+        recipe.num_lanes,
+        batch_size=recipe.num_lanes,
+        num_threads=recipe.num_threads,
         thread_affinity_offset=-1,
         max_num_frames_per_episode=config.max_frames,
         repeat_action_probability=config.sticky_probability,

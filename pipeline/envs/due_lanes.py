@@ -66,7 +66,7 @@ class DueLanes(Protocol):
         raise TypeError(f"{type(self).__name__} has no state")
 
     def close(self) -> None:
-        """Stop the emulator threads. The lanes cannot be used afterwards."""
+        """Leave the emulators to others. The lanes cannot be used afterwards."""
 
 
 def make_due_lanes(
@@ -128,7 +128,7 @@ class FixedSkipLanes(DueLanes):
         return self._env.report()
 
     def close(self) -> None:
-        """Stop the emulator threads."""
+        """Leave the emulators to others."""
         self._env.close()
 
 
@@ -205,7 +205,7 @@ class RandomSkipLanes(DueLanes):
         )
 
     def close(self) -> None:
-        """Stop the emulator threads."""
+        """Leave the emulators to others."""
         self._env.close()
 
     def state(self) -> DueLanesState:
