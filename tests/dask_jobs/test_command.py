@@ -66,6 +66,7 @@ def test_jobs_that_fail_are_tried_again_and_told_of_and_the_others_finish(progra
     assert "Error executing job with overrides: ['+kind=raises']" in ended.output
 
 
+@pytest.mark.slow
 def test_an_end_that_cannot_travel_is_told_in_words(program: Program, scheduler_address: str) -> None:
     kinds = "+kind=raises_own_error,exits,is_killed,returns_an_object"
     ended = program.run(kinds, *at(scheduler_address), "hydra.launcher.retries=0")
@@ -106,6 +107,7 @@ def test_a_job_of_several_hosts_gets_them_all_or_waits_and_keeps_later_jobs_wait
     assert program.events()[1] == "plain ended", "a job of two hosts started while one of them was taken"
 
 
+@pytest.mark.slow
 def test_with_fail_fast_the_first_failure_stops_the_others_and_keeps_the_rest_from_starting(
     program: Program, scheduler_address: str
 ) -> None:
@@ -299,6 +301,7 @@ def test_a_disk_that_refuses_the_ledger_for_a_while_costs_no_job(program: Progra
     assert [row.status for row in program.rows().values()] == [DONE, DONE]
 
 
+@pytest.mark.slow
 def test_two_commands_in_one_folder_and_a_damaged_ledger_are_refused_and_change_nothing(program: Program) -> None:
     sweep = program.folder / "sweep"
     ledger = Ledger.open(sweep)

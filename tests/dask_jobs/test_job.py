@@ -59,6 +59,7 @@ def test_a_job_that_an_earlier_command_has_done_returns_what_it_returned_then(
     assert OmegaConf.to_container(again.hydra_cfg) == OmegaConf.to_container(first.hydra_cfg)
 
 
+@pytest.mark.slow
 def test_a_wider_sweep_runs_what_is_new_and_no_job_gets_another_ones_number_and_folder(
     launched: Launched, end_commands: Callable[[], None]
 ) -> None:

@@ -28,6 +28,7 @@ def numbers(program: Program) -> list[float]:
     return [float(row.return_value) for row in program.all_rows() if row.return_value]
 
 
+@pytest.mark.slow
 def test_a_search_runs_its_trials_and_tells_of_the_best(program: Program, scheduler_address: str) -> None:
     words = ("+kind=number", "+number=interval(0,1)", "hydra.sweeper.n_trials=5", "hydra.sweeper.direction=minimize")
     ended = program.run(*words, "hydra.sweeper.seed=0", *at(scheduler_address))

@@ -165,6 +165,7 @@ def test_a_masked_reset_takes_the_place_of_the_restart_that_was_due(make_lanes: 
     assert lanes.step(ints(0, 0)).is_reset.tolist() == [True, False]
 
 
+@pytest.mark.slow
 def test_an_episode_starts_with_zero_to_noop_max_no_ops_drawn_by_its_seed(make_lanes: MakeLanes) -> None:
     # The cars of Freeway move in every frame, so that a picture tells how many frames were played.
     one_by_one = {"frame_skip": 1, "stack": 1, "max_pool": False}

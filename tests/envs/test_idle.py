@@ -47,11 +47,11 @@ def played(num_steps: int, seeds: Int64Array = SEEDS) -> list[bytes]:
     return seen
 
 
-@pytest.mark.parametrize("num_steps", [0, 1, 59, 60, 61, 100])
-def test_lanes_on_emulators_that_others_have_played_equal_new_ones(made: list[Recipe], num_steps: int) -> None:
+def test_lanes_on_emulators_that_others_have_played_equal_new_ones(made: list[Recipe]) -> None:
     new = played(130)
-    played(num_steps, SEEDS + 4)
-    assert played(130) == new
+    for num_steps in (0, 1, 60, 61):
+        played(num_steps, SEEDS + 4)
+        assert played(130) == new, num_steps
     assert len(made) == 1
 
 

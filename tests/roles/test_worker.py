@@ -160,6 +160,7 @@ def test_an_update_of_two_workers_is_the_mean_of_their_two_gradients() -> None:
 RELU = actor_critic_config(torso="nature", activation="relu")
 
 
+@pytest.mark.slow
 def test_factors_of_a_lone_worker_to_one_shard_are_its_gradient_bit_for_bit() -> None:
     servers = []
     for wire in ("dense", "factors"):

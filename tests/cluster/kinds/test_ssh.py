@@ -167,6 +167,7 @@ def test_a_key_that_may_not_log_in_is_refused(server: Server, tmp_path: Path) ->
         open_session(cluster_config("ssh", **settings), 1, 1).__enter__()
 
 
+@pytest.mark.slow
 def test_a_host_that_cannot_be_reached_leaves_no_scheduler_behind(server: Server) -> None:
     before = _schedulers()
     config = cluster_config("ssh", **server.settings(hosts=(LOOPBACK, LOOPBACK, "127.0.0.2")))
