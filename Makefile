@@ -15,7 +15,7 @@ READY := $(VENV)/.ready
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_PROGRESS_BAR := off
-# Tests start hundreds of processes: without bytecode each would compile the whole house anew.
+# Runs and tests start processes, hundreds of them: without bytecode each would compile the whole house anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 # A name on PATH proves nothing (pyenv leaves shims that fail when run), so each candidate has to run this.

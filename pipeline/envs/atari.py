@@ -27,8 +27,7 @@ import numpy as np
 from ale_py.vector_env import AtariVectorEnv
 from gymnasium.vector import AutoresetMode
 
-from pipeline.envs import idle
-from pipeline.envs.idle import IdleEmulators, Recipe
+from pipeline.envs.idle import IdleEmulators, Recipe, end_emulators
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import rom_md5
 from pipeline.errors import ConfigError
@@ -160,7 +159,7 @@ class AtariLanes:
             _IDLE.keep(self._recipe, self._env)
         else:
             # Stopped in the middle of a step (Ctrl-C): whoever came next would get its answer.
-            idle.end(self._env)
+            end_emulators(self._env)
         del self._env
 
 

@@ -16,7 +16,7 @@ from ale_py.vector_env import AtariVectorEnv
 from pipeline.envs.protocol import EnvironmentConfig
 
 MAX_IDLE_LANES = 32
-"""Kept in one process, the newest ones; a lane takes 1.6 MiB. Ours: both sets of lanes of two bundles."""
+"""Kept in one process, the newest ones; a lane takes 1.6 MiB. Ours: what two bundles of 16 play."""
 
 
 class Recipe(NamedTuple):
@@ -45,24 +45,27 @@ class IdleEmulators:
                     return self._kept.pop(index)[1]
             return None
 
+    def keep(self, recipe: Recipe, emulators: AtariVectorEnv) -> None:
+        """Emulators that nobody uses from now on. The oldest end where room is short, these where there is none."""
+        if recipe.num_lanes > self._max_lanes:
+            end_emulators(emulators)
+            return
+        with self._lock:
+            self._kept.append((recipe, emulators))
+            surplus = sum(kept.num_lanes for kept, _ in self._kept) - self._max_lanes
+            while surplus > 0:
+                oldest, ended = self._kept.pop(0)
+                surplus -= oldest.num_lanes
+                end_emulators(ended)
+
     def end_all(self) -> None:
         """Before the process ends: ale-py writes a warning to the terminal for each that is left."""
         with self._lock:
             while self._kept:
-                end(self._kept.pop()[1])
-
-    def keep(self, recipe: Recipe, emulators: AtariVectorEnv) -> None:
-        """From now on nobody else has them. The oldest ones end where there is no room."""
-        with self._lock:
-            self._kept.append((recipe, emulators))
-            surplus = sum(recipe.num_lanes for recipe, _ in self._kept) - self._max_lanes
-            while surplus > 0:
-                oldest, ended = self._kept.pop(0)
-                surplus -= oldest.num_lanes
-                end(ended)
+                end_emulators(self._kept.pop()[1])
 
 
-def end(emulators: AtariVectorEnv) -> None:
+def end_emulators(emulators: AtariVectorEnv) -> None:
     """Stop their threads. They cannot be used afterwards."""
     emulators.close()
     del emulators.ale  # its threads end with the object; ale-py's own close() leaves them running

@@ -54,6 +54,7 @@ def test_a_host_reports_the_gpus_that_it_was_started_with() -> None:
     assert report_host().declared_gpus is None
 
 
+@pytest.mark.slow
 def test_a_host_knows_how_long_the_job_is_there_that_it_belongs_to() -> None:
     program = "import time; from pipeline.cluster.hosts import report_host; print(report_host().age_seconds)"
     began = psutil.Process().create_time()

@@ -119,6 +119,7 @@ class SlowGame:
         return np.stack(self._stack)
 
 
+@pytest.mark.slow
 def test_steps_of_two_three_and_four_frames_are_equally_likely(
     make_ba3c: MakeDueLanes, episode_frames: Callable[[], Int64Array]
 ) -> None:

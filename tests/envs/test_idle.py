@@ -1,8 +1,11 @@
 """Emulators that are played again by others: as new ones, or not at all."""
 
 import os
+import subprocess
+import sys
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,11 +17,24 @@ from pipeline.envs.idle import IdleEmulators, Recipe
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.types import Int64Array
 from tests.clusters import wait_until
+from tests.experiments.commands import CHECKOUT
 from tests.protocols import nature_protocol
 
 SHORT = replace(nature_protocol(), sticky_probability=0.25, max_frames=240, fire_on_reset=True)
 """Games of 60 steps."""
 SEEDS = np.array([5, 6, 7])
+PROGRAM = """
+from dask_jobs.terminal import begin
+begin()
+import numpy as np
+from pipeline.envs.atari import AtariLanes
+from tests.protocols import nature_protocol
+lanes = AtariLanes("Pong", nature_protocol(), 2, 1)
+lanes.reset(np.array([1, 2]))
+lanes.close()
+print("kept")
+"""
+"""As our commands begin; lanes that are left at its end have ale-py write to the terminal."""
 
 
 @pytest.fixture(autouse=True)
@@ -47,9 +63,10 @@ def played(num_steps: int, seeds: Int64Array = SEEDS) -> list[bytes]:
     return seen
 
 
+@pytest.mark.slow
 def test_lanes_on_emulators_that_others_have_played_equal_new_ones(made: list[Recipe]) -> None:
     new = played(130)
-    for num_steps in (0, 1, 60, 61):
+    for num_steps in (0, 1, 59, 60, 61, 100):
         played(num_steps, SEEDS + 4)
         assert played(130) == new, num_steps
     assert len(made) == 1
@@ -81,6 +98,22 @@ def test_emulators_that_were_stopped_in_the_middle_of_a_step_are_played_by_nobod
         lanes.step(np.array([0]))
     AtariLanes("Pong", SHORT, 1, 1).close()
     assert len(made) == 2
+
+
+def test_more_than_there_is_room_for_take_nobody_s_place(made: list[Recipe], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(atari, "_IDLE", IdleEmulators(max_lanes=1))
+    for num_lanes in (1, 2, 1):
+        AtariLanes("Pong", SHORT, num_lanes, 1).close()
+    assert [recipe.num_lanes for recipe in made] == [1, 2]
+
+
+@pytest.mark.slow
+def test_a_command_whose_lanes_are_kept_ends_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    words = [sys.executable, "program.py"]
+    ended = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "kept\n", "")
 
 
 def test_the_oldest_ones_end_with_their_threads_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:

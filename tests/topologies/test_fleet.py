@@ -145,6 +145,7 @@ def test_a_run_that_was_told_to_end_waits_for_no_role_that_is_still_at_it(sessio
     assert said == ["worker-1 did not leave within 1 s: what it did since its last word is not counted"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stuck_at", [5, 200], ids=["never heard of", "heard of before"])
 def test_the_host_of_a_role_that_does_not_leave_takes_nothing_else_until_it_has(
     session: Session, stuck_at: int

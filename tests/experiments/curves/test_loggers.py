@@ -59,6 +59,7 @@ def copied(logged: tuple[Path, str], tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_run_gives_tensorboard_the_rows_that_it_gives_its_folder(logged: tuple[Path, str]) -> None:
     loaded, events = load_run(logged[0]), read_events(logged[0] / FOLDER)
     for role, games in loaded.episodes.groupby("role"):
@@ -71,6 +72,7 @@ def test_a_run_gives_tensorboard_the_rows_that_it_gives_its_folder(logged: tuple
     assert of_agents == {"evaluations/smoke/checkpoint", "evaluations/smoke/random"}
 
 
+@pytest.mark.slow
 def test_a_run_that_is_over_can_be_given_to_a_tool_from_its_first_row_on(copied: Path) -> None:
     live = read_events(copied / FOLDER)
     log_run(copied, ["tensorboard"])
@@ -80,6 +82,7 @@ def test_a_run_that_is_over_can_be_given_to_a_tool_from_its_first_row_on(copied:
         assert Counter(afterwards[curve]) == Counter(live[curve])
 
 
+@pytest.mark.slow
 def test_a_tool_that_fails_over_a_finished_run_is_an_error(copied: Path) -> None:
     shutil.rmtree(copied / FOLDER)
     (copied / FOLDER).touch()
@@ -87,6 +90,7 @@ def test_a_tool_that_fails_over_a_finished_run_is_an_error(copied: Path) -> None
         log_run(copied, ["tensorboard"])
 
 
+@pytest.mark.slow
 def test_a_tool_that_cannot_begin_is_named_once_and_the_run_goes_on(logged: tuple[Path, str]) -> None:
     folder, printed = logged
     assert printed.count("warning: logging=") == 1

@@ -178,6 +178,7 @@ def test_a_run_is_held_while_it_trains(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(refused) == 1 and "right now" in refused[0]
 
 
+@pytest.mark.slow
 def test_what_is_finished_before_ctrl_c_is_kept(copies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted_after_the_first(
         session: Session,
