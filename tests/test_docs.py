@@ -25,12 +25,20 @@ from pipeline.start_states import StartStateArguments
 from pipeline.status import StatusArguments
 
 CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+def result_pages(results: Path) -> list[Path]:
+    """Those of the studies: git leaves out what users' own runs and reports write beside them."""
+    left_out = {CHECKOUT / line.rstrip("/") for line in (CHECKOUT / ".gitignore").read_text().split()}
+    return [page for page in sorted(results.glob("*/*.md")) if CHECKOUT / "results" / page.parent.name not in left_out]
+
+
 DOCUMENTS = [
     *sorted(CHECKOUT.glob("*.md")),
     *sorted((CHECKOUT / "docs").rglob("*.md")),
     *sorted((CHECKOUT / "packaging").rglob("*.md")),
     CHECKOUT / "results" / "README.md",
-    *sorted((CHECKOUT / "results").glob("*/*.md")),
+    *result_pages(CHECKOUT / "results"),
 ]
 MOST_BYTES_OF_README = 8192
 MOST_LINES_OF_CHANGELOG = 60
@@ -269,6 +277,13 @@ def linked_documents(document: Path) -> set[Path]:
     """The documents that one links to."""
     links = (link.partition("#")[0] for link in LINK.findall(document.read_text()))
     return {path for link in links if (path := (document.parent / link).resolve()) in DOCUMENTS}
+
+
+def test_pages_that_a_report_has_written_are_no_documents_of_ours(tmp_path: Path) -> None:
+    for folder in ("gorila_growth", "tables"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "page.md").touch()
+    assert result_pages(tmp_path) == [tmp_path / "gorila_growth" / "page.md"]
 
 
 def test_the_results_have_an_index_of_all_their_folders() -> None:
