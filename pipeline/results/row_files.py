@@ -41,12 +41,15 @@ def read_rows(path: Path, row_types: Sequence[type[Row]]) -> FileRows:
     """
     if not path.is_file():
         return FileRows(row_types[0], no_rows(row_types[0]), (f"{path}: missing",))
+    data = path.read_bytes()
+    size = data.rfind(b"\n") + 1
     try:
-        text = path.read_text(encoding="utf-8")
+        whole = data[:size].decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise RunFolderError(f"{path} is not text: {error}") from error
-    whole = text[: text.rfind("\n") + 1]
-    problems = (f"{path}: the last line is cut off and was skipped: {text[len(whole) :]!r}",) if whole != text else ()
+    # What a kill or a full disk left behind the last whole line need not be text.
+    cut_off = _shortened(repr(data[size:].decode(errors="backslashreplace")))
+    problems = (f"{path}: the last line is cut off and was skipped: {cut_off}",) if data[size:] else ()
     if not whole:
         return FileRows(row_types[0], no_rows(row_types[0]), problems or (f"{path}: empty",))
     header = whole.partition("\n")[0].split(",")

@@ -47,6 +47,17 @@ def test_a_last_line_that_a_killed_run_cut_off_is_skipped_and_named(tmp_path: Pa
     assert loaded.problems[0].startswith(f"{path}: the last line is cut off and was skipped: 'bundle-0,0,250,")
 
 
+@pytest.mark.parametrize("behind", [b"bundle-0,\xff\xfe", b"\x00" * 4096])
+def test_a_last_line_that_is_not_text_is_skipped_and_named_in_short(tmp_path: Path, behind: bytes) -> None:
+    folder = write_run(tmp_path, [episode(1.0)])
+    with (folder / "episodes.csv").open("ab") as file:
+        file.write(behind)
+    loaded = load_run(folder)
+    assert loaded.episodes["score"].tolist() == [1.0]
+    (problem,) = [line for line in loaded.problems if "the last line is cut off and was skipped: " in line]
+    assert problem.isprintable() and len(problem) < len(str(folder)) + 350
+
+
 def test_missing_and_empty_files_are_named_and_give_no_rows(tmp_path: Path) -> None:
     folder = write_run(tmp_path, [episode(1.0)])
     (folder / "config.yaml").unlink()
@@ -81,7 +92,7 @@ def test_a_run_without_run_json_is_known_by_its_path(tmp_path: Path) -> None:
             "has the columns role, lane; this version needs role, lane, end_step",
         ),
         ("episodes.csv", None, "line 3 has fewer than 10 values"),
-        ("episodes.csv", "role,lane\xff", "is not text"),
+        ("episodes.csv", "role,lane\xff\n", "is not text"),
     ],
 )
 def test_a_damaged_file_is_refused_with_its_path(tmp_path: Path, name: str, text: str | None, message: str) -> None:
