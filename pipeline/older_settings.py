@@ -32,6 +32,7 @@ TRUE_BEFORE_BESIDE: Mapping[str, tuple[str, Any]] = {
     "algorithm.gae_lambda": ("t_max", 1.0),
     "algorithm.clip_range": ("t_max", None),
     "algorithm.num_passes": ("t_max", 1),
+    "algorithm.normalised_advantages": ("t_max", False),
     "cluster.tls_ca_file": ("interface", None),
     "cluster.tls_cert_file": ("interface", None),
     "cluster.tls_key_file": ("interface", None),

@@ -1,8 +1,7 @@
 """The clipped objective of PPO: several gradients of one batch, and the policy stays near the one that played.
 
 Schulman et al. 2017, "Proximal Policy Optimization Algorithms", section 3. The arithmetic is float32; other types are
-refused. Departures: the entropy and the values are those of A3C (half the squared error), their weights are settings;
-advantages are as they are, where the published code scales those of a minibatch to mean 0 and deviation 1.
+refused. Departure: the entropy and the values are those of A3C (half the squared error), their weights are settings.
 Not here: generalised advantages (`pipeline.algorithms.actor_critic.lambda_returns`), how often a batch is passed
 (`pipeline.roles.passes`).
 """
@@ -12,6 +11,19 @@ from torch import Tensor
 
 from pipeline.algorithms.actor_critic import ActorCriticLoss, joined_loss
 from pipeline.algorithms.checks import check_tensor
+
+_SMALLEST_DEVIATION = 1e-8
+"""Added to the deviation of advantages (their code): those of a batch that are all alike become 0."""
+
+
+def normalised(advantage_tm1: Tensor) -> Tensor:
+    """Advantages (B,) float32 with mean 0 and standard deviation 1 over the batch; 0 where all are alike.
+
+    Their code, the published one of Schulman et al. 2017, does so with each minibatch; the paper says nothing of it.
+    """
+    check_tensor("advantage_tm1", advantage_tm1, torch.float32, num_axes=1)
+    deviation = advantage_tm1.std(correction=0) + _SMALLEST_DEVIATION
+    return (advantage_tm1 - advantage_tm1.mean()) / deviation
 
 
 def clipped_loss(

@@ -229,6 +229,8 @@ class ActorCriticConfig(AlgorithmConfig):
     """epsilon of the clipped objective (Schulman et al. 2017); None: the plain one."""
     num_passes: int
     """Gradients of each batch, each of which is a part of an update of its own."""
+    normalised_advantages: bool
+    """Whether those of a batch get mean 0 and deviation 1, under the clipped objective."""
 
     def num_stacks_held(self, num_lanes: int) -> int:
         """Those that wait for their return, and once more those of one batch, side by side."""
@@ -254,5 +256,10 @@ class ActorCriticConfig(AlgorithmConfig):
             found.append(
                 f"num_passes={self.num_passes} must be 1 without clip_range: nothing would hold the policy near the "
                 "one that played: clip_range=0.1"
+            )
+        if self.normalised_advantages and self.clip_range is None:
+            found.append(
+                "normalised_advantages=true must be false without clip_range, whose objective they are for: "
+                "clip_range=0.1"
             )
         return found + changes_mistakes("entropy_weight_changes", self.entropy_weight_changes, at_least=0.0)

@@ -55,6 +55,8 @@ ELSEWHERE: Mapping[str, str] = {
     "update_epochs": "algorithm.num_passes",
     "n_epochs": "algorithm.num_passes",
     "gae": "algorithm.gae_lambda",
+    "norm_adv": "algorithm.normalised_advantages",
+    "normalize_advantage": "algorithm.normalised_advantages",
     "eval_freq": "training_evaluation.every_frames",
     "n_eval_episodes": "evaluation.num_episodes",
     "frameskip": "environment.frame_skip",

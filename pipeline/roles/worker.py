@@ -22,7 +22,7 @@ import torch
 
 from pipeline import seeding
 from pipeline.algorithms.actor_critic import ActorCriticLoss, actor_critic_loss, clipping_factors
-from pipeline.algorithms.clipped import clipped_loss
+from pipeline.algorithms.clipped import clipped_loss, normalised
 from pipeline.envs.due_lanes import make_due_lanes
 from pipeline.envs.rom import num_actions
 from pipeline.interfaces import GradientExchange, RowSink, Servers, SynchronousShardHandle
@@ -231,6 +231,8 @@ class Worker(LearningRole):
         if algorithm.clip_range is None:
             return actor_critic_loss(logits, values, a_tm1, return_tm1, weight, algorithm.value_weight)
         advantage_tm1 = return_tm1 - torch.from_numpy(batch.value_tm1).to(device)
+        if algorithm.normalised_advantages:
+            advantage_tm1 = normalised(advantage_tm1)
         log_pi_tm1 = torch.from_numpy(batch.log_pi_tm1).to(device)
         weights = algorithm.clip_range, weight, algorithm.value_weight
         return clipped_loss(logits, values, a_tm1, return_tm1, advantage_tm1, log_pi_tm1, *weights)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pipeline.algorithms.actor_critic import actor_critic_loss
-from pipeline.algorithms.clipped import clipped_loss
+from pipeline.algorithms.clipped import clipped_loss, normalised
 
 EVEN = torch.zeros(1, 2)
 """Logits of two actions that are as likely."""
@@ -77,6 +77,16 @@ def test_the_first_gradient_of_a_batch_is_the_plain_one() -> None:
     pairs = zip(*(torch.autograd.grad(loss.objective, leaves) for loss in (clipped, plain)), strict=True)
     for found, expected in pairs:
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_normalised_advantages_have_mean_0_and_deviation_1() -> None:
+    found = normalised(torch.tensor([1.0, 3.0, 5.0, 7.0]))
+    torch.testing.assert_close(found, torch.tensor([-3.0, -1.0, 1.0, 3.0]) / math.sqrt(5.0))
+
+
+def test_advantages_that_are_all_alike_are_normalised_to_0() -> None:
+    assert normalised(torch.full((3,), 2.5)).tolist() == [0.0, 0.0, 0.0]
+    assert normalised(torch.tensor([0.25])).tolist() == [0.0]
 
 
 def test_wrong_shapes_are_refused() -> None:

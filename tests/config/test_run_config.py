@@ -193,6 +193,11 @@ def test_each_mistake_is_one_line_that_names_the_setting(
             "played: clip_range=0.1",
         ),
         (
+            [group("algorithm", normalised_advantages=True)],
+            "algorithm.normalised_advantages=true must be false without clip_range, whose objective they are for: "
+            "clip_range=0.1",
+        ),
+        (
             [taken_from("gorila", "topology")],
             "topology.kind=bundled cannot run algorithm.kind=actor_critic: choose topology=single or workers",
         ),

@@ -207,7 +207,13 @@ def test_dba3c_clip_is_dba3c_with_another_objective_and_ba3c_may_have_it(suffix:
     assert isinstance(clip.algorithm, ActorCriticConfig) and isinstance(dba3c.algorithm, ActorCriticConfig)
     t_max, lanes = 16, clip.topology.num_lanes
     assert clip.algorithm == dataclasses.replace(
-        dba3c.algorithm, t_max=t_max, batch_size=lanes * t_max, gae_lambda=0.95, clip_range=0.1, num_passes=3
+        dba3c.algorithm,
+        t_max=t_max,
+        batch_size=lanes * t_max,
+        gae_lambda=0.95,
+        clip_range=0.1,
+        num_passes=3,
+        normalised_advantages=True,
     )
     assert compose([f"experiment=ba3c{suffix}", "algorithm=actor_critic_clip", "game=Pong"]).mistakes() == []
 

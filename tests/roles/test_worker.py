@@ -137,6 +137,19 @@ def test_each_pass_is_a_gradient_of_the_same_batch_at_newer_parameters() -> None
     one.close()
 
 
+def test_normalised_advantages_make_another_gradient_of_the_policy_from_the_first_batch_on() -> None:
+    first = []
+    for normalised in (False, True):
+        algorithm = actor_critic(clip_range=0.1, num_passes=1, normalised_advantages=normalised, value_weight=0.0)
+        wired = WiredTogether([worker_spec(algorithm=algorithm)], quorum=1)
+        (one,) = wired.workers
+        sent = Sent(one)
+        one.step()
+        one.close()
+        first.append(sent.gradients[0])
+    assert not np.allclose(first[0], first[1])
+
+
 def two_workers(quorum: int, **changes: object) -> WiredTogether:
     return WiredTogether([worker_spec(index, 2, **changes) for index in range(2)], quorum)
 

@@ -43,6 +43,7 @@ def actor_critic(**changes: Any) -> ActorCriticConfig:
         gae_lambda=1.0,
         clip_range=None,
         num_passes=1,
+        normalised_advantages=False,
     )
     return replace(config, **changes)
 
