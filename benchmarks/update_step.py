@@ -2,7 +2,8 @@
 
     update      targets, loss and gradient of one minibatch, as a learner of `experiment=gorila` computes them
     autograd    the same with a network whose gradient is left to autograd (`pipeline.networks.written_out`)
-    product     the best of some products of square matrices: what the processor can do
+    product     the best of some products of square matrices, by torch's own way and by oneDNN's, which has the
+                convolutions: what the processor can do
 
 They take turns. A line for each precision; of the precisions, bfloat16 only where the processor is fast at it.
 `ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2` makes an ordinary processor of a newer one.
@@ -46,18 +47,21 @@ def _measure(config: RunConfig, dtype: torch.dtype, batch_size: int, num_rounds:
     update, by_autograd = q_update(config, dtype, batch_size), q_update(config, dtype, batch_size, written_out=False)
     with FlopCounterMode(display=False) as counter:
         update()
-    products = {size: _product(size, dtype) for size in PRODUCT_SIZES}
+    products = {(way, size): product(size, dtype) for way, product in WAYS.items() for size in PRODUCT_SIZES}
     measured = alternate(
         {
             "update": partial(seconds, update),
             "autograd": partial(seconds, by_autograd),
-            **{str(size): partial(seconds, product) for size, product in products.items()},
+            **{f"{way} {size}": partial(seconds, product) for (way, size), product in products.items()},
         },
         num_rounds,
         num_warmup_rounds=min(num_rounds, 5),
     )
     flops = counter.get_total_flops()
-    best = max(2 * size**3 / statistics.median(measured[str(size)]) for size in PRODUCT_SIZES)
+    speeds = {
+        way: max(2 * size**3 / statistics.median(measured[f"{way} {size}"]) for size in PRODUCT_SIZES) for way in WAYS
+    }
+    way, best = max(speeds.items(), key=lambda item: item[1])
     reached = flops / statistics.median(measured["update"])
     report(
         "update_step",
@@ -71,6 +75,7 @@ def _measure(config: RunConfig, dtype: torch.dtype, batch_size: int, num_rounds:
         gigaflop=flops / 1e9,
         update_gigaflop_per_second=reached / 1e9,
         product_gigaflop_per_second=best / 1e9,
+        product_by=way,
         share_of_product=reached / best,
     )
 
@@ -103,9 +108,18 @@ def batch_of(config: RunConfig, batch_size: int, rng: np.random.Generator) -> Tr
     return TransitionBatch(stacks[:, :stack], actions, ones, ones, stacks[:, -stack:], ones, actions)
 
 
-def _product(size: int, dtype: torch.dtype) -> Callable[[], object]:
+def _torch_product(size: int, dtype: torch.dtype) -> Callable[[], object]:
     a, b, out = (torch.ones(size, size, dtype=dtype) for _ in range(3))
     return partial(torch.mm, a, b, out=out)
+
+
+def _onednn_product(size: int, dtype: torch.dtype) -> Callable[[], object]:
+    a, b = (torch.ones(size, size, dtype=dtype) for _ in range(2))
+    return partial(torch.ops.mkldnn._linear_pointwise, a, b, None, "none", [], "")
+
+
+WAYS = {"torch.mm": _torch_product} | ({"oneDNN": _onednn_product} if torch.backends.mkldnn.is_available() else {})
+"""Of multiplying. In float32 torch.mm is MKL's, which on AMD's processors takes no more than AVX2."""
 
 
 if __name__ == "__main__":

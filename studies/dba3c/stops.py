@@ -19,7 +19,9 @@ import argparse
 import json
 import math
 from dataclasses import asdict, dataclass
+from itertools import cycle
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib
 import pandas as pd
@@ -59,6 +61,8 @@ class StopRow:
     """Wall time of training by then."""
     num_cores: int
     """Of the workers."""
+    processor: str
+    """Theirs, and the precision that they computed in."""
     core_hours: float
     over_claim: float
     """`core_hours` over the authors' 256; NaN but for their game and goal."""
@@ -82,7 +86,7 @@ def main(arguments: list[str] | None = None) -> None:
     if not folders:
         raise SystemExit(f"no run of {', '.join(chosen.experiments)} below {chosen.runs_dir}: name a --runs-dir")
     curves = pd.concat(
-        [evaluation_means(api.load_run(folder), chosen.protocol, num_cores(folder)) for folder in folders]
+        [evaluation_means(api.load_run(folder), chosen.protocol, workers_of(folder)) for folder in folders]
     )
     rows = pd.DataFrame([asdict(row) for _, run in curves.groupby("run", sort=False) for row in stop_rows(run)])
     chosen.output.mkdir(parents=True, exist_ok=True)
@@ -91,18 +95,27 @@ def main(arguments: list[str] | None = None) -> None:
         save_figure(stops_figure(of_game), chosen.figures / f"dba3c_stops_{str(game).lower()}.png")
 
 
-def num_cores(folder: Path) -> int:
-    """On which the workers of a run computed."""
+class Workers(NamedTuple):
+    """Who trained."""
+
+    num_cores: int
+    processor: str
+    """And precision; several are joined by "; "."""
+
+
+def workers_of(folder: Path) -> Workers:
+    """What the workers of a run computed on."""
     facts = json.loads((folder / "run.json").read_text())
-    workers = [role for host in facts["hosts"] for role in host["roles"] if role.startswith("worker-")]
-    return len(workers) * int(facts["compute_threads"])
+    hosts = [host for host in facts["hosts"] for role in host["roles"] if role.startswith("worker-")]
+    processors = {f"{host['processor']}, {host['precision']}" for host in hosts}
+    return Workers(len(hosts) * int(facts["compute_threads"]), "; ".join(sorted(processors)))
 
 
-def evaluation_means(loaded: LoadedRuns, protocol: str, cores: int) -> pd.DataFrame:
+def evaluation_means(loaded: LoadedRuns, protocol: str, workers: Workers) -> pd.DataFrame:
     """A row an evaluation of the run under `protocol`, in the order of frames, with what had been spent by then.
 
     Columns: run, experiment, game, seed, protocol, agent, mean, num_games, steps (millions), hours, num_cores,
-    core_hours, commit.
+    processor, core_hours, commit.
     """
     games = loaded.evaluations
     games = games[games["agent"].isin([TRAINING, LAST]) & (games["protocol"] == protocol)]
@@ -121,8 +134,9 @@ def evaluation_means(loaded: LoadedRuns, protocol: str, cores: int) -> pd.DataFr
         run=loaded.runs["folder"].iloc[0],
         steps=steps,
         hours=hours,
-        num_cores=cores,
-        core_hours=hours * cores,
+        num_cores=workers.num_cores,
+        processor=workers.processor,
+        core_hours=hours * workers.num_cores,
         commit=loaded.runs["commit"].iloc[0],
     ).sort_values("total_frames")
 
@@ -152,6 +166,7 @@ def stop_rows(run: pd.DataFrame) -> list[StopRow]:
                 protocol=some["protocol"],
                 num_games=int(some["num_games"]),
                 num_cores=int(some["num_cores"]),
+                processor=str(some["processor"]),
                 over_claim=reached["core_hours"] / CLAIMED_CORE_HOURS if is_claimed else math.nan,
                 last_mean=math.nan if last is None else last["mean"],
                 last_steps=math.nan if last is None else last["steps"],
@@ -179,6 +194,7 @@ def stops_table(rows: pd.DataFrame) -> str:
             "cores": str(row["num_cores"]),
             "core-hours": _spent(row["core_hours"]),
             "of the authors' core-hours": "" if math.isnan(row["over_claim"]) else f"{100 * row['over_claim']:.2f} %",
+            "processor": row["processor"],
             "last parameters": f"{cell(row['last_mean'], 1)} after {cell(row['last_steps'], 2)}",
             "commit": commits_cell([row["commit"]]),
         }
@@ -198,7 +214,7 @@ def stops_figure(curves: pd.DataFrame) -> Figure:
     panels = figure.subplots(1, 3, sharey=True)
     game = str(curves["game"].iloc[0])
     for index, (experiment, of_experiment) in enumerate(curves.groupby("experiment", sort=False)):
-        for line, (seed, run) in zip(LINES, of_experiment.groupby("seed", sort=True), strict=False):
+        for line, (seed, run) in zip(cycle(LINES), of_experiment.groupby("seed", sort=True), strict=False):
             cores = run["num_cores"].iloc[0]
             label = f"{experiment}, seed {seed} ({cores} core{'s' if cores > 1 else ''})"
             for axes, column in zip(panels, ("steps", "hours", "core_hours"), strict=True):

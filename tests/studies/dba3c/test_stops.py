@@ -11,7 +11,12 @@ from pipeline.rows import EvaluationRow
 from studies.dba3c import stops
 from tests.results.run_folders import evaluation, write_run
 
-HOSTS = [{"roles": ["worker-0", "shard-0"]}, {"roles": ["worker-1"]}, {"roles": ["evaluator"]}]
+PROCESSOR = {"processor": "AMD EPYC", "precision": "bfloat16"}
+HOSTS = [
+    {"roles": ["worker-0", "shard-0"], **PROCESSOR},
+    {"roles": ["worker-1"], **PROCESSOR},
+    {"roles": ["evaluator"], "processor": "Xeon", "precision": "float32"},
+]
 
 
 def played(scores: list[float], frames: int, hours: float, **changes: Any) -> list[EvaluationRow]:
@@ -61,8 +66,9 @@ def test_a_goal_that_was_never_reached_has_no_costs_in_the_table(tmp_path: Path)
     write_run(tmp_path, rows, "dba3c", commit="0123456789abcdef", compute_threads=1, hosts=HOSTS)
     written_stops(tmp_path)
     _, _, ten, eighteen = stops.stops_table(stops.read_stops(tmp_path)).splitlines()
-    assert ten == "| `dba3c/Pong/0` | 10 | 11.0 | 1.00 | 1.00 | 2 | 2.00 |  | 12.0 after 1.10 | 0123456 |"
-    assert eighteen == "| `dba3c/Pong/0` | 18 | never |  |  | 2 |  |  | 12.0 after 1.10 | 0123456 |"
+    end = "|  | AMD EPYC, bfloat16 | 12.0 after 1.10 | 0123456 |"
+    assert ten == f"| `dba3c/Pong/0` | 10 | 11.0 | 1.00 | 1.00 | 2 | 2.00 {end}"
+    assert eighteen == f"| `dba3c/Pong/0` | 18 | never |  |  | 2 |  {end}"
 
 
 def test_a_folder_without_runs_is_named(tmp_path: Path) -> None:
