@@ -97,7 +97,7 @@ def _listen(
     facts: dict[str, Fact] = {}
     deadline = time.monotonic() + window.deadline_seconds
     while time.monotonic() < deadline and not stop.is_set():
-        tree.look()
+        tree.look_if_due()
         try:
             line = lines.get(timeout=_MEMORY_EVERY_SECONDS)
         except queue.Empty:
@@ -108,6 +108,8 @@ def _listen(
         if isinstance(said, Progress):
             marks.append(said)
             if (found := rates(marks, num_roles, window.warmup_seconds, window.seconds)) is not None:
+                # A short window may be over before a look is due again.
+                tree.look()
                 return Outcome(found, "", tree.peak_rss_bytes, facts)
         elif said is not None:
             facts.update(said)
@@ -143,10 +145,13 @@ class _Tree:
         if hasattr(self._root, "cpu_affinity"):
             self._root.cpu_affinity(list(cores))
 
-    def look(self) -> None:
+    def look_if_due(self) -> None:
         """Add up memory, if the last time is long enough ago."""
-        if time.monotonic() - self._last_look < _MEMORY_EVERY_SECONDS:
-            return
+        if time.monotonic() - self._last_look >= _MEMORY_EVERY_SECONDS:
+            self.look()
+
+    def look(self) -> None:
+        """Add up memory."""
         self._last_look = time.monotonic()
         self.see()
         self.peak_rss_bytes = max(self.peak_rss_bytes, sum(_rss_bytes(process) for process in self._seen))
