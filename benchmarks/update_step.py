@@ -47,13 +47,13 @@ def _measure(config: RunConfig, dtype: torch.dtype, batch_size: int, num_rounds:
     update, by_autograd = q_update(config, dtype, batch_size), q_update(config, dtype, batch_size, written_out=False)
     with FlopCounterMode(display=False) as counter:
         update()
-    ways = [way for way, product in WAYS.items() if _is_there(product(PRODUCT_SIZES[0], dtype))]
-    products = {(way, size): WAYS[way](size, dtype) for way in ways for size in PRODUCT_SIZES}
+    ways = [way for way in WAYS if _is_there(way, dtype)]
+    products = {f"{way} {size}": WAYS[way](size, dtype) for way in ways for size in PRODUCT_SIZES}
     measured = alternate(
         {
             "update": partial(seconds, update),
             "autograd": partial(seconds, by_autograd),
-            **{f"{way} {size}": partial(seconds, product) for (way, size), product in products.items()},
+            **{name: partial(seconds, product) for name, product in products.items()},
         },
         num_rounds,
         num_warmup_rounds=min(num_rounds, 5),
@@ -109,15 +109,6 @@ def batch_of(config: RunConfig, batch_size: int, rng: np.random.Generator) -> Tr
     return TransitionBatch(stacks[:, :stack], actions, ones, ones, stacks[:, -stack:], ones, actions)
 
 
-def _is_there(product: Callable[[], object]) -> bool:
-    """Whether it can be computed; oneDNN has no bfloat16 where it is kept to AVX2."""
-    try:
-        product()
-    except RuntimeError:
-        return False
-    return True
-
-
 def _torch_product(size: int, dtype: torch.dtype) -> Callable[[], object]:
     a, b, out = (torch.ones(size, size, dtype=dtype) for _ in range(3))
     return partial(torch.mm, a, b, out=out)
@@ -128,8 +119,17 @@ def _onednn_product(size: int, dtype: torch.dtype) -> Callable[[], object]:
     return partial(torch.ops.mkldnn._linear_pointwise, a, b, None, "none", [], "")
 
 
-WAYS = {"torch.mm": _torch_product} | ({"oneDNN": _onednn_product} if torch.backends.mkldnn.is_available() else {})
+WAYS = {"torch.mm": _torch_product, "oneDNN": _onednn_product}
 """Of multiplying. In float32 torch.mm is MKL's, which on AMD's processors takes no more than AVX2."""
+
+
+def _is_there(way: str, dtype: torch.dtype) -> bool:
+    """Whether this torch and processor have it; kept to AVX2, oneDNN has no bfloat16."""
+    try:
+        WAYS[way](PRODUCT_SIZES[0], dtype)()
+    except (AttributeError, RuntimeError):
+        return False
+    return True
 
 
 if __name__ == "__main__":

@@ -2,10 +2,12 @@
 
     arrays_in(path, max_bytes)   an .npz: each member read to its end, so that its checksum counts; nothing is unpickled
     json_in(data)                UTF-8 JSON, an object
+    text_in(data)                lines of UTF-8, the last of which may be cut short
     check_yaml(text)             YAML that may be read by a safe loader
     as_declared(cls, values)     JSON as a dataclass or NamedTuple: each field there, of its type, every number finite
 
-All raise ValueError with half a sentence, to which the reader of the kind of file adds its name and the way out.
+All raise ValueError, all but `text_in` with half a sentence, to which the reader of the kind of file adds its name and
+the way out.
 Not here: the kinds of files (`pipeline.experiments.files`, `pipeline.evaluation`), writing (`pipeline.whole_file`).
 """
 
@@ -48,6 +50,21 @@ def arrays_in(path: Path, max_bytes: int, max_axes: int = 1) -> dict[str, npt.ND
     if len(arrays) < len(members):
         raise ValueError("it has two members of one name")
     return arrays
+
+
+def text_in(data: bytes, encoding: str = "utf-8") -> str:
+    """The text of a file of lines. Raises UnicodeDecodeError.
+
+    What a kill, a full disk or a power cut left behind the last line end need not be text: backslashes show it.
+    """
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        num_behind = len(data) - max(data.rfind(b"\n"), data.rfind(b"\r")) - 1
+        # Counted from the end: a byte-order mark is not in what the error counts.
+        if len(error.object) - error.start > num_behind:
+            raise
+        return data.decode(encoding, errors="backslashreplace")
 
 
 def json_in(data: bytes) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from pipeline.checked_files import arrays_in, as_declared, at_least_zero, check_yaml, json_in
+from pipeline.checked_files import arrays_in, as_declared, at_least_zero, check_yaml, json_in, text_in
 
 
 class Counted(NamedTuple):
@@ -31,6 +31,14 @@ def test_a_zip_bomb_is_refused_by_what_it_says_before_it_is_unpacked(tmp_path: P
     np.savez_compressed(tmp_path / "x.npz", a=np.zeros(3_000_000, np.uint8))
     with pytest.raises(ValueError, match=r"unpacks to 3,000,128 bytes, more than the 1,000,000 that it may"):
         arrays_in(tmp_path / "x.npz", 1_000_000)
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_what_stands_behind_the_last_line_end_need_not_be_text(mark: bytes) -> None:
+    assert text_in(mark + b"a,\xc3\xa9\nb\xff", "utf-8-sig") == "a,\xe9\nb\\xff"
+    assert text_in(mark + b"\xff", "utf-8-sig") == "\\xff"
+    with pytest.raises(UnicodeDecodeError):
+        text_in(mark + b"a,\xff\nb", "utf-8-sig")
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,7 @@ class ActorCriticConfig(AlgorithmConfig):
     num_passes: int
     """Gradients of each batch, each of which is a part of an update of its own."""
     normalised_advantages: bool
-    """Whether those of a batch get mean 0 and deviation 1, under the clipped objective."""
+    """Whether the advantages of a batch get mean 0 and deviation 1; under the clipped objective alone."""
 
     def num_stacks_held(self, num_lanes: int) -> int:
         """Those that wait for their return, and once more those of one batch, side by side."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from pipeline.checked_files import text_in
 from pipeline.errors import RunFolderError
 from pipeline.rows import TRUE_BEFORE, Row
 
@@ -41,15 +42,13 @@ def read_rows(path: Path, row_types: Sequence[type[Row]]) -> FileRows:
     """
     if not path.is_file():
         return FileRows(row_types[0], no_rows(row_types[0]), (f"{path}: missing",))
-    data = path.read_bytes()
-    size = data.rfind(b"\n") + 1
     try:
-        whole = data[:size].decode().replace("\r\n", "\n")
+        text = text_in(path.read_bytes()).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise RunFolderError(f"{path} is not text: {error}") from error
-    # What a kill or a full disk left behind the last whole line need not be text.
-    cut_off = _shortened(repr(data[size:].decode(errors="backslashreplace")))
-    problems = (f"{path}: the last line is cut off and was skipped: {cut_off}",) if data[size:] else ()
+    whole = text[: text.rfind("\n") + 1]
+    cut_off = _shortened(repr(text[len(whole) :]))
+    problems = (f"{path}: the last line is cut off and was skipped: {cut_off}",) if whole != text else ()
     if not whole:
         return FileRows(row_types[0], no_rows(row_types[0]), problems or (f"{path}: empty",))
     header = whole.partition("\n")[0].split(",")

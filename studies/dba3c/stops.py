@@ -100,7 +100,7 @@ class Workers(NamedTuple):
 
     num_cores: int
     processor: str
-    """And precision; several are joined by "; "."""
+    """And precision, as "AMD EPYC, bfloat16"; several are joined by "; "."""
 
 
 def workers_of(folder: Path) -> Workers:

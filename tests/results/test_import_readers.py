@@ -50,9 +50,10 @@ def test_steps_are_frames_where_the_environment_fixes_how_many(tmp_path: Path, e
     assert points(read_sb3, tmp_path)["frames"].tolist() == pytest.approx([frames], nan_ok=True)
 
 
-def test_a_last_line_that_a_kill_cut_off_is_no_game(tmp_path: Path) -> None:
+@pytest.mark.parametrize("behind", [b"4.0,10,1", b"4.0,\xff\xfe"])
+def test_a_last_line_that_a_kill_cut_off_is_no_game(tmp_path: Path, behind: bytes) -> None:
     path = write_monitor(tmp_path / "monitor.csv", [(1.0, 10, 1.0)])
-    path.write_text(path.read_text() + "4.0,10,1")
+    path.write_bytes(path.read_bytes() + behind)
     ((_, read),) = read_sb3(tmp_path)
     assert read().frame["score"].tolist() == [1.0]
     assert read().remarks == (f"{path}: line 4 is cut off and was skipped",)
