@@ -63,9 +63,14 @@ def protocol_warnings(scores: pd.DataFrame) -> list[str]:
 
 
 def unlike_runs(scores: pd.DataFrame) -> list[str]:
-    """Entries whose runs are of several commits, or trained for other numbers of frames; a line each."""
+    """Entries whose runs are of several commits, or trained for other numbers of frames; a line each.
+
+    Those that were played otherwise than published ones are entries of their protocol: a table of ours has them too.
+    """
+    apart = scores[(scores["differs"] != "") & (scores["agent"] != RANDOM)].groupby(["entry", "protocol"], sort=True)
+    together = {**entries(scores), **{f"{entry} ({protocol})": rows for (entry, protocol), rows in apart}}
     found = []
-    for name, rows in entries(scores).items():
+    for name, rows in together.items():
         commits = sorted(filter(None, {short_commit(commit) for commit in rows["commit"]}))
         if len(commits) > 1:
             found.append(f"{name}: runs of {len(commits)} commits in one column: {', '.join(commits)}")

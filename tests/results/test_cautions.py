@@ -61,6 +61,15 @@ def test_runs_of_several_commits_or_budgets_in_one_column_are_named(tmp_path: Pa
     ]
 
 
+def test_so_are_runs_that_were_played_otherwise_than_published_ones(tmp_path: Path) -> None:
+    for seed, frames in ((0, 1_000), (1, 3_000)):
+        rows = [evaluation(1.0, total_frames=frames, protocol="smoke", max_frames=400)]
+        write_run(tmp_path, rows, experiment="dba3c", seed=seed, commit="0123456789")
+    assert unlike_runs(run_scores(load_runs(tmp_path / "runs"))) == [
+        "dba3c (smoke): runs of 1,000 to 3,000 training frames in one column"
+    ]
+
+
 def test_runs_that_ended_with_most_of_their_first_filters_off_are_named(tmp_path: Path) -> None:
     for seed, shares in enumerate(([0.9, 0.05], [0.05, 0.9], [0.08, 0.08], [0.9, 0.15])):
         rows = [actor_critic_update(version=i, active_filters=shares[i // 10]) for i in range(20)]
