@@ -5,9 +5,14 @@ parameters, targets or losses.
 Not here: how threads are shared out among roles (`pipeline.cluster.placement`).
 """
 
+import os
+
 import torch
 
 from pipeline.errors import ConfigError
+
+_WITHOUT_BFLOAT16 = {"SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE", "AVX512_CORE_VNNI"}
+"""What oneDNN, which multiplies bfloat16, may be kept to by name and is then slower at it than at float32."""
 
 
 def resolve_device(device: str) -> torch.device:
@@ -43,5 +48,12 @@ def _has_fast_bfloat16(device: torch.device) -> bool:
     if device.type == "cuda":
         # Older GPUs emulate it, slower than float32.
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    if _onednn_limit() in _WITHOUT_BFLOAT16:
+        return False
     capabilities = torch.cpu.get_capabilities()
     return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+
+
+def _onednn_limit() -> str:
+    """The instructions that somebody keeps oneDNN to, whatever the processor has; "" for all."""
+    return os.environ.get("ONEDNN_MAX_CPU_ISA", os.environ.get("DNNL_MAX_CPU_ISA", "")).upper()

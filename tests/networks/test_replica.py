@@ -50,7 +50,27 @@ def test_parameters_of_another_length_are_refused_with_both_shapes() -> None:
         QReplica(NETWORK, torch.float32, CPU).load(np.zeros(3, np.float32))
 
 
-def test_auto_precision_asks_the_processor() -> None:
+ONEDNN_LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")
+
+
+@pytest.mark.parametrize("name", ONEDNN_LIMITS)
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [("AVX2", torch.float32), ("AVX512_CORE", torch.float32), ("AVX512_CORE_BF16", torch.bfloat16)],
+)
+def test_auto_precision_minds_what_onednn_is_kept_to(
+    monkeypatch: pytest.MonkeyPatch, name: str, limit: str, expected: torch.dtype
+) -> None:
+    for variable in ONEDNN_LIMITS:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
+    monkeypatch.setenv(name, limit)
+    assert compute.resolve_precision("auto", CPU) == expected
+
+
+def test_auto_precision_asks_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ONEDNN_LIMITS:
+        monkeypatch.delenv(variable, raising=False)
     capable = torch.cpu.get_capabilities()
     expected = torch.bfloat16 if capable.get("avx512_bf16") or capable.get("amx_bf16") else torch.float32
     assert compute.resolve_precision("auto", CPU) == expected
