@@ -84,7 +84,8 @@ def rates(marks: Iterable[Progress], num_roles: int, warmup_seconds: float, wind
     """Speeds of the window of each role, or None while a role has not come to its end.
 
     It begins with the role's first progress that is `warmup_seconds` after the first with an update, so that neither
-    the start nor the filling of a replay is in it, and ends with the first that is `window_seconds` later.
+    the start nor the filling of a replay is in it, and ends with the first that is `window_seconds` and an update
+    later: without one, games would have been measured and no training.
     """
     of_roles: dict[str, list[Progress]] = defaultdict(list)
     for mark in marks:
@@ -112,5 +113,6 @@ def _window(marks: list[Progress], warmup_seconds: float, window_seconds: float)
     first = next((mark for mark in marks if mark.seconds >= marks[0].seconds + warmup_seconds), None)
     if first is None:
         return None
-    last = next((mark for mark in marks if mark.seconds >= first.seconds + window_seconds), None)
+    end = first.seconds + window_seconds
+    last = next((mark for mark in marks if mark.seconds >= end and mark.updates > first.updates), None)
     return None if last is None or last.seconds <= first.seconds else (first, last)

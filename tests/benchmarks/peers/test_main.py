@@ -38,7 +38,9 @@ def test_a_name_that_is_nobodys_is_refused() -> None:
 def test_ours_and_another_library_are_measured_in_turn(tmp_path: Path) -> None:
     if not is_ready("sb3", ENVIRONMENTS):
         pytest.skip("Stable-Baselines3 is not installed: make bench-peers does that")
-    found = rows(tmp_path / "rows.jsonl", *SHORT, "--ordinary", "--only", "ba3c", "sb3_a2c")
+    # Long enough for several updates where both are slow.
+    window = ["--rounds", "1", "--seconds", "5", "--warmup", "0"]
+    found = rows(tmp_path / "rows.jsonl", *window, "--ordinary", "--only", "ba3c", "sb3_a2c")
     assert [row["contender"] for row in found] == ["sb3_a2c", "ba3c"]
     for row in found:
         assert row["reason"] == "" and row["processor"] == "avx2 (restricted), float32"

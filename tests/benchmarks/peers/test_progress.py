@@ -40,6 +40,12 @@ def test_a_window_ends_with_the_first_progress_after_its_time() -> None:
     assert rates(run, 1, warmup_seconds=0, window_seconds=5) == Rates(15.0, 1.0, 6.0)
 
 
+def test_a_window_has_an_update_however_short_it_is() -> None:
+    run = marks((0, 0, 1), (1, 50, 1), (2, 70, 1))
+    assert rates(run, 1, warmup_seconds=0, window_seconds=1) is None
+    assert rates([*run, *marks((4, 80, 2))], 1, 0, 1) == Rates(20.0, 0.25, 4.0)
+
+
 def test_steps_of_roles_are_added_and_updates_are_those_of_all() -> None:
     one = marks((0, 0, 1), (10, 100, 61), role="bundle-0")
     other = marks((1, 0, 4), (11, 200, 64), role="bundle-1")
