@@ -84,6 +84,7 @@ def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
 
 
 def _unpack(kind: Any, plain: Any, name: str, arrays: Mapping[str, np.ndarray]) -> Any:
+    kind = _meant(kind)
     origin, given = typing.get_origin(kind), typing.get_args(kind)
     if isinstance(kind, types.UnionType):
         # What may be missing is missing where there is neither a value nor an array.
@@ -110,6 +111,12 @@ def _unpack(kind: Any, plain: Any, name: str, arrays: Mapping[str, np.ndarray]) 
     elif type(plain) is kind:
         return plain
     raise CheckpointError(f"{name or 'the saved state'} is {str(plain)[:60]}, {kind} was expected: another version")
+
+
+def _meant(kind: Any) -> Any:
+    """What an alias such as `type Pair[T] = tuple[T, T]` stands for: from NumPy 2.5 on NDArray is one."""
+    origin = typing.get_origin(kind)
+    return origin.__value__[typing.get_args(kind)] if hasattr(origin, "__value__") else kind
 
 
 def _array(dtype: np.dtype[Any], shape: Any, name: str, arrays: Mapping[str, np.ndarray]) -> np.ndarray:

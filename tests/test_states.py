@@ -1,13 +1,23 @@
 """States as arrays and JSON, and back: equal, of the same types, and refused where they do not fit."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pytest
+from typing_extensions import TypeAliasType
 
 from pipeline.errors import CheckpointError
 from pipeline.states import StreamState, pack, restore_stream, stream_state, unpack
 from pipeline.types import Float32Array, UInt8Array
+
+ScalarT = TypeVar("ScalarT", bound=np.generic)
+Alias = TypeAliasType("Alias", np.ndarray[tuple[Any, ...], np.dtype[ScalarT]], type_params=(ScalarT,))
+"""As NDArray is from NumPy 2.5 on."""
+
+
+class Aliased(NamedTuple):
+    rewards: Alias[np.float32] | None
+    by_name: dict[str, Alias[np.uint8]]
 
 
 class Inner(NamedTuple):
@@ -35,6 +45,13 @@ def test_a_state_comes_back_as_it_was() -> None:
     assert state.inners[0].frames is not None and state.inners[0].frames.tolist() == [0, 1, 2]
     assert state.by_name["mean"].tolist() == [1.5, 2.5]
     assert state.inners[1] == outer().inners[1] and state.versions == (2**70, 3) and state.num_steps is None
+
+
+def test_arrays_may_be_declared_by_an_alias() -> None:
+    state = unpack(Aliased, pack(Aliased(np.ones(2, np.float32), {"frames": np.zeros(1, np.uint8)})))
+    assert state.rewards is not None and state.rewards.tolist() == [1.0, 1.0] and state.by_name["frames"].size == 1
+    with pytest.raises(CheckpointError, match=r"rewards is uint8, float32 was expected"):
+        unpack(Aliased, pack(Aliased(np.ones(2, np.uint8), {})))
 
 
 def test_a_stream_goes_on_where_it_stood_in_the_middle_of_a_word() -> None:
