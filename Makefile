@@ -57,6 +57,14 @@ test: setup ## run the tests, without those marked slow; ARGS="tests/replay"
 test-slow: setup ## run the tests marked slow
 	@OMP_NUM_THREADS=1 $(PY) -m pytest -m slow -n $(TEST_PROCESSES) --dist worksteal $(ARGS)
 
+.PHONY: test-lowest
+test-lowest: ## run the tests with the oldest packages that pyproject.toml allows, in an environment of its own
+	@$(MAKE) setup VENV=.venv-lowest
+	@# Over the newest: asked for all at once, pip compares versions for longer than the tests take.
+	@.venv-lowest/bin/python -m pip install --quiet --quiet --no-deps $$(sed -n '/^dependencies/,/^docs = /p' pyproject.toml \
+	  | grep -oE '"[a-z0-9-]+>=[0-9.]+' | sed 's/"//; s/>=/==/')
+	@$(MAKE) test VENV=.venv-lowest
+
 .PHONY: fuzz
 fuzz: setup ## read thousands of damaged files of every kind; ARGS="rounds seed"
 	@OMP_NUM_THREADS=1 $(PY) -m tests.fuzz $(ARGS)

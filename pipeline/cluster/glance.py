@@ -14,6 +14,8 @@ from typing import Any
 from distributed import Client
 
 from dask_jobs import progress
+from pipeline.cluster.scheduler import scheduler_of
+from pipeline.errors import SchedulerLostError
 
 _PUBLISH_SECONDS = 5.0
 """How long a scheduler that stands still may hold up the run for a glance."""
@@ -80,9 +82,8 @@ def publish(client: Client, glance: RunGlance) -> None:
     message = glance.to_message()
     # The run itself finds out what has become of its cluster. Not `Client.log_event`, which waits for a scheduler that
     # stands still for ever.
-    if client.scheduler is not None:
-        with contextlib.suppress(OSError):
-            client.sync(client.scheduler.log_event, topic=TOPIC, msg=message, callback_timeout=_PUBLISH_SECONDS)
+    with contextlib.suppress(OSError, SchedulerLostError), scheduler_of(client) as scheduler:
+        client.sync(scheduler.log_event, topic=TOPIC, msg=message, callback_timeout=_PUBLISH_SECONDS)
     progress.report(glance.fraction, glance.steps_per_second, "steps/s", message)
 
 

@@ -19,7 +19,6 @@ from functools import partial
 from typing import Any, cast
 
 from distributed import Client, Future, wait
-from distributed.client import ClosedClientError
 from distributed.utils import format_dashboard_link
 
 from dask_jobs.scheduler import SETTINGS, SETTINGS_HERE, settled
@@ -29,7 +28,8 @@ from pipeline.cluster.host_settings import GPU, KEPT_MEMORY
 from pipeline.cluster.hosts import HostReport, check_versions, report_host
 from pipeline.cluster.offers import offers_without_others, present_offers
 from pipeline.cluster.placement import Demand, Offer, Placement
-from pipeline.cluster.sharing import SCHEDULER_GONE, Sharing
+from pipeline.cluster.scheduler import scheduler_of
+from pipeline.cluster.sharing import Sharing
 from pipeline.cluster.start import open_client, wait_for_hosts
 from pipeline.cluster.staying import Staying
 from pipeline.cluster.surveyor import Surveyor
@@ -150,8 +150,8 @@ class Session:
         Dask never runs it twice: a host that dies takes its tasks with it, and the topology decides what follows.
         Raises SchedulerLostError if the client has given up the scheduler.
         """
-        with self._open_client() as client:
-            return client.submit(
+        with scheduler_of(self.client):
+            return self.client.submit(
                 function,
                 *args,
                 key=f"{name}-{self.run_id}-{uuid.uuid4().hex[:8]}",
@@ -172,8 +172,8 @@ class Session:
         """
         send = partial(self.client.scatter, [value], workers=[host], hash=False, asynchronous=True)
         try:
-            with self._open_client() as client:
-                (task,) = client.sync(send, callback_timeout=self._settings.answer_seconds)
+            with scheduler_of(self.client):
+                (task,) = self.client.sync(send, callback_timeout=self._settings.answer_seconds)
         except OSError as error:
             # One that stands still is there for Dask for minutes yet: nothing is sent to it again.
             self._hosts.leave_out(host)
@@ -188,8 +188,8 @@ class Session:
 
     def forget(self, tasks: Sequence[Task]) -> None:
         """Cancel what has not begun, and have Dask forget the rest. A scheduler that is gone has forgotten it."""
-        with contextlib.suppress(SchedulerLostError), self._open_client() as client:
-            client.cancel(list(tasks), force=True)
+        with contextlib.suppress(SchedulerLostError), scheduler_of(self.client):
+            self.client.cancel(list(tasks), force=True)
 
     def present_hosts(self) -> set[str]:
         """Addresses of the hosts that are there now; a host that was started again has another one than before.
@@ -237,16 +237,6 @@ class Session:
         Raises as `survey_again`.
         """
         return self._surveying.ask(self._survey) is not None
-
-    @contextlib.contextmanager
-    def _open_client(self) -> Iterator[Client]:
-        """The client, unless it has given up the scheduler, be it meanwhile."""
-        if self.client.scheduler is None:
-            raise SchedulerLostError(SCHEDULER_GONE)
-        try:
-            yield self.client
-        except ClosedClientError as error:
-            raise SchedulerLostError(SCHEDULER_GONE) from error
 
     def _survey(self) -> bool:
         self.survey_again()

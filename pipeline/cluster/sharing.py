@@ -4,9 +4,8 @@ A run holds what its plan says until its client closes. Others are placed on wha
 nothing of it. Not here: waiting for others (`pipeline.experiments.room`), placing (`pipeline.cluster.placement`).
 """
 
-import contextlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from distributed import Client
@@ -15,25 +14,22 @@ from dask_jobs import grants
 from dask_jobs.allocation import HostSize
 from dask_jobs.needs import Part
 from pipeline.cluster.placement import Demand, Offer, Placement
-from pipeline.errors import SchedulerLostError, UnreachableError
+from pipeline.cluster.scheduler import asked_of
 
-SCHEDULER_GONE = (
-    "the scheduler does not answer any more: where it is there again, resume=true goes on from the newest checkpoint"
-)
 _MOST_NAMED = 4
 
 
 class Sharing:
     """What this command and others hold of the hosts. Where the scheduler lacks this project, nobody holds anything.
 
-    All methods raise UnreachableError if the scheduler does not answer for long.
+    All methods raise UnreachableError if the scheduler does not answer for long, SchedulerLostError if it is gone.
     """
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._parts: dict[str, Part] = {}
         """Address -> what this command holds there."""
-        with self._answering():
+        with asked_of(self._client):
             self._keeps_books = grants.keeps_books(client)
 
     def left(self, offers: Sequence[Offer]) -> list[Offer]:
@@ -76,7 +72,7 @@ class Sharing:
             return True
         # Of memory hosts tell what is free by themselves.
         sizes = [HostSize(offer.address, offer.num_threads, sys.maxsize, offer.num_gpus) for offer in offers]
-        with self._answering():
+        with asked_of(self._client):
             is_held = grants.hold(self._client, name, parts, sizes)
         if is_held:
             self._parts = parts
@@ -85,7 +81,7 @@ class Sharing:
     def _others(self) -> list[tuple[str, dict[str, Part]]]:
         if not self._keeps_books:
             return []
-        with self._answering():
+        with asked_of(self._client):
             return grants.others(self._client)
 
     def _held_by_others(self) -> dict[str, list[Part]]:
@@ -94,15 +90,6 @@ class Sharing:
             for address, part in parts.items():
                 held.setdefault(address, []).append(part)
         return held
-
-    @contextlib.contextmanager
-    def _answering(self) -> Iterator[None]:
-        if self._client.scheduler is None:  # the client has closed itself
-            raise SchedulerLostError(SCHEDULER_GONE)
-        try:
-            yield
-        except OSError as error:
-            raise UnreachableError(f"{SCHEDULER_GONE} ({error!r})") from error
 
 
 def _parts(placement: Placement, demands: Sequence[Demand]) -> dict[str, Part]:

@@ -12,9 +12,9 @@ from distributed import Client
 
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.hosts import HostReport, report_host
-from pipeline.cluster.sharing import SCHEDULER_GONE
+from pipeline.cluster.scheduler import asked_of, scheduler_of
 from pipeline.cluster.survey import Answer, Survey, first_survey, later_survey
-from pipeline.errors import RemoteLostError, SchedulerLostError, UnreachableError
+from pipeline.errors import RemoteLostError
 
 
 class Surveyor:
@@ -55,21 +55,16 @@ class Surveyor:
 
     def _asked_of_scheduler(self) -> dict[str, int]:
         """Address -> threads. Not `Client.nthreads`, which waits for a scheduler that stands still for ever."""
-        if self._client.scheduler is None:
-            raise SchedulerLostError(SCHEDULER_GONE)
-        try:
+        with asked_of(self._client) as scheduler:
             present: dict[str, int] = self._client.sync(
-                self._client.scheduler.ncores, workers=None, callback_timeout=self._answer_seconds
+                scheduler.ncores, workers=None, callback_timeout=self._answer_seconds
             )
-        except TimeoutError as error:  # it stands still, and may go on
-            raise UnreachableError(f"{SCHEDULER_GONE} ({error!r})") from error
-        except OSError as error:
-            raise SchedulerLostError(f"{SCHEDULER_GONE} ({error!r})") from error
-        return present
+            return present
 
     def _answers(self) -> dict[str, Answer]:
         addresses = sorted(self.num_threads())
-        answers: dict[str, Answer] = dict(zip(addresses, self._client.sync(self._ask, addresses), strict=True))
+        with scheduler_of(self._client):
+            answers: dict[str, Answer] = dict(zip(addresses, self._client.sync(self._ask, addresses), strict=True))
         now = time.monotonic()
         for address, answer in answers.items():
             if isinstance(answer, HostReport):

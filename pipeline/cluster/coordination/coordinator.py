@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from distributed import Client, Variable
-from distributed.client import ClosedClientError
 
 from pipeline.cluster.coordination.channel import Control, Inbox
-from pipeline.cluster.sharing import SCHEDULER_GONE
+from pipeline.cluster.scheduler import scheduler_of
 from pipeline.errors import PipelineError, SchedulerLostError, UnreachableError
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import Row
@@ -68,7 +67,7 @@ class Coordinator:
         for thread in self._threads:
             thread.join()
         # A cluster that is gone needs no good-bye.
-        with contextlib.suppress(OSError, ValueError, TimeoutError, ClosedClientError):
+        with contextlib.suppress(OSError, ValueError, TimeoutError, SchedulerLostError), scheduler_of(self._client):
             self._client.unsubscribe_topic(self._topic)
             self._variable.delete()
 
@@ -174,10 +173,5 @@ class Coordinator:
                 self._beat += 1
                 control = Control(self._beat, self._stop, self._inbox.acknowledged())
             # The first is the scheduler's own limit; one that stands still keeps it not.
-            try:
+            with scheduler_of(self._client):
                 self._variable.set(control.to_message(), timeout="5s", callback_timeout="10s")
-            except AttributeError as error:
-                # A client that has given up its scheduler, maybe meanwhile, has None in its place.
-                if self._client.scheduler is not None:
-                    raise
-                raise SchedulerLostError(SCHEDULER_GONE) from error
