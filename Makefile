@@ -61,7 +61,7 @@ test-slow: setup ## run the tests marked slow
 test-lowest: ## run the tests with the oldest packages that pyproject.toml allows, in an environment of its own
 	@$(MAKE) setup VENV=.venv-lowest
 	@# Over the newest: asked for all at once, pip compares versions for longer than the tests take.
-	@.venv-lowest/bin/python -m pip install --quiet --quiet --no-deps $$(sed -n '/^dependencies/,/^docs = /p' pyproject.toml \
+	@.venv-lowest/bin/python -m pip install --quiet --quiet --no-deps $$(sed -n '/^dependencies/,/^\]/p' pyproject.toml \
 	  | grep -oE '"[a-z0-9-]+>=[0-9.]+' | sed 's/"//; s/>=/==/')
 	@$(MAKE) test VENV=.venv-lowest
 

@@ -13,6 +13,7 @@ import statistics
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -31,7 +32,9 @@ from pipeline.networks.replica import QReplica
 
 
 def main(batch_size: int = 32, num_rounds: int = 100) -> None:
-    """Print one line."""
+    """Print one line. Ends the program where torch lies in a folder that its linker cannot be told of."""
+    if (why := why_not_here(Path(torch.__file__).parent)) is not None:
+        raise SystemExit(why)
     set_compute_threads(1)
     config = compose(["experiment=gorila", "game=Pong"])
     compiled = _module_update(config, batch_size, compiles=True)
@@ -58,6 +61,13 @@ def main(batch_size: int = 32, num_rounds: int = 100) -> None:
         compiled_over_update=median_ratio(measured["compiled"], measured["update"]),
         compiled_over_module=median_ratio(measured["compiled"], measured["module"]),
     )
+
+
+def why_not_here(folder: Path) -> str | None:
+    """Why torch in this folder compiles nothing, if so."""
+    if any(character.isspace() for character in str(folder)):
+        return f"torch.compile links nothing in {folder}, for it parts paths at spaces: use a checkout without one"
+    return None
 
 
 def _module_update(config: RunConfig, batch_size: int, *, compiles: bool) -> Callable[[], None]:

@@ -35,6 +35,7 @@ from pipeline.param_server.slices import Multiplier, sliced
 from pipeline.results.load import load_run
 from pipeline.results.run_scores import run_scores
 
+TORCH_LINKS_NOTHING = compiled_step.why_not_here(Path(torch.__file__).parent)
 PROVENANCE = {"commit", "cpu", "num_cores", "python", "torch", "numpy"}
 TINY_RUN = (
     "network.hidden_units=16",
@@ -98,9 +99,16 @@ def test_the_benchmark_of_an_update_has_a_line_for_each_precision(capsys: pytest
         assert line["gigaflop"] == pytest.approx(2 * 68.2e-3, rel=0.02)
 
 
+def test_where_torch_compiles_nothing_the_benchmark_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "__file__", "/home/a user/torch/__init__.py")
+    with pytest.raises(SystemExit, match=r"links nothing in /home/a user/torch, .* a checkout without one"):
+        compiled_step.main(batch_size=2, num_rounds=1)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # torch's own, of a part that it imports
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile wants a C++ compiler")
+@pytest.mark.skipif(TORCH_LINKS_NOTHING is not None, reason=str(TORCH_LINKS_NOTHING))
 def test_a_compiled_update_stands_beside_ours_and_the_module_s(capsys: pytest.CaptureFixture[str]) -> None:
     compiled_step.main(batch_size=2, num_rounds=1)
     (line,) = printed(capsys)
