@@ -109,20 +109,24 @@ def start_here(
 
     Signals end no host: who has started them closes them.
     """
-    return LocalCluster(
-        n_workers=num_hosts,
-        threads_per_worker=threads_per_host,
-        processes=processes,
-        host=LOOPBACK if processes else None,
-        memory_limit=0,
-        resources={"GPU": gpus_per_host} if gpus_per_host else None,
-        dashboard_address=dashboard_address,
-        # A host has an HTTP server too; that of an in-process one would listen on all interfaces. In a process of its
-        # own its pages would cost bokeh's imports, and show what the scheduler's show of all.
-        worker_dashboard_address=None if processes else f"{LOOPBACK}:0",
-        preload=[interrupts.__name__] if processes else None,
-        silence_logs=logging.ERROR,
-    )
+    # A host in this process is silent only when all of it is: stopped by Ctrl-Z, or as a virtual machine that was
+    # paused. Dask would take its hosts for lost, all at once, as soon as it goes on.
+    patience = {} if processes else {"distributed.scheduler.worker-ttl": None}
+    with dask.config.set(patience):
+        return LocalCluster(
+            n_workers=num_hosts,
+            threads_per_worker=threads_per_host,
+            processes=processes,
+            host=LOOPBACK if processes else None,
+            memory_limit=0,
+            resources={"GPU": gpus_per_host} if gpus_per_host else None,
+            dashboard_address=dashboard_address,
+            # A host has an HTTP server too; that of an in-process one would listen on all interfaces. In a process of
+            # its own its pages would cost bokeh's imports, and show what the scheduler's show of all.
+            worker_dashboard_address=None if processes else f"{LOOPBACK}:0",
+            preload=[interrupts.__name__] if processes else None,
+            silence_logs=logging.ERROR,
+        )
 
 
 def _security(tls: TlsFiles) -> Security:

@@ -40,6 +40,7 @@ ACROSS = {
     "experiments/own_package",
     "experiments/odd_hosts",
     "experiments/partition",
+    "experiments/paused",
     "experiments/run_of_modules",
     "experiments/run_of_workers",
     "experiments/slurm_runs",

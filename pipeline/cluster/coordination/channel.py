@@ -122,7 +122,9 @@ class Outbox:
         self._sent_at: dict[int, float] = {}
         self._sequence = 0
         self._beat = -1
-        self._polled_at = self._beat_at = clock()
+        self._polled_at = clock()
+        self._silent_seconds = 0.0
+        """Since the last beat that was new."""
         self._stop_reason: str | None = None
 
     @property
@@ -141,10 +143,11 @@ class Outbox:
     def should_stop(self) -> bool:
         """True once the role has to leave. Exchanges messages at most every `poll_seconds`."""
         now = self._clock()
-        if self._stop_reason is None and now - self._polled_at >= self._poll_seconds:
+        gap = now - self._polled_at
+        if self._stop_reason is None and gap >= self._poll_seconds:
             self._polled_at = now
             self._send(now)
-            self._obey(now)
+            self._obey(gap)
         return self._stop_reason is not None
 
     def drain(self) -> list[dict[str, object]]:
@@ -175,17 +178,20 @@ class Outbox:
                 self._sent_at[sequence] = now
                 self._publish(batch.to_message())
 
-    def _obey(self, now: float) -> None:
+    def _obey(self, gap_seconds: float) -> None:
         message = self._read_control()
         control = None if message is None else Control(**message)  # type: ignore[arg-type]
+        # After a gap of its own, as by Ctrl-Z for an hour, the role has to look twice: the coordinator may have stood
+        # still with it.
+        self._silent_seconds += min(gap_seconds, self._lease_seconds / 2)
         if control is not None and control.beat != self._beat:
-            self._beat, self._beat_at = control.beat, now
+            self._beat, self._silent_seconds = control.beat, 0.0
             arrived = control.acknowledged.get(f"{self._role}/{self._attempt}", 0)
             for sequence in [s for s in self._unacknowledged if s <= arrived]:
                 del self._unacknowledged[sequence], self._sent_at[sequence]
         if control is not None and control.stop:
             self._stop_reason = STOPPED
-        elif now - self._beat_at > self._lease_seconds:
+        elif self._silent_seconds > self._lease_seconds:
             self._stop_reason = LEASE_LAPSED
 
 

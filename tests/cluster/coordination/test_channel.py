@@ -118,9 +118,21 @@ def test_a_role_leaves_when_its_coordinator_has_been_silent_for_the_lease(silent
     wire.wait(outbox)
     if silent:
         wire.control = None
-    assert not wire.wait(outbox, 29.0)
+    assert not any(wire.wait(outbox, 1.0) for _ in range(29))
     assert wire.wait(outbox, 2.0)
     assert outbox.stop_reason == "lease lapsed"
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_role_that_was_itself_stopped_for_an_hour_looks_twice_before_it_leaves(is_there: bool) -> None:
+    wire = Wire()
+    outbox = wire.outbox(lease_seconds=30.0)
+    wire.wait(outbox)
+    assert not wire.wait(outbox, 3600.0)
+    if is_there:
+        wire.control = Control(2, False, {}).to_message()
+    assert not any(wire.wait(outbox, 1.0) for _ in range(15))
+    assert wire.wait(outbox, 1.0) is not is_there
 
 
 def test_a_beating_coordinator_keeps_its_roles_for_ever() -> None:
