@@ -78,7 +78,8 @@ class Training:
 
         Raises what it ends with otherwise, after it has saved what is left.
         """
-        while True:
+        # Before any role starts: a run that is resumed for its final games, or told to end already, trains no further.
+        while (ended := self._life.end_reason(self.look(start.progress))) is None:
             generation = self._life.begin_generation(start.generation)
             spec = fleet_spec(self._config, self._plan.demands, generation, self._desk)
             fleet = Fleet(self._session, coordinator, spec, self._plan.placement)
@@ -102,10 +103,9 @@ class Training:
                         raise
                     raise follows.error from error
                 start = self._recover(fleet, coordinator, str(error))
-                if (ended := self._life.end_reason(self.look(start.progress))) is not None:
-                    return start, ended
             finally:
                 fleet.release()
+        return start, ended
 
     @property
     def _desk(self) -> str | None:

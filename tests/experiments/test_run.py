@@ -145,7 +145,12 @@ def test_a_run_whose_final_evaluation_was_skipped_plays_it_when_it_is_resumed(co
     evaluations = copy_of_gorila.folder / "evaluations.csv"
     evaluations.write_text(evaluations.read_text().partition("\n")[0] + "\n")
     config = smoke_config(copy_of_gorila.results_dir, f"budget.frames={FRAMES}", "resume=true")
-    assert str(carry_out(copy_of_gorila.results_dir, config).result) == str(copy_of_gorila.result)
+    trained = [copy_of_gorila.folder / name for name in ("updates.csv", "episodes.csv")]
+    before = [path.read_bytes() for path in trained]
+    again = carry_out(copy_of_gorila.results_dir, config)
+    assert str(again.result) == str(copy_of_gorila.result)
+    assert "building" not in again.printed, "no role starts"
+    assert [path.read_bytes() for path in trained] == before
     assert set(load_run(copy_of_gorila.folder).evaluations["agent"]) == {"checkpoint", "random"}
 
 
@@ -214,7 +219,8 @@ def test_a_run_whose_folder_is_deleted_says_so_and_leaves_no_half_of_one(
 
 @pytest.mark.slow
 def test_a_run_that_makes_no_step_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Life, "end_reason", lambda *_: INTERRUPTED)
+    reasons = iter([None])  # before roles start; told to end as soon as they have
+    monkeypatch.setattr(Life, "end_reason", lambda *_: next(reasons, INTERRUPTED))
     monkeypatch.setattr(Bundle, "step", lambda _: None)
     finished = carry_out(tmp_path, smoke_config(tmp_path))
     assert finished.newest.num_steps == 0
