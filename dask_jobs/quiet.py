@@ -1,6 +1,6 @@
 """What Dask logs in the process of a command, which tells itself what becomes of its hosts and connections.
 
-Not here: what is logged on hosts.
+Not here: what is logged on hosts in other processes.
 """
 
 import logging
@@ -16,3 +16,23 @@ LEVELS: Mapping[str, int] = {
     "distributed.scheduler": logging.CRITICAL + 1,
 }
 """By logger, the least that it may say."""
+
+_HOSTS = "distributed.worker"
+
+
+class _Connected(logging.Filter):
+    """Lets everything pass but the tracebacks of connections that broke."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to log it."""
+        return record.exc_info is None or not isinstance(record.exc_info[1], OSError)
+
+
+def leave_out_broken_connections() -> None:
+    """From now on, of hosts in this process: their scheduler is in it too, and goes when the command closes it.
+
+    A heartbeat that is under way then ends with an error, though nothing has gone wrong.
+    """
+    logger = logging.getLogger(_HOSTS)
+    if not any(isinstance(known, _Connected) for known in logger.filters):
+        logger.addFilter(_Connected())

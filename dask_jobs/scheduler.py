@@ -24,6 +24,7 @@ from distributed.utils import LoopRunner
 
 from dask_jobs import interrupts
 from dask_jobs.certificates import TlsFiles
+from dask_jobs.quiet import leave_out_broken_connections
 
 LOOPBACK = "127.0.0.1"
 
@@ -112,6 +113,8 @@ def start_here(
     # A host in this process is silent only when all of it is: stopped by Ctrl-Z, or as a virtual machine that was
     # paused. Dask would take its hosts for lost, all at once, as soon as it goes on.
     patience = {} if processes else {"distributed.scheduler.worker-ttl": None}
+    if not processes:
+        leave_out_broken_connections()
     with dask.config.set(patience):
         return LocalCluster(
             n_workers=num_hosts,

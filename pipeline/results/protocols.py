@@ -125,7 +125,12 @@ def differences(played: Mapping[Any, Any], starts: Starts, *, is_random_player: 
     if starts.played is None:
         return f"{starts.name}: the start points were never published"
     return ", ".join(
-        f"{field} {played[field]} instead of {wanted}"
+        f"{field} {_in_words(field, played[field])} instead of {_in_words(field, wanted)}"
         for field, wanted in starts.played.items()
         if played[field] != wanted and not (is_random_player and field in _OF_PARAMETERS)
     )
+
+
+def _in_words(field: str, value: Any) -> str:
+    # A row is of numbers; 0 there would read as the strictest limit.
+    return "none" if field == "max_equal_actions" and not value else str(value)

@@ -62,6 +62,8 @@ def test_a_published_protocol_says_what_each_field_was_but_for_an_agent_s_own_wa
 def test_each_difference_is_named_with_both_values() -> None:
     played = PLAYED | {"min_frame_skip": 2, "sticky_probability": 0.25}
     assert differences(played, NOOP_STARTS) == "min_frame_skip 2 instead of 4, sticky_probability 0.25 instead of 0.0"
+    differs = differences(PLAYED | {"max_equal_actions": 30}, NOOP_STARTS)
+    assert differs == "max_equal_actions 30 instead of none"
 
 
 def test_a_random_player_has_no_exploration_that_could_differ() -> None:
