@@ -21,7 +21,7 @@ from benchmarks.replays import replay_of
 from measuring.provenance import report
 from measuring.rounds import alternate, median_ratio
 from pipeline import seeding
-from pipeline.algorithms.config import ExplorationConfig
+from pipeline.algorithms.exploration_config import ExplorationConfig
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.envs.atari import AtariLanes

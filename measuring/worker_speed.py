@@ -15,7 +15,7 @@ from pipeline.config.run_config import RunConfig
 from pipeline.experiments.plan import network_of
 from pipeline.experiments.run import train
 from pipeline.results.load import load_run
-from pipeline.roles import worker
+from pipeline.roles import rollout_worker
 from pipeline.topologies.kinds.workers import WorkersConfig, worker_name
 
 
@@ -39,7 +39,7 @@ _ROWS = 4
 
 def budget_seconds(seconds: float, seconds_per_update: float) -> str:
     """The setting that ends a run after `seconds`, or later: when updates that take so long have filled rows enough."""
-    return f"budget.minutes={max(seconds, _ROWS * worker.UPDATES_PER_ROW * seconds_per_update) / 60:.6f}"
+    return f"budget.minutes={max(seconds, _ROWS * rollout_worker.UPDATES_PER_ROW * seconds_per_update) / 60:.6f}"
 
 
 def budget(num_workers: int, steps_per_worker: int, mean_frame_skip: float) -> str:
@@ -90,11 +90,12 @@ def _new_points(config: RunConfig) -> float:
 
 def _speed(updates: pd.DataFrame, role: str, points_per_update: float) -> Speed:
     # The row that a worker leaves behind when it is stopped is a part of a group.
-    full = updates[updates["num_updates"] == worker.UPDATES_PER_ROW]
+    full = updates[updates["num_updates"] == rollout_worker.UPDATES_PER_ROW]
     rows = full[full["role"] == role].sort_values("version")
     if len(rows) < 2:
         raise ValueError(
-            f"{role} has {len(rows)} full rows of {worker.UPDATES_PER_ROW} gradients, needed are 2: make the run longer"
+            f"{role} has {len(rows)} full rows of {rollout_worker.UPDATES_PER_ROW} gradients, needed are 2: "
+            "make the run longer"
         )
     seconds = float(rows["wall_seconds"].iloc[-1] - rows["wall_seconds"].iloc[0])
     num_updates = int(rows["version"].iloc[-1] - rows["version"].iloc[0])

@@ -43,7 +43,7 @@ class UpdateRow:
     num_admitted: int
     """Of these, applied by all shards."""
     num_dropped_stale: int
-    """Of these, refused by at least one shard for their age."""
+    """Of these, refused by at least one shard for their age, or not among the first of their synchronous update."""
     num_dropped_outlier: int
     """Of these, thrown away by the learner for their loss."""
     num_refused: int
@@ -70,7 +70,7 @@ class UpdateRow:
     replay_transitions: int
     """Transitions in this role's replay, or in the global one as far as it knows."""
     waited_seconds: float
-    """Time that this role waited for minibatches of a global replay while it made this group."""
+    """Time that this role waited for minibatches of a global replay, or for the quorum, while it made this group."""
     wall_seconds: float
 
 

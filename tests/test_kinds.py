@@ -28,9 +28,9 @@ class OwnConfig(ActorCriticConfig):
 @pytest.mark.parametrize(
     ("kinds", "words"),
     [
-        (ALGORITHMS, ["q_learning", "actor_critic"]),
+        (ALGORITHMS, ["q_learning", "actor_critic", "pqn"]),
         (NETWORKS, ["q", "actor_critic", "module"]),
-        (TORSOS, ["dqn_2013", "nature", "ba3c"]),
+        (TORSOS, ["dqn_2013", "nature", "nature_layer_norm", "ba3c"]),
         (OPTIMIZERS, ["adagrad", "adam", "rmsprop"]),
         (TOPOLOGIES, ["single", "bundled", "global", "workers"]),
     ],
@@ -42,7 +42,7 @@ def test_ours_are_found_in_the_place_where_they_are(kinds: Kinds[object], words:
 
 def test_a_class_of_anybody_s_is_found_by_where_it_is_and_not_by_a_word_of_its_own() -> None:
     assert ALGORITHMS[f"{HERE}.OwnConfig"] is OwnConfig and "own" not in ALGORITHMS
-    assert ALGORITHMS.get("own") is None and ALGORITHMS.why_not("own") == "must be one of q_learning, actor_critic"
+    assert ALGORITHMS.get("own") is None and ALGORITHMS.why_not("own") == "must be one of q_learning, actor_critic, pqn"
     assert imported("tests.networks.modules.Values", torch.nn.Module) is Values
 
 

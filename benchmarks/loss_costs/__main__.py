@@ -1,7 +1,7 @@
 """What a loss costs on one core, per agent step, beside that of the system that it is an option of.
 
     gorila       minibatches of DQN's values: an agent step has a quarter of a gradient
-    dba3c        batches of 40 steps, each in one gradient; dba3c_clip has each in three
+    dba3c        batches of 40 steps, each in one gradient; dba3c_clip has each in three, pqn in two
 
 They take turns, so that the ratios are those of one time. Measured is what a learner or a worker does between its
 parameters and its gradient.
@@ -14,12 +14,12 @@ import statistics
 from collections.abc import Callable
 from functools import partial
 
-from benchmarks.loss_costs.losses import OF_ACTOR_CRITICS, OF_Q_LEARNING, gradient_of
+from benchmarks.loss_costs.losses import OF_Q_LEARNING, OF_ROLLOUTS, gradient_of
 from benchmarks.update_step import CPU
 from measuring.processor import ORDINARY, processor
 from measuring.provenance import report
 from measuring.rounds import alternate, median_ratio, seconds
-from pipeline.algorithms.config import ActorCriticConfig, QLearningConfig
+from pipeline.algorithms.config import QLearningConfig, RolloutConfig
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.networks.compute import resolve_precision, set_compute_threads
@@ -29,7 +29,7 @@ def main(num_rounds: int = 50) -> None:
     """Print one line for each loss."""
     set_compute_threads(1)
     where = processor(ordinary=ORDINARY.items() <= dict(os.environ).items())
-    for group in (OF_Q_LEARNING, OF_ACTOR_CRITICS):
+    for group in (OF_Q_LEARNING, OF_ROLLOUTS):
         works = {name: _work(compose([*words, "game=Pong"])) for name, words in group.items()}
         measured = alternate(
             {name: partial(seconds, work) for name, (work, _) in works.items()},
@@ -52,7 +52,7 @@ def main(num_rounds: int = 50) -> None:
 
 def _work(config: RunConfig) -> tuple[Callable[[], object], float]:
     """Computing one gradient, and the agent steps that it stands for."""
-    if isinstance(config.algorithm, ActorCriticConfig):
+    if isinstance(config.algorithm, RolloutConfig):
         num_steps = config.algorithm.batch_size / config.algorithm.num_passes
     else:
         assert isinstance(config.algorithm, QLearningConfig)

@@ -11,7 +11,8 @@ import torch
 from benchmarks.update_step import batch_of
 from pipeline.algorithms.actor_critic import actor_critic_loss
 from pipeline.algorithms.clipped import clipped_loss
-from pipeline.algorithms.config import ActorCriticConfig, QLearningConfig
+from pipeline.algorithms.config import ActorCriticConfig, PqnConfig, QLearningConfig
+from pipeline.algorithms.q_learning import minibatch_loss
 from pipeline.config.run_config import RunConfig
 from pipeline.experiments.plan import network_of
 from pipeline.networks.network import ActorCriticNetwork, QNetwork
@@ -28,10 +29,11 @@ OF_Q_LEARNING: Mapping[str, tuple[str, ...]] = {
     "gorila_quantile, drawn fractions": ("experiment=gorila_quantile", "network=implicit_quantile"),
     "gorila_quantile, munchausen": ("experiment=gorila_quantile", "algorithm.munchausen=true"),
 }
-OF_ACTOR_CRITICS: Mapping[str, tuple[str, ...]] = {
+OF_ROLLOUTS: Mapping[str, tuple[str, ...]] = {
     "dba3c": ("experiment=dba3c",),
     "dba3c, lambda 0.95": ("experiment=dba3c", "algorithm.gae_lambda=0.95"),
     "dba3c_clip": ("experiment=dba3c_clip",),
+    "pqn": ("experiment=pqn",),
 }
 """The first of each is what the others are compared with."""
 
@@ -40,6 +42,8 @@ def gradient_of(config: RunConfig, device: torch.device, dtype: torch.dtype) -> 
     """Computing the gradient of one batch of noise there: the flat vector, float32, on that device."""
     if isinstance(config.algorithm, ActorCriticConfig):
         return _of_actor_critic(config, config.algorithm, device, dtype)
+    if isinstance(config.algorithm, PqnConfig):
+        return _of_pqn(config, config.algorithm, device, dtype)
     assert isinstance(config.algorithm, QLearningConfig)
     return _of_q_learning(config, config.algorithm, device, dtype)
 
@@ -77,3 +81,15 @@ def _of_actor_critic(
         return replica.gradient(loss.objective)
 
     return step
+
+
+def _of_pqn(
+    config: RunConfig, algorithm: PqnConfig, device: torch.device, dtype: torch.dtype
+) -> Callable[[], torch.Tensor]:
+    network, rng = network_of(config), np.random.default_rng(0)
+    assert isinstance(network, QNetwork)
+    replica = QReplica(network, dtype, device)
+    replica.load(network.initial_parameters(rng))
+    batch = batch_of(config, algorithm.batch_size, rng)
+    a_tm1, ones = torch.from_numpy(batch.a_tm1).to(device), torch.from_numpy(batch.r_t).to(device)
+    return lambda: replica.gradient(minibatch_loss(replica.outputs(batch.s_tm1), a_tm1, ones, None).objective)

@@ -1,8 +1,9 @@
-"""Settings of the learning rules: Q-learning's target, loss, guards, exploration; actor-critic's returns and loss."""
+"""Settings of the learning rules: Q-learning's target, loss and guards; returns and losses of rollouts."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
+from pipeline.algorithms.exploration_config import ExplorationConfig
 from pipeline.kinds import Kinds
 from pipeline.rows import ActorCriticUpdateRow, Row, UpdateRow
 from pipeline.schedules import Changes, changes_mistakes
@@ -10,6 +11,7 @@ from pipeline.types import Distribution
 
 Q_LEARNING = "q_learning"
 ACTOR_CRITIC = "actor_critic"
+PQN = "pqn"
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class AlgorithmConfig:
     """Whether each gradient is sent by itself, and computed at the newest parameters."""
 
     kind: str
-    """One of `ALGORITHMS`, or a class of one's own. "q_learning" (DQN and Gorila), "actor_critic" (BA3C and DBA3C)."""
+    """One of `ALGORITHMS`, or a class of one's own. "q_learning" (DQN and Gorila), "actor_critic" (BA3C and
+    DBA3C), "pqn" (Q-learning on DBA3C's system)."""
     discount: float
     """Gamma."""
 
@@ -65,43 +68,6 @@ class AlgorithmConfig:
 
 ALGORITHMS: Kinds[AlgorithmConfig] = Kinds(AlgorithmConfig, "pipeline.algorithms.config")
 """Settings of learning rules, by kind."""
-
-
-@dataclass(frozen=True)
-class ExplorationConfig:
-    """Epsilon-greedy exploration, linear in the server's updates or in the share of the budget that is spent."""
-
-    initial_epsilon: float
-    """Epsilon at the start."""
-    final_epsilon: float
-    """Epsilon once it has fallen."""
-    decay_updates: int | None
-    """Server updates over which epsilon falls; None: it falls over `decay_share`."""
-    decay_share: float | None
-    """Share of the run's budget over which epsilon falls, so that a slow machine that is stopped by `budget.minutes`
-    has a whole schedule as well; None: it falls over `decay_updates`."""
-    lane_spread: float
-    """Exponent range of a different epsilon per lane (Horgan et al. 2018): lane i of all n lanes of all actors plays
-    with epsilon ** (1 + lane_spread * i / (n - 1)); 0.0: all lanes alike."""
-
-    def mistakes(self) -> list[str]:
-        """What is out of range, one line each, beginning with the field's name."""
-        found = []
-        for name in ("initial_epsilon", "final_epsilon"):
-            if not 0 <= getattr(self, name) <= 1:
-                found.append(f"{name}={getattr(self, name)} must lie in [0, 1]")
-        if (self.decay_updates is None) == (self.decay_share is None):
-            found.append(
-                f"decay_updates={self.decay_updates} and decay_share={self.decay_share}: one of them must be a number "
-                "and the other one null"
-            )
-        if self.decay_updates is not None and self.decay_updates < 1:
-            found.append(f"decay_updates={self.decay_updates} must be at least 1, or null for decay_share")
-        if self.decay_share is not None and not 0 < self.decay_share <= 1:
-            found.append(f"decay_share={self.decay_share} must lie in (0, 1], or be null for decay_updates")
-        if self.lane_spread < 0:
-            found.append(f"lane_spread={self.lane_spread} must be at least 0")
-        return found
 
 
 @dataclass(frozen=True)
@@ -198,12 +164,9 @@ class QLearningConfig(AlgorithmConfig):
 
 
 @dataclass(frozen=True)
-class ActorCriticConfig(AlgorithmConfig):
-    """The learning rule of batch A3C (Adamski et al. 2018), after A3C (Mnih et al. 2016)."""
+class RolloutConfig(AlgorithmConfig):
+    """What the learning rules have that see each step once, in rollouts of many lanes (`pipeline.roles.rollouts`)."""
 
-    KINDS = (ACTOR_CRITIC,)
-    NETWORK = "actor_critic"
-    UPDATE_ROW = ActorCriticUpdateRow
     NEEDS_REPLAY = False
     NEEDS_TARGET_NETWORK = False
     TAKES_LANES_TOGETHER = False
@@ -213,24 +176,20 @@ class ActorCriticConfig(AlgorithmConfig):
     """Steps of one lane that make one return; fewer where the episode ends before."""
     batch_size: int
     """Steps of all lanes of one worker, together, in one gradient."""
-    entropy_weight: float
-    """beta: how much the policy's entropy counts."""
-    entropy_weight_changes: Changes
-    """Later values of beta."""
-    value_weight: float
-    """How much half the squared error of the values counts."""
-    max_average_norm: float | None
-    """Each tensor's gradient is scaled down to this L2 norm per element at the sender; None: never."""
-    max_gradient_norm: float | None
-    """After that the whole gradient is scaled down to this L2 norm; None: never."""
-    gae_lambda: float
-    """lambda of generalised advantages (Schulman et al. 2016); 1: the return of all steps, as in A3C."""
-    clip_range: float | None
-    """epsilon of the clipped objective (Schulman et al. 2017); None: the plain one."""
     num_passes: int
     """Gradients of each batch, each of which is a part of an update of its own."""
-    normalised_advantages: bool
-    """Whether the advantages of a batch get mean 0 and deviation 1; under the clipped objective alone."""
+    max_gradient_norm: float | None
+    """The whole gradient is scaled down to this L2 norm at the sender; None: never."""
+
+    @property
+    def return_lambda(self) -> float:
+        """How much of a return is what was played on; the rest is the value of the next state."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how its returns are made")
+
+    @property
+    def gradient_limits(self) -> tuple[float | None, float | None]:
+        """Of each tensor's L2 norm per element, and of the whole gradient's; None: there is none."""
+        return None, self.max_gradient_norm
 
     def num_stacks_held(self, num_lanes: int) -> int:
         """Those that wait for their return, and once more those of one batch, side by side."""
@@ -242,12 +201,53 @@ class ActorCriticConfig(AlgorithmConfig):
         for name in ("t_max", "batch_size", "num_passes"):
             if getattr(self, name) < 1:
                 found.append(f"{name}={getattr(self, name)} must be at least 1")
+        if self.max_gradient_norm is not None and self.max_gradient_norm <= 0:
+            found.append(f"max_gradient_norm={self.max_gradient_norm} must be positive, or null for none")
+        return found
+
+
+@dataclass(frozen=True)
+class ActorCriticConfig(RolloutConfig):
+    """The learning rule of batch A3C (Adamski et al. 2018), after A3C (Mnih et al. 2016)."""
+
+    KINDS = (ACTOR_CRITIC,)
+    NETWORK = "actor_critic"
+    UPDATE_ROW = ActorCriticUpdateRow
+
+    entropy_weight: float
+    """beta: how much the policy's entropy counts."""
+    entropy_weight_changes: Changes
+    """Later values of beta."""
+    value_weight: float
+    """How much half the squared error of the values counts."""
+    max_average_norm: float | None
+    """Each tensor's gradient is scaled down to this L2 norm per element at the sender, before the whole is; None:
+    never."""
+    gae_lambda: float
+    """lambda of generalised advantages (Schulman et al. 2016); 1: the return of all steps, as in A3C."""
+    clip_range: float | None
+    """epsilon of the clipped objective (Schulman et al. 2017); None: the plain one."""
+    normalised_advantages: bool
+    """Whether the advantages of a batch get mean 0 and deviation 1; under the clipped objective alone."""
+
+    @property
+    def return_lambda(self) -> float:
+        """See `RolloutConfig`."""
+        return self.gae_lambda
+
+    @property
+    def gradient_limits(self) -> tuple[float | None, float | None]:
+        """See `RolloutConfig`."""
+        return self.max_average_norm, self.max_gradient_norm
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = super().mistakes()
         for name in ("entropy_weight", "value_weight"):
             if getattr(self, name) < 0:
                 found.append(f"{name}={getattr(self, name)} must be at least 0")
-        for name in ("max_average_norm", "max_gradient_norm"):
-            if (limit := getattr(self, name)) is not None and limit <= 0:
-                found.append(f"{name}={limit} must be positive, or null for none")
+        if self.max_average_norm is not None and self.max_average_norm <= 0:
+            found.append(f"max_average_norm={self.max_average_norm} must be positive, or null for none")
         if not 0 <= self.gae_lambda <= 1:
             found.append(f"gae_lambda={self.gae_lambda} must lie in [0, 1]")
         if self.clip_range is not None and not 0 < self.clip_range < 1:
@@ -263,3 +263,37 @@ class ActorCriticConfig(AlgorithmConfig):
                 "clip_range=0.1"
             )
         return found + changes_mistakes("entropy_weight_changes", self.entropy_weight_changes, at_least=0.0)
+
+
+@dataclass(frozen=True)
+class PqnConfig(RolloutConfig):
+    """Q-learning without a replay and without a target network (PQN, Gallici et al. 2025)."""
+
+    KINDS = (PQN,)
+    NETWORK = "q"
+    UPDATE_ROW = UpdateRow
+
+    q_lambda: float
+    """lambda of the returns; 0: one reward and the largest value behind it, 1: all t_max rewards."""
+    exploration: ExplorationConfig
+
+    @property
+    def follows_budget(self) -> bool:
+        """See `AlgorithmConfig`."""
+        return self.exploration.decay_share is not None
+
+    @property
+    def return_lambda(self) -> float:
+        """See `RolloutConfig`."""
+        return self.q_lambda
+
+    def mistakes(self) -> list[str]:
+        """What is out of range, one line each, beginning with the field's name."""
+        found = super().mistakes() + [f"exploration.{line}" for line in self.exploration.mistakes()]
+        return found if 0 <= self.q_lambda <= 1 else [*found, f"q_lambda={self.q_lambda} must lie in [0, 1]"]
+
+    def unfit_for_distribution(self, distribution: Distribution | None) -> list[str]:
+        """See `AlgorithmConfig`."""
+        if distribution is None:
+            return []
+        return [f"kind={self.kind} learns means of returns, no {distribution}: network=layer_norm or network=nature"]

@@ -6,7 +6,7 @@ Not here: the values that it is greedy in, and noise in them (`pipeline.networks
 
 import numpy as np
 
-from pipeline.algorithms.config import ExplorationConfig
+from pipeline.algorithms.exploration_config import ExplorationConfig
 from pipeline.types import Float32Array, Float64Array, Int64Array
 
 

@@ -31,8 +31,8 @@ class RunMeter:
         self._num_restarts = 0
         self._scores: deque[float] = deque(maxlen=_RECENT_EPISODES)
         self._update: UpdateRow | ActorCriticUpdateRow | None = None
-        self._groups: dict[str, ActorCriticUpdateRow] = {}
-        """The newest gradients of each worker."""
+        self._groups: dict[str, UpdateRow | ActorCriticUpdateRow] = {}
+        """The newest gradients of each role that learns."""
         self._samples: deque[_Sample] = deque()
         self._first: tuple[float, float] | None = None
         """When this start of the run was first seen, and what share of the budget was spent then."""
@@ -44,7 +44,6 @@ class RunMeter:
                 self._scores.append(row.score)
             elif isinstance(row, UpdateRow | ActorCriticUpdateRow):
                 self._update = row
-            if isinstance(row, ActorCriticUpdateRow):
                 # Replaced, not changed: another thread may be looking at it.
                 self._groups = self._groups | {row.role: row}
 
@@ -99,7 +98,7 @@ class RunMeter:
         groups = self._groups.values()
         if not groups or not self._synchronous:
             return None
-        return sum(row.num_dropped_late for row in groups) / max(sum(row.num_updates for row in groups), 1)
+        return sum(_num_late(row) for row in groups) / max(sum(row.num_updates for row in groups), 1)
 
     def _take(self, roles: Mapping[str, RoleProgress]) -> "_Sample":
         sample = _Sample(
@@ -124,6 +123,10 @@ class RunMeter:
         if fraction <= fraction_then:
             return None
         return (now - since) / (fraction - fraction_then) * (1 - fraction)
+
+
+def _num_late(row: UpdateRow | ActorCriticUpdateRow) -> int:
+    return row.num_dropped_late if isinstance(row, ActorCriticUpdateRow) else row.num_dropped_stale
 
 
 class _Sample(NamedTuple):

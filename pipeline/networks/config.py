@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 Q_NETWORK = "q"
 ACTOR_CRITIC_NETWORK = "actor_critic"
 
-ANSWERS: Mapping[str, str] = {"q_learning": Q_NETWORK, "actor_critic": ACTOR_CRITIC_NETWORK}
+ANSWERS: Mapping[str, str] = {"q_learning": Q_NETWORK, "actor_critic": ACTOR_CRITIC_NETWORK, "pqn": Q_NETWORK}
 """What `forward` answers for each algorithm."""
 
-_KNOWN_TORSOS = frozenset({"nature", "dqn_2013", "ba3c"})
+_KNOWN_TORSOS = frozenset({"nature", "nature_layer_norm", "dqn_2013", "ba3c"})
 """There without looking. Others are looked up, which imports torch."""
 
 
@@ -133,6 +133,8 @@ class QNetworkConfig(LayeredConfig):
     """Equally likely outcomes, which are learned (QR-DQN, Dabney et al. 2018); 1: the mean alone, or atoms."""
     drawn_fractions: bool
     """Learn so many quantiles of fractions drawn anew for each observation (IQN, Dabney et al. 2018)."""
+    layer_norm: bool
+    """Normalise the hidden layer before its rectifier; the convolutions are normalised by `torso`."""
 
     @property
     def answers(self) -> str:
@@ -171,7 +173,7 @@ class QNetworkConfig(LayeredConfig):
         torso = self._torso(stack, frame_shape, weight_and_bias)
         if self.drawn_fractions:
             sizes = num_actions, self.hidden_units, self.num_quantiles
-            return ImplicitQNetwork(torso, *sizes, self.noise_scale if self.noisy else None)
+            return ImplicitQNetwork(torso, *sizes, self.noise_scale if self.noisy else None, self.layer_norm)
         support = torch.linspace(self.min_return, self.max_return, self.num_atoms) if self.num_atoms > 1 else None
         head = self.make_head(torso.num_features, num_actions)
         return LayeredQNetwork(torso, head, support, self.num_quantiles)
@@ -180,10 +182,9 @@ class QNetworkConfig(LayeredConfig):
         """The head alone, for features (B, F)."""
         from pipeline.networks.heads import DuelingHead, PlainHead
 
-        noise_scale = self.noise_scale if self.noisy else None
         head = DuelingHead if self.dueling else PlainHead
-        outcomes = max(self.num_atoms, self.num_quantiles)
-        return head(num_features, num_actions, self.hidden_units, outcomes, noise_scale)
+        sizes = num_features, num_actions, self.hidden_units, max(self.num_atoms, self.num_quantiles)
+        return head(*sizes, self.noise_scale if self.noisy else None, self.layer_norm)
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,18 @@ class Head(ABC):
 
     @abstractmethod
     def __init__(
-        self, num_features: int, num_actions: int, hidden_units: int, num_outcomes: int, noise_scale: float | None
+        self,
+        num_features: int,
+        num_actions: int,
+        hidden_units: int,
+        num_outcomes: int,
+        noise_scale: float | None,
+        layer_norm: bool = False,
     ) -> None:
-        """`hidden_units` in each stream; `noise_scale`: sigma_0 of all layers, None without noise."""
+        """`hidden_units` in each stream; `noise_scale`: sigma_0 of all layers, None without noise.
+
+        `layer_norm`: of the hidden layers.
+        """
 
     @abstractmethod
     def __call__(self, parameters: Tensors, features: torch.Tensor, noise: Noise) -> torch.Tensor:
@@ -48,13 +57,19 @@ class PlainHead(Head):
     """One stream (Mnih et al. 2015, Methods, "Model architecture")."""
 
     def __init__(
-        self, num_features: int, num_actions: int, hidden_units: int, num_outcomes: int, noise_scale: float | None
+        self,
+        num_features: int,
+        num_actions: int,
+        hidden_units: int,
+        num_outcomes: int,
+        noise_scale: float | None,
+        layer_norm: bool = False,
     ) -> None:
         self._num_outcomes = num_outcomes
-        self._hidden = Linear("hidden", num_features, hidden_units, noise_scale)
+        self._hidden = Linear("hidden", num_features, hidden_units, noise_scale, layer_norm)
         self._output = Linear(f"{HEAD}output", hidden_units, num_actions * num_outcomes, noise_scale)
         self.layers = (self._hidden, self._output)
-        if num_outcomes == 1 and noise_scale is None:
+        if num_outcomes == 1 and noise_scale is None and not layer_norm:
             self.plain = PlainNames(self._hidden.name, (self._output.name,))
 
     def __call__(self, parameters: Tensors, features: torch.Tensor, noise: Noise) -> torch.Tensor:
@@ -76,11 +91,17 @@ class DuelingHead(Head):
     """
 
     def __init__(
-        self, num_features: int, num_actions: int, hidden_units: int, num_outcomes: int, noise_scale: float | None
+        self,
+        num_features: int,
+        num_actions: int,
+        hidden_units: int,
+        num_outcomes: int,
+        noise_scale: float | None,
+        layer_norm: bool = False,
     ) -> None:
         self._num_outcomes = num_outcomes
-        self._hidden_value = Linear("hidden_value", num_features, hidden_units, noise_scale)
-        self._hidden_advantage = Linear("hidden_advantage", num_features, hidden_units, noise_scale)
+        self._hidden_value = Linear("hidden_value", num_features, hidden_units, noise_scale, layer_norm)
+        self._hidden_advantage = Linear("hidden_advantage", num_features, hidden_units, noise_scale, layer_norm)
         self._value = Linear(f"{HEAD}value", hidden_units, num_outcomes, noise_scale)
         self._advantage = Linear(f"{HEAD}advantage", hidden_units, num_actions * num_outcomes, noise_scale)
         self.layers = (self._hidden_value, self._hidden_advantage, self._value, self._advantage)

@@ -30,11 +30,17 @@ class ImplicitQNetwork(QNetwork):
     """A torso, an embedding of fractions, and one stream that values actions."""
 
     def __init__(
-        self, torso: Torso, num_actions: int, hidden_units: int, num_quantiles: int, noise_scale: float | None
+        self,
+        torso: Torso,
+        num_actions: int,
+        hidden_units: int,
+        num_quantiles: int,
+        noise_scale: float | None,
+        layer_norm: bool = False,
     ) -> None:
         """`num_quantiles`: N, fractions that are asked for at once; `noise_scale`: sigma_0 of all layers behind."""
         self._embedding = Linear("embedding", NUM_COSINES, torso.num_features, noise_scale)
-        self._hidden = Linear("hidden", torso.num_features, hidden_units, noise_scale)
+        self._hidden = Linear("hidden", torso.num_features, hidden_units, noise_scale, layer_norm)
         self._output = Linear(f"{HEAD}output", hidden_units, num_actions, noise_scale)
         self._layers = self._embedding, self._hidden, self._output
         super().__init__([*torso.shapes, *(shape for layer in self._layers for shape in layer.shapes())])

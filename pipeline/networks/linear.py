@@ -1,6 +1,7 @@
 """Fully connected layers, with or without learned noise.
 
     plain   y = w x + b
+    normal  y = (u - mean(u)) / sqrt(variance(u) + 1e-6) * scale + shift,   u = w x + b
     noisy   y = (w + w_sigma * (f(e_out) f(e_in)^T)) x + (b + b_sigma * f(e_out)),   f(e) = sign(e) sqrt(|e|)
 
 Fortunato et al. 2018, section 3, "factorised Gaussian noise": e_in and e_out are standard normal, one number per input
@@ -16,6 +17,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 
+from pipeline.networks.layer_norm import norm_shapes, normalised
 from pipeline.networks.parameters import Constant, ParameterShape, Tensors, weight_and_bias
 
 
@@ -43,17 +45,19 @@ class Linear:
     num_outputs: int
     noise_scale: float | None
     """sigma_0 of a noisy layer; None: a plain one."""
+    layer_norm: bool = False
+    """Its outputs for one input are scaled to mean 0 and deviation 1, then by what is learned (Ba et al. 2016)."""
 
     def shapes(self) -> list[ParameterShape]:
         """Its parameters in vector order. Initial noise is sigma_0 / sqrt(num_inputs) everywhere.
 
         Fortunato et al. 2018, section 3.2, which has w and b uniform in +-1/sqrt(num_inputs), as all of ours are.
         """
-        means = weight_and_bias(self.name, (self.num_outputs, self.num_inputs))
-        if self.noise_scale is None:
-            return means
-        sigma = Constant(self.noise_scale / math.sqrt(self.num_inputs))
-        return means + [mean._replace(name=f"{mean.name}_sigma", initial=sigma) for mean in means]
+        found = weight_and_bias(self.name, (self.num_outputs, self.num_inputs))
+        if self.noise_scale is not None:
+            sigma = Constant(self.noise_scale / math.sqrt(self.num_inputs))
+            found += [mean._replace(name=f"{mean.name}_sigma", initial=sigma) for mean in found]
+        return found + norm_shapes(self.name, self.num_outputs) if self.layer_norm else found
 
     def draw_noise(self, generator: torch.Generator) -> LayerNoise:
         """Fresh noise, on the CPU whatever the device: runs with one seed then see the same noise on all devices."""
@@ -63,6 +67,10 @@ class Linear:
 
     def __call__(self, parameters: Tensors, x: torch.Tensor, noise: Noise) -> torch.Tensor:
         """(B, num_inputs) -> (B, num_outputs), both in the dtype of the layer's parameters."""
+        y = self._sums(parameters, x, noise)
+        return normalised(self.name, parameters, y) if self.layer_norm else y
+
+    def _sums(self, parameters: Tensors, x: torch.Tensor, noise: Noise) -> torch.Tensor:
         y = F.linear(x, parameters[f"{self.name}.weight"], parameters[f"{self.name}.bias"])
         if self.name not in noise:
             return y

@@ -15,12 +15,13 @@ from typing import NamedTuple, TypeVar, cast
 import torch
 from torch import nn
 
+from pipeline.networks.layer_norm import EPSILON
 from pipeline.networks.parameters import Tensors
 
-LayerT = TypeVar("LayerT", nn.Conv2d, nn.Linear)
+LayerT = TypeVar("LayerT", nn.Conv2d, nn.Linear, nn.LayerNorm)
 
-MakeLinear = Callable[[str, bool], nn.Linear]
-"""Name of a layer, and whether features are its inputs -> the layer with its weights."""
+MakeLinear = Callable[[str, bool], nn.Module]
+"""Name of a layer, and whether features are its inputs -> the layer with its weights, and its normalisation if any."""
 
 
 class OrdinaryTorso(NamedTuple):
@@ -45,6 +46,18 @@ class Pixels(nn.Module):
         if self.centred:
             image = image - image.mean(dim=(1, 2, 3), keepdim=True)
         return image / 255
+
+
+class ChannelNorm(nn.Module):
+    """The channels of each place, normalised (`pipeline.networks.nature_layer_norm`)."""
+
+    def __init__(self, parameters: Tensors, layer: str) -> None:
+        super().__init__()
+        self.norm = _layer_norm(parameters, layer)
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        """(B, C, H, W) -> the same."""
+        return cast(torch.Tensor, self.norm(image.permute(0, 2, 3, 1))).permute(0, 3, 1, 2)
 
 
 class Dueling(nn.Module):
@@ -103,7 +116,7 @@ class AtFractions(nn.Module):
 class PolicyAndValueLayers(nn.Module):
     """A hidden layer that policy and value share."""
 
-    def __init__(self, hidden: nn.Module, policy: nn.Linear, value: nn.Linear) -> None:
+    def __init__(self, hidden: nn.Module, policy: nn.Module, value: nn.Module) -> None:
         super().__init__()
         self.hidden, self.policy, self.value = hidden, policy, value
 
@@ -140,11 +153,12 @@ def convolution(parameters: Tensors, name: str, stride: int) -> nn.Conv2d:
 def linear_maker(parameters: Tensors, num_channels: int) -> MakeLinear:
     """Makes layers with these weights; `num_channels` as in `OrdinaryTorso`."""
 
-    def make(name: str, of_features: bool) -> nn.Linear:
+    def make(name: str, of_features: bool) -> nn.Module:
         weight, bias = parameters[f"{name}.weight"], parameters.get(f"{name}.bias")
         if of_features:
             weight = in_channels_first(weight, num_channels)
-        return _loaded(nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None), weight, bias)
+        layer = _loaded(nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None), weight, bias)
+        return nn.Sequential(layer, _layer_norm(parameters, name)) if f"{name}.scale" in parameters else layer
 
     return make
 
@@ -153,6 +167,11 @@ def in_channels_first(columns: torch.Tensor, num_channels: int) -> torch.Tensor:
     """(O, F) whose columns belong to features as our torsos order them -> the same in torch's order."""
     by_place: torch.Tensor = columns.unflatten(1, (-1, num_channels))
     return by_place.transpose(1, 2).flatten(1)
+
+
+def _layer_norm(parameters: Tensors, layer: str) -> nn.LayerNorm:
+    scale, shift = parameters[f"{layer}.scale"], parameters[f"{layer}.shift"]
+    return _loaded(nn.LayerNorm(len(scale), EPSILON), scale, shift)
 
 
 def _loaded(layer: LayerT, weight: torch.Tensor, bias: torch.Tensor | None) -> LayerT:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from pipeline.algorithms.config import ExplorationConfig
 from pipeline.algorithms.exploration import epsilon_greedy, lane_epsilons
+from pipeline.algorithms.exploration_config import ExplorationConfig
 from pipeline.envs.atari import AtariLanes, LaneResults
 from pipeline.envs.seeded import LanesState, check_restored, seeded
 from pipeline.interfaces import RowSink, TransitionSink

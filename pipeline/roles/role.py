@@ -2,6 +2,7 @@
 
     algorithm=q_learning      Bundle    QRoleSpec
     algorithm=actor_critic    Worker    WorkerSpec
+    algorithm=pqn             QWorker   QWorkerSpec
     one of a user's own       a role derived from LearningRole, with a spec for that algorithm
 
 There is no table: a role names its spec, whose field `algorithm` is of its algorithm's class.

@@ -15,7 +15,8 @@ Steps of all lanes queue up, and the oldest `batch_size` of them make a batch. W
 every lane, the first segments are cut to different lengths: lanes that ended theirs all at once would fill several
 batches, the last of which is some updates old. Departure: in the authors' code, where each game has a process of its
 own and none keeps step, single steps are shuffled through a queue.
-Not here: the loss of a batch, and what becomes of its gradient (`pipeline.roles.worker`).
+Not here: how actions are chosen (`pipeline.roles.choosing`), the loss of a batch, and what becomes of its gradient
+(`pipeline.roles.rollout_worker`).
 """
 
 import time
@@ -25,18 +26,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipeline.algorithms.actor_critic import lambda_returns, log_probabilities, sample_actions
-from pipeline.algorithms.config import ActorCriticConfig
+from pipeline.algorithms.actor_critic import lambda_returns
+from pipeline.algorithms.config import RolloutConfig
 from pipeline.envs.due_lanes import DueLanes
 from pipeline.envs.due_step import DueLanesState, DueStep
 from pipeline.interfaces import RowSink
+from pipeline.roles.choosing import Choice, Chooser
 from pipeline.roles.episode_tally import EpisodeTally, TallyState
 from pipeline.roles.place import RolePlace
 from pipeline.states import StreamState, restore_stream, stream_state
 from pipeline.types import Float32Array, Int64Array, RolloutBatch, UInt8Array
 
 Policy = Callable[[UInt8Array], tuple[Float32Array, Float32Array]]
-"""Observations (D, K, H, W[, 3]) to logits (D, A) and values (D,). Its calls are counted from 0."""
+"""Observations (D, K, H, W[, 3]) to preferences (D, A) and values (D,). Its calls are counted from 0."""
 
 
 class StepsState(NamedTuple):
@@ -74,8 +76,9 @@ class Rollouts:
         self,
         place: RolePlace,
         lanes: DueLanes,
-        algorithm: ActorCriticConfig,
+        algorithm: RolloutConfig,
         rows: RowSink,
+        chooser: Chooser,
         rng: np.random.Generator,
         emulator_seeds: Int64Array,
     ) -> None:
@@ -84,6 +87,7 @@ class Rollouts:
         self._lanes = lanes
         self._algorithm = algorithm
         self._rows = rows
+        self._chooser = chooser
         self._rng = rng
         self._started = time.monotonic()
         in_step = algorithm.batch_size >= lanes.num_lanes * algorithm.t_max
@@ -105,11 +109,12 @@ class Rollouts:
         while len(self._ready.actions) < self._algorithm.batch_size:
             self.play()
             self._account(self._due, version)
-            logits, values = policy(self._due.observation)
+            preferences, values = policy(self._due.observation)
             self._num_calls += 1
             self._close_full(values)
-            self._actions = sample_actions(logits, self._rng)
-            self._begin_steps(self._actions, values, log_probabilities(logits, self._actions))
+            choice = self._chooser.choose(preferences, self._due.lanes, self._rng)
+            self._actions = choice.actions
+            self._begin_steps(choice, values)
         return self._ready.take(self._algorithm.batch_size)
 
     def play(self) -> None:
@@ -181,21 +186,21 @@ class Rollouts:
             if len(segment.rewards) >= segment.max_steps or (segment.rewards and self._due.truncated[i]):
                 self._close(segment, float(values[i]))
 
-    def _begin_steps(self, actions: Int64Array, values: Float32Array, log_pis: Float32Array) -> None:
+    def _begin_steps(self, choice: Choice, values: Float32Array) -> None:
         # Where a game has just ended the action is ignored: it only restarts the lane.
         plays = ~(self._due.terminated | self._due.truncated)
         for i in np.flatnonzero(plays).tolist():
             segment = self._segments[self._due.lanes[i]]
             segment.observations.append(self._due.observation[i])
-            segment.actions.append(int(actions[i]))
+            segment.actions.append(int(choice.actions[i]))
             segment.origins.append((self._num_calls - 1, i))
             segment.values.append(float(values[i]))
-            segment.log_pis.append(float(log_pis[i]))
+            segment.log_pis.append(float(choice.log_pis[i]))
 
     def _close(self, segment: "_Segment", bootstrap: float) -> None:
         rewards, values = (np.array(numbers, np.float32) for numbers in (segment.rewards, segment.values))
         algorithm = self._algorithm
-        returns = lambda_returns(rewards, values, algorithm.discount, algorithm.gae_lambda, bootstrap)
+        returns = lambda_returns(rewards, values, algorithm.discount, algorithm.return_lambda, bootstrap)
         self._ready.add(segment, returns.tolist())
         segment.begin(algorithm.t_max)
 
@@ -204,7 +209,7 @@ class Rollouts:
             self._tally.finish(
                 lane,
                 truncated=truncated,
-                epsilon=0.0,
+                epsilon=self._chooser.epsilon(lane),
                 version=version,
                 num_steps=self.num_steps,
                 num_frames=self.num_frames,

@@ -1,12 +1,12 @@
 """Everything that a host needs to know to build a role; plain values that travel there.
 
-Not here: what the roles are (`pipeline.roles.bundle`, `.standalone_actor`, `.standalone_learner`, `.worker`), who gets
-which (`pipeline.topologies`).
+Not here: what the roles are (`pipeline.roles.bundle`, `.standalone_actor`, `.standalone_learner`, `.worker`,
+`.q_worker`), who gets which (`pipeline.topologies`).
 """
 
 from dataclasses import dataclass, field
 
-from pipeline.algorithms.config import ActorCriticConfig, AlgorithmConfig, QLearningConfig
+from pipeline.algorithms.config import ActorCriticConfig, AlgorithmConfig, PqnConfig, QLearningConfig, RolloutConfig
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.networks.config import NetworkConfig
 from pipeline.param_server.config import ParamServerConfig
@@ -75,9 +75,23 @@ class QRoleSpec(RoleSpec):
 
 
 @dataclass(frozen=True)
-class WorkerSpec(RoleSpec):
+class RolloutSpec(RoleSpec):
+    """One worker, whatever it learns in its rollouts."""
+
+    algorithm: RolloutConfig
+    stragglers: Stragglers = ()
+    """Workers that are slow on purpose."""
+
+
+@dataclass(frozen=True)
+class WorkerSpec(RolloutSpec):
     """One worker of actor-critic learning."""
 
     algorithm: ActorCriticConfig
-    stragglers: Stragglers = ()
-    """Workers that are slow on purpose."""
+
+
+@dataclass(frozen=True)
+class QWorkerSpec(RolloutSpec):
+    """One worker of Q-learning in rollouts."""
+
+    algorithm: PqnConfig

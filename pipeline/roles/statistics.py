@@ -151,7 +151,7 @@ class UpdateStatistics:
             role=self._role,
             num_updates=self.num_updates,
             num_admitted=self._receipts.num_admitted,
-            num_dropped_stale=self._receipts.num_stale,
+            num_dropped_stale=self._receipts.num_stale + self._receipts.num_late,
             num_dropped_outlier=self._num_outliers,
             num_refused=self._receipts.num_refused,
             version=version,

@@ -16,8 +16,8 @@ from pipeline.interfaces import ClosedUpdate, Commit, CommitAnswer
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.quorum import Quorum
 from pipeline.param_server.quorum_size import QuorumRange
+from pipeline.roles.rollout_worker import wait_seconds
 from pipeline.roles.straggler import Stragglers, delay_of
-from pipeline.roles.worker import wait_seconds
 from studies.simulation.clock import Clock, OwnCore, SharedCores
 from studies.simulation.costs import Costs
 from studies.simulation.servers import GENERATION, Leader, Server

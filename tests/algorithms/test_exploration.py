@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.algorithms.config import ExplorationConfig
 from pipeline.algorithms.exploration import epsilon_greedy, lane_epsilons
+from pipeline.algorithms.exploration_config import ExplorationConfig
 
 
 def config(initial: float = 1.0, final: float = 0.1, decay: int = 100, spread: float = 0.0) -> ExplorationConfig:

@@ -28,7 +28,7 @@ from benchmarks import (
 from benchmarks.devices import __main__ as devices
 from benchmarks.gradient_wire import __main__ as gradient_wire
 from benchmarks.loss_costs import __main__ as loss_costs
-from benchmarks.loss_costs.losses import OF_ACTOR_CRITICS, OF_Q_LEARNING
+from benchmarks.loss_costs.losses import OF_Q_LEARNING, OF_ROLLOUTS
 from pipeline.config.overrides import compose
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.slices import Multiplier, sliced
@@ -82,10 +82,11 @@ def test_the_benchmark_of_losses_has_a_line_for_each_beside_that_of_its_system(
 ) -> None:
     loss_costs.main(num_rounds=1)
     lines = {line["loss"]: line for line in printed(capsys)}
-    assert lines.keys() == OF_Q_LEARNING.keys() | OF_ACTOR_CRITICS.keys()
+    assert lines.keys() == OF_Q_LEARNING.keys() | OF_ROLLOUTS.keys()
     assert all(positive(line, "gradient_ms", "ms_per_step") for line in lines.values())
     assert lines["gorila"]["per_step_over_first"] == lines["dba3c"]["per_step_over_first"] == 1.0
     assert lines["dba3c_clip"]["steps_per_gradient"] == pytest.approx(128 / 3, rel=1e-3)
+    assert lines["pqn"]["steps_per_gradient"] == 32
 
 
 def test_the_benchmark_of_an_update_has_a_line_for_each_precision(capsys: pytest.CaptureFixture[str]) -> None:

@@ -365,3 +365,31 @@ def test_another_optimizer_differs_in_the_settings_that_only_one_of_them_has(gor
 def test_a_setting_that_became_null_differs(gorila: RunConfig) -> None:
     now = group("param_server", max_staleness=None)(gorila)
     assert differences(gorila, now) == ["param_server.max_staleness: 8 in the run folder, None now"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "mistake"),
+    [
+        ([group("algorithm", q_lambda=-0.1)], "algorithm.q_lambda=-0.1 must lie in [0, 1]"),
+        ([group("algorithm", t_max=0)], "algorithm.t_max=0 must be at least 1"),
+        (
+            [group("algorithm", max_gradient_norm=0.0)],
+            "algorithm.max_gradient_norm=0.0 must be positive, or null for none",
+        ),
+        ([taken_from("dba3c", "network")], "network.kind=actor_critic must be q with algorithm.kind=pqn"),
+        (
+            [group("network", num_quantiles=20)],
+            "algorithm.kind=pqn learns means of returns, no quantiles: network=layer_norm or network=nature",
+        ),
+        (
+            [taken_from("gorila", "topology")],
+            "topology.kind=bundled cannot run algorithm.kind=pqn: choose topology=single or workers",
+        ),
+    ],
+)
+def test_so_is_each_mistake_in_a_run_of_workers_that_learn_values(changes: list[Change], mistake: str) -> None:
+    run = compose(["experiment=pqn", "game=Pong"])
+    assert run.mistakes() == []
+    for change in changes:
+        run = change(run)
+    assert run.mistakes() == [mistake]

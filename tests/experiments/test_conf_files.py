@@ -12,10 +12,11 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from pipeline.algorithms.config import ActorCriticConfig, QLearningConfig
+from pipeline.algorithms.config import ActorCriticConfig, PqnConfig, QLearningConfig
 from pipeline.config import overrides
 from pipeline.config.composition import config_directory
 from pipeline.config.run_config import RunConfig
+from pipeline.config.tree import from_yaml, to_yaml
 from pipeline.networks.config import LayeredConfig, QNetworkConfig
 from pipeline.replay.config import ReplayConfig
 from pipeline.topologies.kinds.workers import WorkersConfig
@@ -31,6 +32,7 @@ NEEDED_BESIDE = {
     ("cluster", "ssh"): ["cluster.hosts=[node0,node1]"],
     ("cluster", "kubernetes"): ["cluster.image=registry/pipeline:1"],
     ("topology", "single"): ["param_server=single"],
+    ("algorithm", "pqn"): ["experiment=pqn"],
     ("environment", "ba3c_deterministic"): ["experiment=dba3c", "evaluation=ba3c_50_deterministic"],
     ("evaluation", "ba3c_50_deterministic"): ["experiment=dba3c", "environment=ba3c_deterministic"],
     ("network", "module"): ["network.class=tests.networks.modules.Values"],
@@ -70,6 +72,7 @@ PAPERS = (
     "Adamski et al. 2017",
     "Adamski et al. 2018",
     "Machado et al. 2018",
+    "Gallici et al. 2025",
     "van Hasselt et al. 2016",
 )
 THEIR_CODE = re.compile(r"authors' (best )?(code|command)|\((code|command)\b")
@@ -103,6 +106,12 @@ def test_every_option_of_every_group_composes_to_a_run_without_mistakes(group: s
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_an_experiment_is_named_after_its_file(experiment: str) -> None:
     assert compose([f"experiment={experiment}", "game=Pong"]).experiment == experiment
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_an_experiment_is_read_from_a_run_folder_as_it_was_written(experiment: str) -> None:
+    run = compose([f"experiment={experiment}", "game=Pong"])
+    assert from_yaml(to_yaml(run)) == run
 
 
 class QLearning(NamedTuple):
@@ -216,6 +225,15 @@ def test_dba3c_clip_is_dba3c_with_another_objective_and_ba3c_may_have_it(suffix:
         normalised_advantages=True,
     )
     assert compose([f"experiment=ba3c{suffix}", "algorithm=actor_critic_clip", "game=Pong"]).mistakes() == []
+
+
+@pytest.mark.parametrize("suffix", ["", "_quick"])
+def test_pqn_learns_values_on_the_system_of_dba3c_and_on_games_and_evaluations_of_dqn(suffix: str) -> None:
+    pqn, dba3c, dqn = (compose([f"experiment={name}", "game=Pong"]) for name in (f"pqn{suffix}", "dba3c", "dqn"))
+    assert (pqn.param_server, pqn.topology, pqn.replay) == (dba3c.param_server, dba3c.topology, None)
+    assert (pqn.environment, pqn.evaluation) == (dqn.environment, dqn.evaluation)
+    assert isinstance(pqn.algorithm, PqnConfig)
+    assert pqn.algorithm.batch_size == pqn.topology.num_lanes * pqn.algorithm.t_max, "made of every lane"
 
 
 def test_gorila_and_its_baseline_differ_only_where_the_systems_do() -> None:

@@ -27,6 +27,8 @@ Q_LEARNING = [
     "replay.capacity=900",
     "network.hidden_units=16",
 ]
+OF_UPDATES = ["algorithm.exploration.decay_share=null", "algorithm.exploration.decay_updates=40"]
+"""Epsilon that does not follow the budget, which is another one in each part of a run that is cut."""
 ACTOR_CRITIC = [*SMALL_WORKERS, *SMALL, "topology.compute_threads=1"]
 
 SYSTEMS = {
@@ -35,6 +37,7 @@ SYSTEMS = {
     "ba3c": ("smoke_dba3c", [*ACTOR_CRITIC, "topology=single"], 1),
     "dba3c": ("smoke_dba3c", ACTOR_CRITIC, 2),
     "dba3c_clip": ("smoke_dba3c_clip", ACTOR_CRITIC, 2),
+    "pqn": ("smoke_pqn", [*SMALL, *OF_UPDATES], 2),
     "gorila": ("smoke_gorila", Q_LEARNING, 2),
     "gorila with factors": ("smoke_gorila", [*Q_LEARNING, "param_server.wire=factors"], 2),
     "quantile": ("smoke_gorila_quantile", [*Q_LEARNING, "algorithm.munchausen=true", "network.num_quantiles=20"], 2),

@@ -113,6 +113,10 @@ def test_what_is_told_of_the_learning_is_its_algorithm_s(clock: Clock) -> None:
     asynchronous.see([GRADIENTS])
     seen = last(asynchronous, clock, {})
     assert (seen.mean_staleness, seen.entropy, seen.late_share) == (0.25, 1.75, None)
+    of_values = make(experiment="smoke_pqn")
+    of_values.see([replace(UPDATE, num_admitted=6, num_dropped_stale=3)])
+    seen = last(of_values, clock, {})
+    assert (seen.mean_staleness, seen.epsilon, seen.entropy, seen.late_share) == (None, 0.25, None, 3 / 9)
 
 
 def test_late_gradients_are_those_of_all_workers_in_their_newest_groups() -> None:

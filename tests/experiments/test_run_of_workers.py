@@ -10,13 +10,14 @@ import pytest
 from rich.console import Console
 
 from pipeline import seeding
+from pipeline.config.run_config import RunConfig
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.plan import network_of
 from pipeline.experiments.run import train
 from pipeline.experiments.run_result import RunResult
 from pipeline.results.load import LoadedRuns, load_run
-from pipeline.roles import worker
+from pipeline.roles import rollout_worker
 from pipeline.rows import ActorCriticUpdateRow
 from tests.experiments.smoke_runs import SMALL_WORKERS, frames_beyond, smoke_config
 
@@ -44,8 +45,11 @@ class Finished:
 
 
 def carry_out(results_dir: Path, *words: str, experiment: str = "smoke_dba3c") -> Finished:
+    return finished(smoke_config(results_dir, *SMALL_WORKERS, *words, experiment=experiment))
+
+
+def finished(config: RunConfig) -> Finished:
     output = io.StringIO()
-    config = smoke_config(results_dir, *SMALL_WORKERS, *words, experiment=experiment)
     result = train(config, Console(file=output, width=200))
     assert result.folder is not None
     return Finished(result.folder, result, output.getvalue())
@@ -90,7 +94,7 @@ def test_a_run_of_two_workers_leaves_rows_of_both_and_one_version_in_all_shards_
 def test_synchronous_workers_without_backups_learn_the_same_however_they_are_timed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "UPDATES_PER_ROW", 5)
+    monkeypatch.setattr(rollout_worker, "UPDATES_PER_ROW", 5)
     learned = ["num_admitted", "mean_policy_loss", "mean_value_loss", "mean_entropy", "mean_gradient_norm"]
     words = ("topology.num_workers=3", f"budget.frames={2 * FRAMES}")
     straggling = ("topology.stragglers=[[1,exponential,0.005],[2,constant,0.002]]",)
@@ -115,6 +119,33 @@ def test_one_worker_in_one_process_is_the_same_run_by_that_word_alone(tmp_path: 
     assert run.newest.server.versions == (FRAMES // 3 // 20,) * 2
     assert run.newest.progress.keys() == {"worker-0"}
     assert FRAMES // 3 <= run.newest.num_steps < FRAMES // 3 + 20, "the last batch may have some to spare"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "words", [(), ("topology.num_workers=1", "topology.num_backup_workers=1"), ("topology=single",)]
+)
+def test_workers_learn_values_in_a_quorum_with_a_backup_or_alone_and_go_on(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    small = (*SMALL_WORKERS[1:], "network.layer_norm=true", *words)
+
+    def carry_on(*more: str) -> Finished:
+        return finished(smoke_config(tmp_path, *small, *more, experiment="smoke_pqn"))
+
+    run = carry_on("budget.frames=4_000")
+    end, updates = run.newest, run.loaded.updates
+    assert run.result.end_reason == "budget" and run.loaded.problems == ()
+    assert len(run.loaded.actor_critic_updates) == 0 and len(updates) > 1
+    assert (updates["num_updates"] == updates[["num_admitted", "num_dropped_stale", "num_refused"]].sum(axis=1)).all()
+    assert np.isfinite(updates[["mean_loss", "mean_q", "heldout_max_q"]].to_numpy()).all()
+    assert updates["epsilon"].iloc[-1] == pytest.approx(0.001), "it has fallen within a tenth of the budget"
+    assert dict(run.loaded.evaluations.groupby("agent").size()) == {"checkpoint": 2, "random": 2}
+
+    resumed = carry_on("resume=true", f"budget.frames={frames_beyond(run.folder, 4_000)}")
+    later = resumed.loaded.updates.iloc[len(updates) :]
+    assert resumed.newest.server.version > end.server.version and later["version"].min() >= end.server.version
+    assert (later["epsilon"] < 0.01).all(), "a share of the budget never falls"
 
 
 @pytest.mark.slow

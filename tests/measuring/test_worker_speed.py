@@ -5,13 +5,13 @@ import pytest
 
 from measuring.worker_speed import budget_seconds, speed
 from pipeline.config.overrides import compose
-from pipeline.roles import worker
+from pipeline.roles import rollout_worker
 
 
 @pytest.fixture(autouse=True)
 def short_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row of two gradients, so that a few of them are enough; in this process alone."""
-    monkeypatch.setattr(worker, "UPDATES_PER_ROW", 2)
+    monkeypatch.setattr(rollout_worker, "UPDATES_PER_ROW", 2)
 
 
 def update_rows(*rows: tuple[str, int, float, int, int, float]) -> pd.DataFrame:

@@ -18,6 +18,7 @@ PLAIN = QNetworkConfig(
     max_return=10.0,
     num_quantiles=1,
     drawn_fractions=False,
+    layer_norm=False,
 )
 DBA3C = ActorCriticNetworkConfig(
     kind="actor_critic",

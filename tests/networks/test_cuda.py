@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.loss_costs.losses import OF_ACTOR_CRITICS, OF_Q_LEARNING, gradient_of
+from benchmarks.loss_costs.losses import OF_Q_LEARNING, OF_ROLLOUTS, gradient_of
 from pipeline.config.overrides import compose
 from pipeline.networks.compute import resolve_device, resolve_precision
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 CPU = torch.device("cpu")
-SETTINGS = {**OF_Q_LEARNING, **OF_ACTOR_CRITICS, "rainbow": ("experiment=rainbow",), "apex": ("experiment=apex",)}
+SETTINGS = {**OF_Q_LEARNING, **OF_ROLLOUTS, "rainbow": ("experiment=rainbow",), "apex": ("experiment=apex",)}
 
 
 def gradient(name: str, device: torch.device, dtype: torch.dtype) -> np.ndarray[tuple[int], np.dtype[np.float32]]:

@@ -155,7 +155,7 @@ def test_bfloat16_that_is_asked_for_and_cannot_be_is_a_mistake() -> None:
         (["network.class=tests.networks.modules.Values", "network.answers_for=actor_critic"],
          "network.answers_for=actor_critic must be q_learning with algorithm.kind=q_learning"),
         (["network.class=tests.networks.modules.Values", "network.answers_for=ppo"],
-         "network.answers_for=ppo must be one of q_learning, actor_critic"),
+         "network.answers_for=ppo must be one of q_learning, actor_critic, pqn"),
         (["network.class=tests.networks.modules.Values", "network.hidden_units=8"],
          "network.hidden_units=8: no such setting of network kind=module; it belongs to kind=q and kind=actor_critic"),
     ],

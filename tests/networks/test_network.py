@@ -45,7 +45,7 @@ def test_a_network_of_no_kind_is_refused_by_name() -> None:
 
 def test_settings_out_of_range_are_all_named() -> None:
     assert actor_critic_config(torso="natur", hidden_units=0, activation="tanh").mistakes() == [
-        "torso=natur must be one of dqn_2013, nature, ba3c",
+        "torso=natur must be one of dqn_2013, nature, nature_layer_norm, ba3c",
         "hidden_units=0 must be at least 1",
         "activation=tanh must be one of relu, prelu, linear",
     ]

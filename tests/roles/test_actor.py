@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pipeline import seeding
-from pipeline.algorithms.config import ExplorationConfig
+from pipeline.algorithms.exploration_config import ExplorationConfig
 from pipeline.envs.atari import AtariLanes
 from pipeline.interfaces import TransitionSink
 from pipeline.networks.replica import QReplica

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from pipeline.algorithms.config import ActorCriticConfig, AlgorithmConfig, QLearningConfig
+from pipeline.algorithms.config import ActorCriticConfig, AlgorithmConfig, PqnConfig, QLearningConfig
 from pipeline.roles.bundle import Bundle
+from pipeline.roles.q_worker import QWorker
 from pipeline.roles.role import role_of
 from pipeline.roles.spec import WorkerSpec
 from pipeline.roles.worker import Worker
@@ -31,6 +32,7 @@ class OwnWorker(Worker):
 
 def test_an_algorithm_s_role_is_the_one_whose_spec_is_of_it() -> None:
     assert role_of(QLearningConfig) is Bundle and role_of(ActorCriticConfig) is Worker
+    assert role_of(PqnConfig) is QWorker
     assert role_of(OwnConfig) is OwnWorker
 
 

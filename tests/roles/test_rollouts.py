@@ -13,6 +13,7 @@ from pipeline.envs.atari import EnvironmentReport
 from pipeline.envs.due_lanes import DueLanes, make_due_lanes
 from pipeline.envs.due_step import DueStep
 from pipeline.envs.protocol import EnvironmentConfig
+from pipeline.roles.choosing import Sampling
 from pipeline.roles.place import RolePlace
 from pipeline.roles.rollouts import Rollouts
 from pipeline.types import Float32Array, Int64Array, RolloutBatch, UInt8Array
@@ -108,7 +109,7 @@ def play(*script: Sequence[Due], batch_size: int = 3, **protocol: object) -> Pla
     algorithm = actor_critic(discount=0.5, t_max=3, batch_size=batch_size)
     rows = Rows()
     seeds = np.zeros(lanes.num_lanes, np.int64)
-    return Played(Rollouts(PLACE, lanes, algorithm, rows, np.random.default_rng(0), seeds), lanes, rows)
+    return Played(Rollouts(PLACE, lanes, algorithm, rows, Sampling(), np.random.default_rng(0), seeds), lanes, rows)
 
 
 FIRST = [Due(0, 10, is_reset=True)]
@@ -313,7 +314,8 @@ def test_a_loop_that_looks_back_at_a_whole_game_makes_the_same_batches(config: E
     rows = Rows()
     algorithm = actor_critic(batch_size=16)
     seeds = seeding.emulator_seeds(0, "test", count=3)
-    rollouts = Rollouts(RolePlace("worker-0", 0, 1, 0, 0.0), lanes, algorithm, rows, np.random.default_rng(0), seeds)
+    place = RolePlace("worker-0", 0, 1, 0, 0.0)
+    rollouts = Rollouts(place, lanes, algorithm, rows, Sampling(), np.random.default_rng(0), seeds)
     batches: list[RolloutBatch] = []
     while len(rows.episodes) < 4:
         batches.append(rollouts.collect(policy, version=0))

@@ -15,12 +15,11 @@ from pipeline.param_server.leader import DirectLeader
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ServerSnapshot, merge_snapshots, split_snapshot
 from pipeline.replay.frames import FrameReader
-from pipeline.roles.bundle import Bundle
 from pipeline.roles.cuts import Cut, CutDesk, StartState
 from pipeline.roles.place import RolePlace
-from pipeline.roles.spec import QRoleSpec, RoleSpec, WorkerSpec
+from pipeline.roles.role import role_of
+from pipeline.roles.spec import QRoleSpec, QWorkerSpec, RoleSpec, WorkerSpec
 from pipeline.roles.turns import Turn, Turns
-from pipeline.roles.worker import Worker
 from pipeline.rows import Row
 from pipeline.types import UInt8Array
 from tests.networks.configs import actor_critic_config, network_config
@@ -28,7 +27,7 @@ from tests.param_server.configs import server_config
 from tests.param_server.synchronous_server import SynchronousServer
 from tests.protocols import nature_protocol
 from tests.roles.wiring import ADAGRAD, Rows, bundle_spec, first_server
-from tests.roles.worker_wiring import ADAM, worker_spec
+from tests.roles.worker_wiring import ADAM, pqn, q_worker_spec, worker_spec
 
 STICKY = nature_protocol(
     sticky_probability=0.25, max_frames=160, frame_height=52, frame_width=52, life_loss_ends_return=True
@@ -58,6 +57,10 @@ def workers(num_workers: int) -> WorkerSpec:
     return worker_spec(0, num_workers, num_lanes=4, environment=replace(STICKY, stack=2), restorable=True)
 
 
+def q_workers(num_workers: int) -> QWorkerSpec:
+    return q_worker_spec(0, num_workers, num_lanes=4, environment=replace(STICKY, stack=2), restorable=True)
+
+
 RAINBOW = {
     "algorithm": {"n_step": 3, "double": True, "max_abs_td_error": None},
     "replay": {"priority_exponent": 0.5},
@@ -82,6 +85,11 @@ SPECS: Mapping[str, tuple[RoleSpec, int]] = {
     ),
     "ba3c": (workers(1), 1),
     "dba3c": (workers(2), 2),
+    "pqn": (q_workers(2), 2),
+    "pqn with a noisy network": (
+        replace(q_workers(1), network=network_config(torso="dqn_2013", noisy=True), algorithm=pqn(num_passes=2)),
+        1,
+    ),
     "dba3c that sends factors": (
         replace(
             workers(2),
@@ -130,7 +138,7 @@ class Wired:
                 reader.load(reader.start, frames[name])
 
             self.desk.start = StartState(start.cut.states, start.cut.num_rows, load)
-        kind = Bundle if isinstance(spec, QRoleSpec) else Worker
+        kind = role_of(type(spec.algorithm))
         turns = [Turn(f"{kind.NAME}-{i}", i, kind.build) for i in range(num_roles)]
         self.turns = Turns(turns, self.desk.key, spec, servers, self.rows)
 

@@ -17,7 +17,8 @@ from pipeline.networks.network import ActorCriticNetwork
 from pipeline.networks.replica import PolicyReplica
 from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.snapshot import first_snapshot
-from pipeline.roles import divergence, worker
+from pipeline.roles import divergence, rollout_worker, worker
+from pipeline.roles.choosing import Sampling
 from pipeline.roles.rollouts import Rollouts
 from pipeline.roles.spec import WorkerSpec
 from pipeline.types import AnyGradient, FactoredGradient, Float32Array, Receipt, UInt8Array
@@ -53,6 +54,7 @@ def loop_by_hand(spec: WorkerSpec, num_updates: int, optimizer_config: Optimizer
         lanes,
         spec.algorithm,
         Rows(),
+        Sampling(),
         seeding.stream(spec.seed, spec.place.role, "actions", 0),
         seeding.emulator_seeds(spec.seed, spec.place.role, "emulator", 0, count=spec.num_lanes),
     )
@@ -221,7 +223,7 @@ def test_factors_of_two_workers_are_the_mean_of_their_gradients_but_for_rounding
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(worker, "time", clock)
+    monkeypatch.setattr(rollout_worker, "time", clock)
     return clock
 
 
@@ -310,7 +312,7 @@ def test_a_worker_that_waits_comes_back_after_a_moment_so_that_it_hears_of_a_sto
 def test_of_many_workers_each_waits_longer_so_that_no_server_is_asked_more_often_than_it_can_answer(
     clock: Clock,
 ) -> None:
-    assert [worker.wait_seconds(count) for count in (1, 128, 256, 1_024)] == [0.5, 0.5, 1.0, 4.0]
+    assert [rollout_worker.wait_seconds(count) for count in (1, 128, 256, 1_024)] == [0.5, 0.5, 1.0, 4.0]
     (one,) = WiredAlone(worker_spec(num_workers=1_024)).workers
     never = one._exchange = NeverReady(clock)
     one.step()
@@ -318,7 +320,7 @@ def test_of_many_workers_each_waits_longer_so_that_no_server_is_asked_more_often
 
 
 def test_a_worker_that_waits_for_others_makes_no_steps_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(rollout_worker, "_WAIT_SECONDS", 0.0)
     wired = two_workers(quorum=2)
     one, other = wired.workers
     one.step()
@@ -361,7 +363,7 @@ def test_a_gradient_that_is_no_number_is_not_sent_and_too_many_end_the_run_with_
 
 
 def test_a_group_of_gradients_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "UPDATES_PER_ROW", 2)
+    monkeypatch.setattr(rollout_worker, "UPDATES_PER_ROW", 2)
     place = replace(worker_spec().place, num_steps_before=1_000, num_actors=3, wall_seconds_before=60.0)
     wired = WiredAlone(worker_spec(place=place, algorithm=actor_critic(max_average_norm=None)))
     (one,) = wired.workers

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipeline import seeding
-from pipeline.algorithms.config import ExplorationConfig, QLearningConfig
+from pipeline.algorithms.config import QLearningConfig
+from pipeline.algorithms.exploration_config import ExplorationConfig
 from pipeline.envs.rom import num_actions
 from pipeline.interfaces import RowSink
 from pipeline.optimizers.config import AdaGradConfig

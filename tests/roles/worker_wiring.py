@@ -1,10 +1,14 @@
-"""Workers wired by hand in one thread: real lanes, a real network, real shards, with a quorum or without."""
+"""Workers wired by hand in one thread: real lanes, a real network, real shards, with a quorum or without.
+
+Of either kind: those that learn a policy, and those that learn values.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from pipeline.algorithms.config import ActorCriticConfig
+from pipeline.algorithms.config import ActorCriticConfig, PqnConfig
+from pipeline.algorithms.exploration_config import ExplorationConfig
 from pipeline.envs.rom import num_actions
 from pipeline.interfaces import Servers
 from pipeline.networks.network import Network
@@ -15,11 +19,11 @@ from pipeline.param_server.leader import DirectLeader
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import ServerSnapshot, merge_snapshots, split_snapshot
 from pipeline.roles.place import RolePlace
-from pipeline.roles.spec import WorkerSpec
+from pipeline.roles.spec import QWorkerSpec, RolloutSpec, WorkerSpec
 from pipeline.roles.worker import Worker
 from pipeline.rows import ActorCriticUpdateRow
 from pipeline.schedules import Extent
-from tests.networks.configs import actor_critic_config
+from tests.networks.configs import actor_critic_config, network_config
 from tests.param_server.configs import server_config
 from tests.param_server.synchronous_server import SynchronousServer
 from tests.protocols import nature_protocol
@@ -71,7 +75,28 @@ def worker_spec(index: int = 0, num_workers: int = 1, **changes: Any) -> WorkerS
     return replace(spec, **changes)
 
 
-def network_of(spec: WorkerSpec) -> Network:
+def pqn(**changes: Any) -> PqnConfig:
+    """PQN's learning rule on batches of 20 steps, of which two in five are explored at first."""
+    config = PqnConfig(
+        kind="pqn",
+        discount=0.99,
+        t_max=5,
+        batch_size=20,
+        num_passes=1,
+        max_gradient_norm=None,
+        q_lambda=0.65,
+        exploration=ExplorationConfig(0.4, 0.1, 4, None, 0.0),
+    )
+    return replace(config, **changes)
+
+
+def q_worker_spec(index: int = 0, num_workers: int = 1, **changes: Any) -> QWorkerSpec:
+    """The same worker as a learner of values."""
+    common = {**vars(worker_spec(index, num_workers)), "algorithm": pqn()}
+    return replace(QWorkerSpec(**common | {"network": network_config(torso="dqn_2013", layer_norm=True)}), **changes)
+
+
+def network_of(spec: RolloutSpec) -> Network:
     """The worker's network."""
     environment = spec.environment
     actions = num_actions(spec.game, environment.full_action_set)

@@ -5,7 +5,7 @@
        ^  v                  gradients and commits up, parameters down
     worker-0 ... worker-N+b  play and learn; they never talk to each other
 
-`topology=single` with actor-critic learning is one worker beside its shards. Adamski et al. 2018.
+`topology=single` with a rule that learns in rollouts is one worker beside its shards. Adamski et al. 2018.
 Departure: in the authors' code the server's variables are read for each forward pass; here a worker has a replica.
 Not here: how they are started and watched (`pipeline.topologies.fleet`), the quorum (`pipeline.param_server.quorum`).
 """
@@ -16,7 +16,7 @@ from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.cluster.placement import Demand
 from pipeline.param_server.quorum_size import QuorumRange
 from pipeline.roles.role import role_of
-from pipeline.roles.spec import WORKER, RoleSpec, WorkerSpec
+from pipeline.roles.spec import WORKER, RoleSpec, RolloutSpec
 from pipeline.roles.straggler import Stragglers, stragglers_mistakes
 from pipeline.topologies.config import TopologyConfig
 from pipeline.topologies.needs import RoleNeeds
@@ -117,8 +117,8 @@ class WorkersConfig(TopologyConfig):
     def system(self, role: RoleSpec) -> System:
         """The workers. Raises TypeError for some that are to be slow and know not how."""
         if self.stragglers:
-            if not isinstance(role, WorkerSpec):
-                raise TypeError(f"{type(role).__name__} knows no stragglers: derive it from WorkerSpec")
+            if not isinstance(role, RolloutSpec):
+                raise TypeError(f"{type(role).__name__} knows no stragglers: derive it from RolloutSpec")
             role = replace(role, stragglers=self.stragglers)
         build = role_of(type(role.algorithm)).build
         workers = [RolePlan(worker_name(i), i, build, plays=True) for i in range(self.num_started)]

@@ -2,10 +2,10 @@
 
 import pytest
 
-from pipeline.roles import worker
+from pipeline.roles import rollout_worker
 
 
 @pytest.fixture(autouse=True)
 def short_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row of two gradients, so that a few of them are enough; in this process alone."""
-    monkeypatch.setattr(worker, "UPDATES_PER_ROW", 2)
+    monkeypatch.setattr(rollout_worker, "UPDATES_PER_ROW", 2)
