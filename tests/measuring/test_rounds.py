@@ -1,18 +1,25 @@
 """Variants take turns."""
 
+from functools import partial
+
 from measuring.rounds import alternate, median_ratio
 
 
-def test_variants_take_turns_and_warm_up_rounds_are_not_counted() -> None:
+def test_variants_take_turns_in_changing_order_and_warm_up_rounds_are_not_counted() -> None:
     order: list[str] = []
 
     def note(name: str) -> float:
         order.append(name)
         return float(len(order))
 
-    measured = alternate({"a": lambda: note("a"), "b": lambda: note("b")}, num_rounds=2, num_warmup_rounds=1)
-    assert order == ["a", "b", "a", "b", "a", "b"]
-    assert measured == {"a": [3.0, 5.0], "b": [4.0, 6.0]}
+    variants = {name: partial(note, name) for name in "abc"}
+    measured = alternate(variants, num_rounds=40, num_warmup_rounds=1)
+    rounds = ["".join(order[start : start + 3]) for start in range(0, len(order), 3)]
+    assert len(rounds) == 41 and {"".join(sorted(names)) for names in rounds} == {"abc"}
+    assert len(set(rounds)) == 6, "each order there is"
+    assert list(measured) == ["a", "b", "c"] and min(measured["a"]) > 3
+    assert all(order[int(at) - 1] == name for name, found in measured.items() for at in found)
+    assert {len(found) for found in measured.values()} == {40}
 
 
 def test_a_ratio_is_taken_within_each_round() -> None:
