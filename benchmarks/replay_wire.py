@@ -88,6 +88,7 @@ def exchange(
             },
             num_rounds,
             num_warmup_rounds=10,
+            in_order=True,
         )
     return measured, num_bytes
 

@@ -147,6 +147,7 @@ def exchange(
             },
             num_rounds,
             num_warmup_rounds=10,
+            in_order=True,
         )
 
 

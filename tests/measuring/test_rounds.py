@@ -22,6 +22,18 @@ def test_variants_take_turns_in_changing_order_and_warm_up_rounds_are_not_counte
     assert {len(found) for found in measured.values()} == {40}
 
 
+def test_steps_that_need_each_other_keep_their_order() -> None:
+    order: list[str] = []
+
+    def note(name: str) -> float:
+        order.append(name)
+        return 0.0
+
+    steps = {name: partial(note, name) for name in "abc"}
+    alternate(steps, num_rounds=5, num_warmup_rounds=1, in_order=True)
+    assert order == list("abc") * 6
+
+
 def test_a_ratio_is_taken_within_each_round() -> None:
     # The machine became slower and slower. Of the medians, 20 and 10, the ratio would be 2.
     assert median_ratio([1.0, 20.0, 30.0], [1.0, 10.0, 30.0]) == 1.0
