@@ -52,7 +52,7 @@ _OVER_TIME = (
     _over_time(
         "Replay fill (1: full)",
         lambda point: point.replay_fill,
-        "No run with a replay yet.\nActor-critic runs have none.",
+        "No run with a replay yet.\nRuns that learn in rollouts have none.",
     ),
     _over_time("Restarts of roles", lambda point: point.num_restarts, "No run yet.")._replace(counts=True),
     _over_time(

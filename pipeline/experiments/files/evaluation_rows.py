@@ -57,6 +57,12 @@ def keys_in(folder: Path) -> set[GameKey]:
     return {_key(row) for row in _read(folder / ROW_FILES[EvaluationRow])[0]}
 
 
+def newest_frames(folder: Path, agent: str) -> int:
+    """Training frames behind the newest parameters of such an agent whose games are there; 0 without any."""
+    rows = _read(folder / ROW_FILES[EvaluationRow])[0]
+    return max((int(row["total_frames"]) for row in rows if row["agent"] == agent), default=0)
+
+
 def add(folder: Path, rows: Sequence[EvaluationRow]) -> None:
     """Write `rows` behind those that are there, without the older ones of the same games and lines that are no rows."""
     name = ROW_FILES[EvaluationRow]

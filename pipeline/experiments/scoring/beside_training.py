@@ -30,6 +30,7 @@ from pipeline.evaluation import recordings
 from pipeline.evaluation.play import PlayedGame
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.files.evaluation_rows import newest_frames
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RECORDINGS
 from pipeline.experiments.scoring.hosted import HostedEvaluation
 from pipeline.experiments.scoring.queue import Fate
@@ -64,7 +65,9 @@ class TrainingEvaluation:
         self._hosted: HostedEvaluation | None = None
         self._playing: Checkpoint | None = None
         self._num_started = 0
-        self._due_frames = every_frames
+        self._due_frames: int | None = None
+        """None until it is known what an earlier start has played: its rows may be set aside before the first look."""
+        self._run = folder
         self._has_no_host = False
         path = self._folder / _SCORE
         self.best_mean = float(json.loads(path.read_text(encoding="utf-8"))["mean_score"]) if path.exists() else None
@@ -78,6 +81,8 @@ class TrainingEvaluation:
         Starts one of what `take` gives when it is due; None: it is not there yet. If the evaluator's host is gone, one
         of `free_hosts` takes over.
         """
+        if self._due_frames is None:
+            self._due_frames = self._mark_after(newest_frames(self._run, TRAINING))
         present = self._session.fit_hosts()
         if self.host not in present:
             return [], self._move(free_hosts)
@@ -102,7 +107,7 @@ class TrainingEvaluation:
                 return ""
         except (CallTimeoutError, UnreachableError) as error:
             # Where this is no passing weakness, the run's own checkpoints will find out.
-            self._due_frames += self._every_frames
+            self._due_frames = self._mark_after(self._due_frames or 0)
             return f"an evaluation is left out: {error}"
         frames = self._config.num_frames(taken.num_steps)
         episodes = self._config.training_evaluation.num_episodes
@@ -118,10 +123,13 @@ class TrainingEvaluation:
         except RemoteLostError:
             # The next check knows that the host is gone, and the evaluation is still due.
             return ""
-        self._due_frames = frames - frames % self._every_frames + self._every_frames
+        self._due_frames = self._mark_after(frames)
         self._num_started = attempt
         self._playing = taken
         return ""
+
+    def _mark_after(self, frames: int) -> int:
+        return frames - frames % self._every_frames + self._every_frames
 
     def _judge(self, games: list[PlayedGame]) -> str:
         # None where the roles were told to leave meanwhile, as before a new generation, or where its host was lost.

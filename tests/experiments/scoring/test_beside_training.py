@@ -15,7 +15,7 @@ from pipeline.envs.episodes import Episode
 from pipeline.errors import ConfigError, RemoteLostError, RoleFailedError
 from pipeline.evaluation import recordings
 from pipeline.evaluation.play import PlayedGame
-from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files import checkpoint, evaluation_rows
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.scoring import beside_training
 from pipeline.experiments.scoring.beside_training import TrainingEvaluation
@@ -82,6 +82,7 @@ class Evaluated:
         self.best.parent.mkdir(exist_ok=True)  # as the first checkpoint of a run has made it
         self.recordings = folder / "recordings"
         self.num_taken = 0
+        self.rows: list[EvaluationRow] = []
 
     def check(self, num_frames: int, taken: Checkpoint, free_hosts: set[str] | None = None) -> tuple[int, str]:
         """Number of rows, and the sentence."""
@@ -91,6 +92,7 @@ class Evaluated:
             return taken
 
         rows, said = self.evaluation.check(num_frames, take, free_hosts or set())
+        self.rows += rows
         return len(rows), said
 
     def play(self, num_frames: int, taken: Checkpoint) -> tuple[int, str]:
@@ -136,6 +138,23 @@ def test_the_best_is_kept_and_remembered_by_a_run_that_goes_on(
     said = json.loads((evaluated.best / "score.json").read_text())
     assert said == {"mean_score": 4.5, "num_episodes": 2, "protocol": "smoke_ba3c"}
     assert Evaluated(session, tmp_path).evaluation.best_mean == 4.5
+
+
+@pytest.mark.parametrize(("was_written", "num_taken"), [(True, 0), (False, 1)])
+def test_a_run_that_goes_on_evaluates_at_its_next_mark_or_what_it_has_missed(
+    evaluated: Evaluated, session: Session, tmp_path: Path, was_written: bool, num_taken: int
+) -> None:
+    evaluated.play(310, played(1.0, 4, 310))
+    if was_written:
+        evaluation_rows.add(tmp_path, evaluated.rows)
+    again = Evaluated(session, tmp_path)
+    again.check(320, played(1.0, 5, 320))
+    assert again.num_taken == num_taken
+    again.evaluation.cancel()
+    if was_written:
+        again.check(600, played(1.0, 9, 600))
+        assert again.num_taken == 1
+        again.evaluation.cancel()
 
 
 def test_a_best_that_cannot_be_kept_is_told_and_ends_nothing(evaluated: Evaluated) -> None:
