@@ -29,7 +29,7 @@ def _wrong(network: NetworkConfig) -> list[tuple[str, str]]:
     wanted: dict[str, object] = {}
     if isinstance(network, QNetworkConfig):
         # Drawn fractions have several quantiles.
-        wanted = {"dueling": False, "noisy": False, "num_atoms": 1, "num_quantiles": 1}
+        wanted = {"dueling": False, "noisy": False, "num_atoms": 1, "num_quantiles": 1, "layer_norm": False}
     elif isinstance(network, ActorCriticNetworkConfig):
         wanted = {"activation": RELU}
     found = [

@@ -23,6 +23,8 @@ OTHERS: list[NetworkConfig] = [
     network_config(noisy=True),
     network_config(num_atoms=5),
     network_config(num_quantiles=5),
+    network_config(layer_norm=True),
+    network_config(torso="nature_layer_norm"),
     network_config(torso="ba3c"),
     network_config(torso="tests.own.mylab.torsos.OneConvolution"),
     actor_critic_config(torso="nature", activation="prelu"),
