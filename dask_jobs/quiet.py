@@ -20,7 +20,7 @@ LEVELS: Mapping[str, int] = {
 _HOSTS = "distributed.worker"
 
 
-class _Connected(logging.Filter):
+class _NoBrokenConnections(logging.Filter):
     """Lets everything pass but the tracebacks of connections that broke."""
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -34,5 +34,5 @@ def leave_out_broken_connections() -> None:
     A heartbeat that is under way then ends with an error, though nothing has gone wrong.
     """
     logger = logging.getLogger(_HOSTS)
-    if not any(isinstance(known, _Connected) for known in logger.filters):
-        logger.addFilter(_Connected())
+    if not any(isinstance(known, _NoBrokenConnections) for known in logger.filters):
+        logger.addFilter(_NoBrokenConnections())

@@ -1,5 +1,6 @@
 """Settings of the learning rules: Q-learning's target, loss and guards; returns and losses of rollouts."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -164,7 +165,7 @@ class QLearningConfig(AlgorithmConfig):
 
 
 @dataclass(frozen=True)
-class RolloutConfig(AlgorithmConfig):
+class RolloutConfig(AlgorithmConfig, ABC):
     """What the learning rules have that see each step once, in rollouts of many lanes (`pipeline.roles.rollouts`)."""
 
     NEEDS_REPLAY = False
@@ -182,9 +183,9 @@ class RolloutConfig(AlgorithmConfig):
     """The whole gradient is scaled down to this L2 norm at the sender; None: never."""
 
     @property
+    @abstractmethod
     def return_lambda(self) -> float:
         """How much of a return is what was played on; the rest is the value of the next state."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how its returns are made")
 
     @property
     def gradient_limits(self) -> tuple[float | None, float | None]:

@@ -42,8 +42,7 @@ class NetworkConfig:
     """Settings of other networks that an experiment's file may hold all the same; they mean nothing here."""
 
     kind: str
-    """One of `NETWORKS`, or a class of one's own. "q": one value per action; "actor_critic": one logit per action, and
-    the value of the state; "module": an ordinary torch module."""
+    """One of `NETWORKS`, or one's own class: "q" (values), "actor_critic" (policy and value), "module" (of torch)."""
 
     @property
     def answers(self) -> str:
@@ -87,7 +86,7 @@ class LayeredConfig(NetworkConfig):
 
     torso: str
     """One of `TORSOS`, or a class of one's own: "my_package.torsos.Wide". "nature": three strided convolutions (Mnih et
-    al. 2015); "ba3c": four with max-pools, those of BA3C and of DBA3C (Adamski et al. 2018)."""
+    al. 2015), "nature_layer_norm": normalised; "ba3c": four with max-pools, of BA3C and DBA3C (Adamski et al. 2018)."""
     hidden_units: int
     """Width of the fully connected layer, of each of the two with `dueling`."""
     centred_pixels: bool
@@ -168,23 +167,24 @@ class QNetworkConfig(LayeredConfig):
 
         from pipeline.networks.implicit import ImplicitQNetwork
         from pipeline.networks.layered import LayeredQNetwork
+        from pipeline.networks.linear import LayerKinds
         from pipeline.networks.parameters import weight_and_bias
 
         torso = self._torso(stack, frame_shape, weight_and_bias)
+        layers = LayerKinds(self.noise_scale if self.noisy else None, self.layer_norm)
         if self.drawn_fractions:
-            sizes = num_actions, self.hidden_units, self.num_quantiles
-            return ImplicitQNetwork(torso, *sizes, self.noise_scale if self.noisy else None, self.layer_norm)
+            return ImplicitQNetwork(torso, num_actions, self.hidden_units, self.num_quantiles, layers)
         support = torch.linspace(self.min_return, self.max_return, self.num_atoms) if self.num_atoms > 1 else None
-        head = self.make_head(torso.num_features, num_actions)
-        return LayeredQNetwork(torso, head, support, self.num_quantiles)
+        return LayeredQNetwork(torso, self.make_head(torso.num_features, num_actions), support, self.num_quantiles)
 
     def make_head(self, num_features: int, num_actions: int) -> "Head":
         """The head alone, for features (B, F)."""
         from pipeline.networks.heads import DuelingHead, PlainHead
+        from pipeline.networks.linear import LayerKinds
 
         head = DuelingHead if self.dueling else PlainHead
         sizes = num_features, num_actions, self.hidden_units, max(self.num_atoms, self.num_quantiles)
-        return head(*sizes, self.noise_scale if self.noisy else None, self.layer_norm)
+        return head(*sizes, LayerKinds(self.noise_scale if self.noisy else None, self.layer_norm))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import torch
 import torch.nn.functional as F
 
-from pipeline.networks.linear import Linear, Noise
+from pipeline.networks.linear import PLAIN_LAYERS, LayerKinds, Linear, Noise
 from pipeline.networks.ordinary import Dueling, MakeLinear
 from pipeline.networks.parameters import HEAD, PlainNames, Tensors
 
@@ -31,18 +31,9 @@ class Head(ABC):
 
     @abstractmethod
     def __init__(
-        self,
-        num_features: int,
-        num_actions: int,
-        hidden_units: int,
-        num_outcomes: int,
-        noise_scale: float | None,
-        layer_norm: bool = False,
+        self, num_features: int, num_actions: int, hidden_units: int, num_outcomes: int, layers: LayerKinds
     ) -> None:
-        """`hidden_units` in each stream; `noise_scale`: sigma_0 of all layers, None without noise.
-
-        `layer_norm`: of the hidden layers.
-        """
+        """`hidden_units` in each stream."""
 
     @abstractmethod
     def __call__(self, parameters: Tensors, features: torch.Tensor, noise: Noise) -> torch.Tensor:
@@ -57,19 +48,13 @@ class PlainHead(Head):
     """One stream (Mnih et al. 2015, Methods, "Model architecture")."""
 
     def __init__(
-        self,
-        num_features: int,
-        num_actions: int,
-        hidden_units: int,
-        num_outcomes: int,
-        noise_scale: float | None,
-        layer_norm: bool = False,
+        self, num_features: int, num_actions: int, hidden_units: int, num_outcomes: int, layers: LayerKinds
     ) -> None:
         self._num_outcomes = num_outcomes
-        self._hidden = Linear("hidden", num_features, hidden_units, noise_scale, layer_norm)
-        self._output = Linear(f"{HEAD}output", hidden_units, num_actions * num_outcomes, noise_scale)
+        self._hidden = Linear("hidden", num_features, hidden_units, *layers)
+        self._output = Linear(f"{HEAD}output", hidden_units, num_actions * num_outcomes, layers.noise_scale)
         self.layers = (self._hidden, self._output)
-        if num_outcomes == 1 and noise_scale is None and not layer_norm:
+        if num_outcomes == 1 and layers == PLAIN_LAYERS:
             self.plain = PlainNames(self._hidden.name, (self._output.name,))
 
     def __call__(self, parameters: Tensors, features: torch.Tensor, noise: Noise) -> torch.Tensor:
@@ -91,19 +76,13 @@ class DuelingHead(Head):
     """
 
     def __init__(
-        self,
-        num_features: int,
-        num_actions: int,
-        hidden_units: int,
-        num_outcomes: int,
-        noise_scale: float | None,
-        layer_norm: bool = False,
+        self, num_features: int, num_actions: int, hidden_units: int, num_outcomes: int, layers: LayerKinds
     ) -> None:
         self._num_outcomes = num_outcomes
-        self._hidden_value = Linear("hidden_value", num_features, hidden_units, noise_scale, layer_norm)
-        self._hidden_advantage = Linear("hidden_advantage", num_features, hidden_units, noise_scale, layer_norm)
-        self._value = Linear(f"{HEAD}value", hidden_units, num_outcomes, noise_scale)
-        self._advantage = Linear(f"{HEAD}advantage", hidden_units, num_actions * num_outcomes, noise_scale)
+        self._hidden_value = Linear("hidden_value", num_features, hidden_units, *layers)
+        self._hidden_advantage = Linear("hidden_advantage", num_features, hidden_units, *layers)
+        self._value = Linear(f"{HEAD}value", hidden_units, num_outcomes, layers.noise_scale)
+        self._advantage = Linear(f"{HEAD}advantage", hidden_units, num_actions * num_outcomes, layers.noise_scale)
         self.layers = (self._hidden_value, self._hidden_advantage, self._value, self._advantage)
 
     def __call__(self, parameters: Tensors, features: torch.Tensor, noise: Noise) -> torch.Tensor:

@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 
 from pipeline.networks.layered import ordinary_torso
-from pipeline.networks.linear import Linear, Noise
+from pipeline.networks.linear import LayerKinds, Linear, Noise
 from pipeline.networks.network import QNetwork
 from pipeline.networks.ordinary import AtFractions, MeanOfQuantiles, in_channels_first, linear_maker
 from pipeline.networks.parameters import HEAD, Tensors
@@ -30,18 +30,12 @@ class ImplicitQNetwork(QNetwork):
     """A torso, an embedding of fractions, and one stream that values actions."""
 
     def __init__(
-        self,
-        torso: Torso,
-        num_actions: int,
-        hidden_units: int,
-        num_quantiles: int,
-        noise_scale: float | None,
-        layer_norm: bool = False,
+        self, torso: Torso, num_actions: int, hidden_units: int, num_quantiles: int, layers: LayerKinds
     ) -> None:
-        """`num_quantiles`: N, fractions that are asked for at once; `noise_scale`: sigma_0 of all layers behind."""
-        self._embedding = Linear("embedding", NUM_COSINES, torso.num_features, noise_scale)
-        self._hidden = Linear("hidden", torso.num_features, hidden_units, noise_scale, layer_norm)
-        self._output = Linear(f"{HEAD}output", hidden_units, num_actions, noise_scale)
+        """`num_quantiles`: N, fractions that are asked for at once; `layers`: those behind the torso."""
+        self._embedding = Linear("embedding", NUM_COSINES, torso.num_features, layers.noise_scale)
+        self._hidden = Linear("hidden", torso.num_features, hidden_units, *layers)
+        self._output = Linear(f"{HEAD}output", hidden_units, num_actions, layers.noise_scale)
         self._layers = self._embedding, self._hidden, self._output
         super().__init__([*torso.shapes, *(shape for layer in self._layers for shape in layer.shapes())])
         self.num_quantiles = num_quantiles

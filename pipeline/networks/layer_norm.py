@@ -1,4 +1,4 @@
-"""Layer normalisation (Ba et al. 2016), whose theory wants it in place of a target network (Gallici et al. 2025).
+"""Layer normalisation (Ba et al. 2016). It takes the place of a target network in PQN (Gallici et al. 2025).
 
 Not here: the layers behind which it stands (`pipeline.networks.linear`, `.nature_layer_norm`).
 """

@@ -36,6 +36,18 @@ Noise = Mapping[str, LayerNoise]
 NO_NOISE: Noise = {}
 
 
+class LayerKinds(NamedTuple):
+    """What the fully connected layers of a network are."""
+
+    noise_scale: float | None
+    """sigma_0 of them all; None: they are plain."""
+    layer_norm: bool
+    """Whether the hidden ones are normalised."""
+
+
+PLAIN_LAYERS = LayerKinds(None, layer_norm=False)
+
+
 @dataclass(frozen=True)
 class Linear:
     """One fully connected layer: where its parameters are, and what it computes."""

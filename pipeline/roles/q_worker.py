@@ -26,16 +26,16 @@ from pipeline.roles.heldout import HeldoutState, HeldoutStates
 from pipeline.roles.passes import PassesState
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.q_worker_statistics import QWorkerStatistics
-from pipeline.roles.rollout_worker import RolloutWorker
+from pipeline.roles.rollout_worker import CommonState, RolloutWorker
 from pipeline.roles.rollouts import RolloutsState
 from pipeline.roles.spec import WORKER, QWorkerSpec
 from pipeline.roles.statistics import UpdateSums
-from pipeline.states import StreamState, restore_stream, stream_state
+from pipeline.states import StreamState
 from pipeline.types import Float32Array, Float64Array, RolloutBatch, UInt8Array
 
 
 class QWorkerState(NamedTuple):
-    """A worker between two updates."""
+    """A worker between two updates; it begins with the fields of a CommonState."""
 
     num_updates: int
     online: FollowerState
@@ -79,12 +79,7 @@ class QWorker(RolloutWorker[QWorkerSpec, QReplica, MinibatchLoss]):
     def state(self) -> QWorkerState:
         """Where it stands."""
         return QWorkerState(
-            self._num_updates,
-            self._online.state(),
-            self._rollouts.state(),
-            self._passes.state(),
-            stream_state(self._delay_rng),
-            self._divergence.num_in_a_row,
+            *self._common(),
             self._statistics.sums.state(),
             self._heldout.state(),
             self._noise.get_state().numpy().copy(),
@@ -94,12 +89,7 @@ class QWorker(RolloutWorker[QWorkerSpec, QReplica, MinibatchLoss]):
 
     def restore(self, state: QWorkerState) -> None:
         """Go on from there."""
-        self._num_updates = state.num_updates
-        self._online.restore(state.online)
-        self._rollouts.restore(state.rollouts)
-        self._passes.restore(state.passes)
-        restore_stream(self._delay_rng, state.straggler)
-        self._divergence.num_in_a_row = state.num_not_finite
+        self._restore_common(CommonState(*state[:6]))
         self._statistics.sums.restore(state.sums)
         self._heldout.restore(state.heldout)
         self._noise.set_state(torch.from_numpy(state.noise.copy()))

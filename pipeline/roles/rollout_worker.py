@@ -17,7 +17,7 @@ Not here: playing (`pipeline.roles.rollouts`), the quorum (`pipeline.param_serve
 import time
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Generic, Protocol, TypeVar, cast
+from typing import Generic, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 import torch
@@ -36,14 +36,15 @@ from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.synchronous_client import SynchronousClient
 from pipeline.roles.choosing import Chooser
 from pipeline.roles.divergence import DivergenceGuard
-from pipeline.roles.follower import Follower
-from pipeline.roles.passes import Passes
+from pipeline.roles.follower import Follower, FollowerState
+from pipeline.roles.passes import Passes, PassesState
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.role import LearningRole
-from pipeline.roles.rollouts import Rollouts
+from pipeline.roles.rollouts import Rollouts, RolloutsState
 from pipeline.roles.spec import RolloutSpec
 from pipeline.roles.straggler import delay_of
 from pipeline.rows import Row
+from pipeline.states import StreamState, restore_stream, stream_state
 from pipeline.types import AnyGradient, Float32Array, Receipt, RolloutBatch, UInt8Array
 
 UPDATES_PER_ROW = 20
@@ -66,6 +67,17 @@ SpecT = TypeVar("SpecT", bound=RolloutSpec)
 ReplicaT = TypeVar("ReplicaT", bound=Replica)
 LossT = TypeVar("LossT", bound=Loss)
 LossT_contra = TypeVar("LossT_contra", bound=Loss, contravariant=True)
+
+
+class CommonState(NamedTuple):
+    """What the state of every worker begins with."""
+
+    num_updates: int
+    online: FollowerState
+    rollouts: RolloutsState
+    passes: PassesState
+    straggler: StreamState
+    num_not_finite: int
 
 
 class Statistics(Protocol[LossT_contra]):
@@ -188,6 +200,23 @@ class RolloutWorker(LearningRole, Generic[SpecT, ReplicaT, LossT]):
     def stands(self) -> bool:
         """True once its last gradient is applied."""
         return self._gradient is None and self._exchange.ready(0.0)
+
+    def _common(self) -> CommonState:
+        return CommonState(
+            self._num_updates,
+            self._online.state(),
+            self._rollouts.state(),
+            self._passes.state(),
+            stream_state(self._delay_rng),
+            self._divergence.num_in_a_row,
+        )
+
+    def _restore_common(self, state: CommonState) -> None:
+        self._num_updates, self._divergence.num_in_a_row = state.num_updates, state.num_not_finite
+        self._online.restore(state.online)
+        self._rollouts.restore(state.rollouts)
+        self._passes.restore(state.passes)
+        restore_stream(self._delay_rng, state.straggler)
 
     def close(self) -> None:
         """Emit what is left and free the emulators."""

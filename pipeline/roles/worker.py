@@ -18,12 +18,12 @@ from pipeline.roles.divergence import BlindnessGuard
 from pipeline.roles.follower import FollowerState
 from pipeline.roles.passes import PassesState
 from pipeline.roles.recollection import Recollection
-from pipeline.roles.rollout_worker import RolloutWorker
+from pipeline.roles.rollout_worker import CommonState, RolloutWorker
 from pipeline.roles.rollouts import RolloutsState
 from pipeline.roles.spec import WORKER, WorkerSpec
 from pipeline.roles.worker_statistics import WorkerStatistics, WorkerSums
 from pipeline.schedules import value_at
-from pipeline.states import StreamState, restore_stream, stream_state
+from pipeline.states import StreamState
 from pipeline.types import Float32Array, RolloutBatch, UInt8Array
 
 _MAX_BLIND = 1_000
@@ -31,7 +31,7 @@ _MAX_BLIND = 1_000
 
 
 class WorkerState(NamedTuple):
-    """A worker between two updates."""
+    """A worker between two updates; it begins with the fields of a CommonState."""
 
     num_updates: int
     online: FollowerState
@@ -64,26 +64,13 @@ class Worker(RolloutWorker[WorkerSpec, PolicyReplica, ActorCriticLoss]):
 
     def state(self) -> WorkerState:
         """Where it stands."""
-        return WorkerState(
-            self._num_updates,
-            self._online.state(),
-            self._rollouts.state(),
-            self._passes.state(),
-            stream_state(self._delay_rng),
-            self._divergence.num_in_a_row,
-            self._blindness.num_in_a_row,
-            self._statistics.state(),
-        )
+        return WorkerState(*self._common(), self._blindness.num_in_a_row, self._statistics.state())
 
     def restore(self, state: WorkerState) -> None:
         """Go on from there."""
-        self._num_updates = state.num_updates
-        self._online.restore(state.online)
-        self._rollouts.restore(state.rollouts)
-        self._passes.restore(state.passes)
+        self._restore_common(CommonState(*state[:6]))
         self._recollection.restart(state.rollouts.num_calls)
-        restore_stream(self._delay_rng, state.straggler)
-        self._divergence.num_in_a_row, self._blindness.num_in_a_row = state.num_not_finite, state.num_blind
+        self._blindness.num_in_a_row = state.num_blind
         self._statistics.restore(state.sums)
 
     def _make_replica(self, network: Network, dtype: torch.dtype, device: torch.device) -> PolicyReplica:
