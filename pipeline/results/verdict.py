@@ -8,7 +8,7 @@ import math
 
 import pandas as pd
 
-from pipeline.results.random_player import YES, is_above
+from pipeline.results.random_player import BELOW, YES, is_above
 from pipeline.results.run_scores import LAST, RANDOM
 from pipeline.results.scores import MeanInterval
 
@@ -33,8 +33,11 @@ def verdict(game: str, agent: MeanInterval, random: MeanInterval, then: str) -> 
     )
     if min(agent.num_episodes, random.num_episodes) < 2:
         return f"{scores}: single games do not tell whether it has learned; raise evaluation.num_episodes"
-    if is_above(agent.low, agent.high, {"low": random.low, "high": random.high}) == YES:
+    place = is_above(agent.low, agent.high, {"low": random.low, "high": random.high})
+    if place == YES:
         return f"{scores}: it has learned"
+    if place == BELOW:
+        return f"{scores}: it still plays worse than at random; {then}"
     return f"{scores}: the intervals do not show that it has learned; {then}"
 
 
