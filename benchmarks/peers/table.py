@@ -2,8 +2,8 @@
 
 With the names of files it prints the table of their rows instead.
 
-Of each processor the newest session, a line for each contender: medians over its rounds, and for ours the median of the
-ratios within single rounds to the fastest peer of that round that does the same kind of learning.
+Of each processor, by class and model, the newest session, a line for each contender: medians over its rounds, and
+for ours the median of the ratios within single rounds to the fastest peer of that round that learns in the same way.
 Not here: measuring (`benchmarks.peers.__main__`).
 """
 
@@ -27,13 +27,13 @@ def main(document: Path = PERFORMANCE, rows: Path = ROWS) -> None:
 
 def table(rows: Iterable[Row]) -> str:
     """Markdown; without rows a sentence that says so."""
-    sessions: dict[str, dict[str, list[Row]]] = {}
+    sessions: dict[tuple[str, str], dict[str, list[Row]]] = {}
     for row in rows:
-        sessions.setdefault(row["processor"], {}).setdefault(row["session"], []).append(row)
+        sessions.setdefault((row["processor"], row["cpu"]), {}).setdefault(row["session"], []).append(row)
     lines = [
         line
         for processor, of_processor in sorted(sessions.items())
-        for line in _lines(processor, of_processor[max(of_processor)])
+        for line in _lines(", ".join(processor), of_processor[max(of_processor)])
     ]
     return markdown(lines) if lines else "Not measured yet."
 
