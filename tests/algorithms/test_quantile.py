@@ -76,6 +76,40 @@ def test_the_loss_equals_a_slow_one_and_its_gradient_finite_differences(kappa: f
             assert gradient[b, a_tm1[b], i].item() == pytest.approx(slope, abs=1e-4)
 
 
+def loss_of_pairs(theta: Tensor, target: Tensor, tau: Tensor, kappa: float) -> Tensor:
+    """The same, of (B, N) each in float64, (B,): with all N^2 pairs, so that autograd has nothing to be wrong about."""
+    u = target[:, None, :] - theta[:, :, None]
+    huber = torch.where(u.abs() <= kappa, 0.5 * u.square(), kappa * (u.abs() - 0.5 * kappa))
+    return ((tau[:, :, None] - (u < 0).double()).abs() * huber).mean(dim=2).sum(dim=1)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("kappa", [0.25, 1.0])
+def test_ties_far_returns_and_drawn_fractions_cost_what_their_pairs_cost(kappa: float, scale: float) -> None:
+    rng = np.random.default_rng(1)
+    theta = scale * torch.from_numpy(rng.normal(size=(6, 2, 40)).astype(np.float32))
+    target = scale * torch.from_numpy(rng.normal(size=(6, 40)).astype(np.float32))
+    target[:, :9] = theta[:, 1, :9] + kappa * torch.tensor([-1.0, 0.0, 1.0]).repeat(3)  # where huber's pieces meet
+    target[:, 9:20] = target[:, 9:10]
+    fractions = torch.from_numpy(rng.uniform(size=(6, 40)).astype(np.float32))
+    leaf = theta.clone().requires_grad_()
+    result = quantile_loss(leaf, torch.ones(6, dtype=torch.int64), target, kappa, fractions=fractions)
+    (gradient,) = torch.autograd.grad(result.objective, leaf)
+    exact = theta[:, 1].double().requires_grad_()
+    expected = loss_of_pairs(exact, target.double(), fractions.double(), kappa).mean()
+    (expected_gradient,) = torch.autograd.grad(expected, exact)
+    torch.testing.assert_close(result.objective.double(), expected, rtol=1e-6, atol=0)
+    torch.testing.assert_close(gradient[:, 1].double(), expected_gradient, rtol=1e-5, atol=1e-9 * (1 + scale))
+    assert not gradient[:, 0].any()
+
+
+@pytest.mark.parametrize("broken", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_not_finite_is_not_hidden(broken: float) -> None:
+    fine, ill = torch.tensor([[0.0, 1.0, 2.0]]), torch.tensor([[0.0, broken, 2.0]])
+    assert not quantile_loss(fine[:, None], torch.tensor([0]), ill, 1.0).objective.isfinite()
+    assert not quantile_loss(ill[:, None], torch.tensor([0]), fine, 1.0).objective.isfinite()
+
+
 def test_quantiles_that_follow_the_loss_become_those_of_what_is_drawn() -> None:
     quantiles = torch.zeros(1, 1, 4, requires_grad=True)
     returns = torch.tensor([[0.0, 1.0, 5.0, 9.0]])
