@@ -13,7 +13,6 @@ The table in docs/performance.md: `benchmarks.gradient_wire.table`.
 Not here: the wire's encoding alone (`benchmarks.optimizer_step`).
 """
 
-import os
 import socket
 import statistics
 import threading
@@ -22,7 +21,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.optimizer_step import NUM_PARAMS, Copy, server_config
-from measuring.processor import ORDINARY, processor
+from measuring.processor import processor_here
 from measuring.provenance import report
 from measuring.rounds import alternate, median_ratio, ratio_quartiles, seconds
 from pipeline.cluster.remotes.shards import HostedShard, RemoteShard, ShardAddress
@@ -47,7 +46,7 @@ BYTES_PER_VALUE = {"float32": 4, "bfloat16": 2}
 
 def main(num_params: int = NUM_PARAMS, num_rounds: int = 300) -> None:
     """Start two host processes and print one JSON line for each wire dtype."""
-    where = processor(ordinary=ORDINARY.items() <= dict(os.environ).items(), precision="float32")
+    where = processor_here("float32")
     cluster = compose(["game=Pong", "cluster=processes"]).cluster
     with open_session(cluster, num_hosts=2, threads_per_host=1) as session:
         for wire_dtype in WIRE_DTYPES:

@@ -3,6 +3,8 @@
 Not here: its name (`measuring.provenance`).
 """
 
+import os
+
 import torch
 
 from pipeline.networks.compute import resolve_precision
@@ -17,3 +19,8 @@ def processor(*, ordinary: bool, precision: str = "auto") -> str:
         return "avx2 (restricted), float32"
     dtype = str(resolve_precision(precision, torch.device("cpu"))).removeprefix("torch.")
     return f"{torch.backends.cpu.get_cpu_capability().lower()}, {dtype}"
+
+
+def processor_here(precision: str = "auto") -> str:
+    """The same of this process, which is restricted if its environment says so."""
+    return processor(ordinary=ORDINARY.items() <= dict(os.environ).items(), precision=precision)

@@ -12,7 +12,6 @@ The table in docs/performance.md: `benchmarks.gradient_wire.table`.
 Not here: wires of other precision by themselves (`benchmarks.server_wire`), whole updates (`benchmarks.update_step`).
 """
 
-import os
 import socket
 import statistics
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ import torch
 
 from benchmarks.optimizer_step import server_config
 from benchmarks.server_wire import BYTES_PER_VALUE, OPTIMIZER, Caller, answer_on_socket, there_and_back
-from measuring.processor import ORDINARY, processor
+from measuring.processor import processor_here
 from measuring.provenance import report
 from measuring.rounds import alternate, median_ratio, ratio_quartiles, seconds
 from pipeline.cluster.remotes.shards import HostedShard, RemoteShard, ShardAddress
@@ -86,7 +85,7 @@ def main(
     num_rounds: int = 200,
 ) -> None:
     """Start two host processes; print a JSON line for each wire dtype and batch, then one for each N of a mean."""
-    where = processor(ordinary=ORDINARY.items() <= dict(os.environ).items(), precision="float32")
+    where = processor_here("float32")
     cluster = compose(["game=Pong", "cluster=processes"]).cluster
     with open_session(cluster, num_hosts=2, threads_per_host=1) as session:
         for wire_dtype in WIRE_DTYPES:

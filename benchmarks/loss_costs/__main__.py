@@ -9,14 +9,13 @@ Not here: its table (`benchmarks.loss_costs.table`); emulator, replay, the passe
 (`benchmarks.gorila_scaling`).
 """
 
-import os
 import statistics
 from collections.abc import Callable
 from functools import partial
 
 from benchmarks.loss_costs.losses import OF_Q_LEARNING, OF_ROLLOUTS, gradient_of
 from benchmarks.update_step import CPU
-from measuring.processor import ORDINARY, processor
+from measuring.processor import processor_here
 from measuring.provenance import report
 from measuring.rounds import alternate, median_ratio, seconds
 from pipeline.algorithms.config import QLearningConfig, RolloutConfig
@@ -28,7 +27,7 @@ from pipeline.networks.compute import resolve_precision, set_compute_threads
 def main(num_rounds: int = 50) -> None:
     """Print one line for each loss."""
     set_compute_threads(1)
-    where = processor(ordinary=ORDINARY.items() <= dict(os.environ).items())
+    where = processor_here()
     for group in (OF_Q_LEARNING, OF_ROLLOUTS):
         works = {name: _work(compose([*words, "game=Pong"])) for name, words in group.items()}
         measured = alternate(
