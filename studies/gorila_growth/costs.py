@@ -91,11 +91,11 @@ def at_one_speed(measured: Mapping[str, Measured]) -> dict[str, Measured]:
     return {wire: one._replace(costs=_stretched(one.costs, usual / plays[wire])) for wire, one in measured.items()}
 
 
-def append(path: Path, wire: str, beside: str, measured: Measured) -> None:
-    """Add one round of a wire. `beside` says what else the machine had to do."""
+def append(path: Path, wire: str, beside: str, processor: str, measured: Measured) -> None:
+    """Add one round of a wire. `beside` says what else the machine had to do, `processor` its kind."""
     path.parent.mkdir(parents=True, exist_ok=True)
     rounds = _read(path)
-    facts = {"beside": beside, **provenance()}
+    facts = {"beside": beside, "processor": processor, **provenance()}
     rounds.setdefault(wire, []).append(_named(measured) | {"measured_on": facts})
     path.write_text(json.dumps(rounds, indent=1) + "\n")
 
@@ -108,6 +108,12 @@ def load(path: Path, wire: str) -> list[Measured]:
 def measured_on(path: Path, wire: str) -> list[dict[str, Any]]:
     """Commit, processor, and what else the machine had to do, of each round."""
     return [content["measured_on"] for content in _read(path).get(wire, [])]
+
+
+def processors(path: Path) -> list[str]:
+    """The kinds of processor that its rounds were measured on; all should be one."""
+    facts = [content["measured_on"] for rounds in _read(path).values() for content in rounds]
+    return list(dict.fromkeys(fact["processor"] for fact in facts))
 
 
 def _read(path: Path) -> dict[str, list[dict[str, Any]]]:

@@ -7,6 +7,7 @@
 Bundles over 1, 2 and 4 are measured where the simulation is checked with them (`.simulation`); their rows go into the
 same file. Each run is a command of its own, whose peak of memory stands beside the run's plan. A row a run goes into
 results/gorila_growth/growth.csv, and runs that are there are not made again: delete rows to measure anew.
+Two kinds of processor have rows of their own, those kept to less than they have included (`measuring.processor`).
 51 runs of half a minute: 30 minutes. `--beside other` says that the machine has something else to do.
 Not here: what the simulation says (`studies.gorila_growth.simulation`), rows and heartbeats (`.senders`).
 """
@@ -16,7 +17,9 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 
+from measuring.processor import processor_here
 from measuring.worker_speed import budget
+from pipeline.config.overrides import compose
 from studies.gorila_growth.grid import BFLOAT16, FACTORS, FLOAT32, PROCESSES, THREADS, Case
 from studies.gorila_growth.real_runs import real_run
 from studies.gorila_growth.settings import DBA3C, GORILA, NOTHING, OUTPUT, beside_of, of_bundles
@@ -42,6 +45,8 @@ class GrowthRow:
     game: str
     beside: str
     """What else the machine had to do: "nothing" or "other"."""
+    processor: str
+    """Its instructions and the precision, as "avx2, float32"."""
     num_parameters: int
     steps_per_second: float
     updates_per_second: float
@@ -69,10 +74,9 @@ def main(
     rows = growth_rows(output)
     for round_ in range(num_rounds):
         for count in worker_counts:
-            if not rows.has(WORKERS, THREADS, "beside", count, 2, round_):
-                own = [f"topology.num_workers={count}", budget(count, worker_steps, _FRAME_SKIP), f"game={game}"]
-                measured = real_run([*DBA3C, "cluster=threads", *own, *worker_overrides])
-                rows.append(GrowthRow(WORKERS, THREADS, "beside", count, 2, round_, game, beside, **asdict(measured)))
+            own = [f"topology.num_workers={count}", budget(count, worker_steps, _FRAME_SKIP), f"game={game}"]
+            words = [*DBA3C, "cluster=threads", *own, *worker_overrides]
+            _run(rows, (WORKERS, THREADS, "beside", count, 2, round_), game, beside, words)
         for cluster, num_shards in product(clusters, shard_counts):
             case = Case(SHARDS, cluster, 2, num_shards)
             run_case(rows, case, "beside", round_, game, beside, role_steps, overrides)
@@ -80,7 +84,7 @@ def main(
 
 def growth_rows(folder: Path) -> RowFile[GrowthRow]:
     """The runs that are in `folder`."""
-    settings = ("study", "cluster", "shards", "num_roles", "num_shards", "round")
+    settings = ("study", "cluster", "shards", "num_roles", "num_shards", "round", "processor")
     return RowFile(folder / "growth.csv", GrowthRow, settings=settings)
 
 
@@ -96,11 +100,8 @@ def run_case(
 ) -> None:
     """A real run of so many bundles, unless its row is there. `shards`: "beside" or "apart"."""
     study = SHARDS if case.study == SHARDS else BUNDLES
-    if rows.has(study, case.cluster, shards, case.num_bundles, case.num_shards, round_):
-        return
-    measured = real_run([*case_words(case, shards, game), *overrides, _frames(case, bundle_steps)])
-    place = (study, case.cluster, shards, case.num_bundles, case.num_shards)
-    rows.append(GrowthRow(*place, round_, game, beside, **asdict(measured)))
+    place = (study, case.cluster, shards, case.num_bundles, case.num_shards, round_)
+    _run(rows, place, game, beside, [*case_words(case, shards, game), *overrides, _frames(case, bundle_steps)])
 
 
 def case_words(case: Case, shards: str, game: str) -> list[str]:
@@ -109,6 +110,15 @@ def case_words(case: Case, shards: str, game: str) -> list[str]:
     dtype = BFLOAT16 if case.wire == BFLOAT16 else FLOAT32
     wire = ["param_server.wire=factors"] if case.wire == FACTORS else [f"param_server.wire_dtype={dtype}"]
     return [*GORILA, *place, *of_bundles(case.num_bundles, case.num_shards), *wire]
+
+
+def _run(
+    rows: RowFile[GrowthRow], place: tuple[str, str, str, int, int, int], game: str, beside: str, words: Sequence[str]
+) -> None:
+    """`place`: the first columns of a GrowthRow, whose run these words are; nothing is done if its row is there."""
+    kind = processor_here(compose(words).precision)
+    if not rows.has(*place, kind):
+        rows.append(GrowthRow(*place, game, beside, kind, **asdict(real_run(words))))
 
 
 def _frames(case: Case, bundle_steps: int) -> str:

@@ -11,18 +11,22 @@ Where roles stand is what the project's own placement says of the same settings 
 a shard does with a push is what its own rule says (`pipeline.param_server.shard`). Simulated rows go into
 results/gorila_growth/simulation.csv: all of them are made anew, as they follow from costs.json. Real runs that have a
 row are not made again: delete growth.csv together with costs.json. Figures are drawn into docs/figures/. With nothing
-to measure ten minutes on one core; three rounds of parts and runs take eighty on top. `--beside other` says that the
-machine has something else to do.
+to measure ten minutes on one core; three rounds of parts and runs take eighty on top. Parts and runs are of one kind of
+processor: on another one nothing is measured. `--beside other` says that the machine has something else to do.
 Not here: the simulation itself (`studies.gorila_growth.experiment`).
 """
 
 import math
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
+
+from measuring.processor import processor_here
 from pipeline.cluster.placement import Offer
 from pipeline.cluster.session import open_session
 from pipeline.config.overrides import compose
@@ -37,7 +41,7 @@ from studies.gorila_growth.figures import FIGURE_NAMES, figures_of
 from studies.gorila_growth.grid import CHECK, CHECKED, GRID, MACHINES, MEMORY, PROCESSES, THREADS, WIRES, Case
 from studies.gorila_growth.growth import case_words, growth_rows, run_case
 from studies.gorila_growth.part_costs import measure
-from studies.gorila_growth.settings import FIGURES, NOTHING, OUTPUT, beside_of
+from studies.gorila_growth.settings import FIGURES, GORILA, NOTHING, OUTPUT, beside_of
 from studies.row_file import RowFile
 
 _WARMUP_SHARE = 3
@@ -83,13 +87,17 @@ def main(
 ) -> None:
     """Measure what has no row yet, simulate all, and draw."""
     path, real = output / "costs.json", growth_rows(output)
+    kind = processor_here(compose([*GORILA, f"game={game}", *overrides]).precision)
+    if others := [of for of in cost_file.processors(path) if of != kind]:
+        print(f"{path} is of {', '.join(others)}: on this {kind} nothing is measured", file=sys.stderr)
     due = dict.fromkeys(wires, 0)
-    for round_ in range(num_rounds):
+    for round_ in range(0 if others else num_rounds):
         for number, case in enumerate(checked):
             for wire in wires_before(number, checked, wires):
                 due[wire] += 1
                 if len(cost_file.load(path, wire)) < due[wire]:
-                    cost_file.append(path, wire, beside, _measure(game, wire, num_cores, part_seconds, overrides))
+                    measured_now = _measure(game, wire, num_cores, part_seconds, overrides)
+                    cost_file.append(path, wire, beside, kind, measured_now)
             run_case(real, case, place_of(case), round_, game, beside, bundle_steps, overrides)
     measured = {wire: merged(cost_file.load(path, wire)) for wire in wires}
     (output / "simulation.csv").unlink(missing_ok=True)
@@ -100,7 +108,7 @@ def main(
             costs = of_wires[case.wire]
             outcome = simulated(case, costs, game, overrides)
             rows.append(SimulationRow(**asdict(case), num_parameters=costs.costs.num_params, **outcome._asdict()))
-    drawn = figures_of(rows.frame(), real.frame())
+    drawn = figures_of(rows.frame(), runs_beside(real.frame(), path))
     for name in FIGURE_NAMES:
         if name in drawn:
             save_figure(drawn[name], figures / f"gorila_growth_{name}.png")
@@ -109,6 +117,11 @@ def main(
 def simulation_rows(folder: Path) -> RowFile[SimulationRow]:
     """What is in `folder`."""
     return RowFile(folder / "simulation.csv", SimulationRow, settings=("study",))
+
+
+def runs_beside(real: pd.DataFrame, costs: Path) -> pd.DataFrame:
+    """Of the GrowthRows those of the processor that the parts were measured on."""
+    return real[real["processor"].isin(cost_file.processors(costs))]
 
 
 def wires_before(number: int, checked: Sequence[Case], wires: Sequence[str]) -> list[str]:

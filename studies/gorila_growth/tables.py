@@ -17,7 +17,7 @@ from studies.gorila_growth.figures import SYNCHRONOUS
 from studies.gorila_growth.grid import BUNDLES, CHECK, FACTORS, FLOAT32, LIMIT, MEMORY, NETWORK, PAYS, SHARDS, WIRES
 from studies.gorila_growth.growth import growth_rows
 from studies.gorila_growth.senders import senders_rows
-from studies.gorila_growth.simulation import simulation_rows
+from studies.gorila_growth.simulation import runs_beside, simulation_rows
 
 NOT_YET = "Not measured yet."
 _RATE = "steps_per_second"
@@ -32,7 +32,7 @@ def tables(folder: Path) -> Mapping[str, str]:
     dba3c = dba3c_rows(folder.parent / "dba3c").frame()
     return {
         "parts": parts_table(folder / "costs.json"),
-        "prediction": prediction_table(simulated, real),
+        "prediction": prediction_table(simulated, runs_beside(real, folder / "costs.json")),
         "bundles": bundles_table(simulated[simulated["study"] == BUNDLES]),
         "shards": shards_table(simulated[simulated["study"] == SHARDS]),
         "network": network_table(simulated[simulated["study"] == NETWORK]),
@@ -222,8 +222,9 @@ def memory_table(real: pd.DataFrame) -> str:
 
 def _by_size(real: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
     """Cells that say what was run where, and its rounds."""
-    headings = ("grows", "cluster", "shards stand", "roles", "shards")
-    for values, runs in real.groupby(["study", "cluster", "shards", "num_roles", "num_shards"], sort=False):
+    headings = {"grows": "study", "cluster": "cluster", "shards stand": "shards", "roles": "num_roles"}
+    headings = {"processor": "processor"} | headings | {"shards": "num_shards"}
+    for values, runs in real.groupby(list(headings.values()), sort=False):
         yield dict(zip(headings, map(str, values), strict=True)), runs
 
 

@@ -15,6 +15,7 @@ from studies.gorila_growth.costs import (
     load,
     measured_on,
     merged,
+    processors,
 )
 from studies.simulation.costs import CallCost, Linear
 
@@ -30,11 +31,12 @@ def measured(seconds: float) -> Measured:
 def test_rounds_come_back_as_they_were_with_what_they_were_measured_on(tmp_path: Path) -> None:
     path = tmp_path / "costs.json"
     assert load(path, "float32") == []
-    append(path, "float32", "other", measured(0.25))
-    append(path, "bfloat16", "nothing", measured(1.0))
-    append(path, "float32", "other", measured(0.5))
+    append(path, "float32", "other", "avx2, float32", measured(0.25))
+    append(path, "bfloat16", "nothing", "avx2, float32", measured(1.0))
+    append(path, "float32", "other", "avx2, float32", measured(0.5))
     assert load(path, "float32") == [measured(0.25), measured(0.5)]
     assert [fact["beside"] for fact in measured_on(path, "float32")] == ["other", "other"]
+    assert processors(path) == ["avx2, float32"]
 
 
 def test_samples_of_rounds_are_put_together_and_other_numbers_averaged() -> None:

@@ -50,6 +50,29 @@ def test_parts_are_measured_before_each_run_of_their_wire_and_all_wires_get_thei
     assert simulation.wires_before(0, CHECKED, ("float32", "memory")) == ["float32"]
 
 
+def test_parts_of_another_processor_are_simulated_and_not_mixed_with_runs_of_this_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "costs.json"
+    costs.append(path, "float32", "nothing", "abacus, float32", MEASURED)
+    simulation.main(
+        wires=("float32",),
+        checked=(Case(CHECK, THREADS, 1, 2),),
+        grid=tuple(Case(BUNDLES, MACHINES, count, 16, num_gradients=6) for count in (1, 3, 5)),
+        output=tmp_path,
+        figures=tmp_path,
+    )
+    assert f"{path} is of abacus, float32: on this " in capsys.readouterr().err
+    assert len(costs.load(path, "float32")) == 1 and not (tmp_path / "growth.csv").exists()
+    assert simulation.simulation_rows(tmp_path).frame()["study"].tolist() == [CHECK, BUNDLES, BUNDLES, BUNDLES]
+
+
+def test_a_prediction_stands_beside_runs_of_its_own_processor(tmp_path: Path) -> None:
+    costs.append(tmp_path / "costs.json", "float32", "nothing", "avx2, float32", MEASURED)
+    real = pd.DataFrame({"processor": ["avx2, float32", "avx512, bfloat16"], "steps_per_second": [100.0, 400.0]})
+    assert simulation.runs_beside(real, tmp_path / "costs.json")["steps_per_second"].tolist() == [100.0]
+
+
 @pytest.mark.slow
 def test_parts_are_measured_and_what_they_predict_stands_beside_real_runs(tmp_path: Path) -> None:
     simulation.main(
