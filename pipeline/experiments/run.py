@@ -220,7 +220,8 @@ class _Run:
         elif self._config.resume and checkpoint.any_in(self._folder.checkpoints):
             start = checkpoint.load_newest(self._folder.checkpoints, checkpoint_fit(self._config), self._record.say)
             discarded = self._folder.discard_rows_after(start.wall_seconds, start.wall_seconds_of_roles)
-            self._say_resumed(start, how_replays_go_on(self._config), discarded)
+            trains = self._life.end_reason(self._training.look(start.progress)) is None
+            self._say_resumed(start, how_replays_go_on(self._config) if trains else "", discarded)
             return start
         if self._config.resume:
             self._record.say(f"nothing to resume in {self._folder.path}: it begins anew")

@@ -149,7 +149,8 @@ def test_a_run_whose_final_evaluation_was_skipped_plays_it_when_it_is_resumed(co
     before = [path.read_bytes() for path in trained]
     again = carry_out(copy_of_gorila.results_dir, config)
     assert str(again.result) == str(copy_of_gorila.result)
-    assert "building" not in again.printed, "no role starts"
+    assert "resumed at update" in again.printed
+    assert "building" not in again.printed and "filled anew" not in again.printed, "no role starts"
     assert [path.read_bytes() for path in trained] == before
     assert set(load_run(copy_of_gorila.folder).evaluations["agent"]) == {"checkpoint", "random"}
 
@@ -278,7 +279,9 @@ def test_a_resumed_run_goes_on_where_its_checkpoint_is(copy_of_gorila: Finished)
     budget = frames_beyond(copy_of_gorila.folder, FRAMES)
     config = smoke_config(copy_of_gorila.results_dir, f"budget.frames={budget}", "resume=true")
     resumed = carry_out(copy_of_gorila.results_dir, config)
-    assert f"resumed at update {start.server.version:,}, {start.num_steps * 4:,} frames" in resumed.printed
+    assert f"resumed at update {start.server.version:,}, {start.num_steps * 4:,} frames; the replay is filled anew" in (
+        resumed.printed
+    )
     end, after = resumed.newest, load_run(resumed.folder)
     assert end.num_steps * 4 >= budget and end.generation > start.generation
     assert end.server.version > start.server.version and end.wall_seconds > start.wall_seconds
