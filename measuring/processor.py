@@ -4,6 +4,8 @@ Not here: its name (`measuring.provenance`).
 """
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 
@@ -24,3 +26,8 @@ def processor(*, ordinary: bool, precision: str = "auto") -> str:
 def processor_here(precision: str = "auto") -> str:
     """The same of this process, which is restricted if its environment says so."""
     return processor(ordinary=ORDINARY.items() <= dict(os.environ).items(), precision=precision)
+
+
+def kind_of(row: Mapping[str, Any]) -> str:
+    """Of a measured row, as "avx2, float32, AMD EPYC": two models of one class are two kinds."""
+    return f"{row['processor']}, {row['cpu']}"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks.rows import PERFORMANCE, RESULTS, Row, read
 from measuring.markdown import commits_cell, markdown, with_table
+from measuring.processor import kind_of
 from pipeline.results.formats import cell
 
 ROWS = RESULTS / "gradient_wire.jsonl"
@@ -48,12 +49,12 @@ def pays_on(row: Row) -> str:
 
 def _key(row: Row) -> tuple[str, str, int, int]:
     # float32 before bfloat16
-    return row["processor"], row.get("wire_dtype", "")[::-1], row.get("batch_size", 0), row.get("num_gradients", 0)
+    return kind_of(row), row.get("wire_dtype", "")[::-1], row.get("batch_size", 0), row.get("num_gradients", 0)
 
 
 def _wire_line(row: Row) -> Mapping[str, str]:
     return {
-        "processor": row["processor"],
+        "processor": kind_of(row),
         "wire_dtype": row["wire_dtype"],
         "batch": str(row["batch_size"]),
         "push, MB: dense / factors": f"{_mb(row['dense_bytes'])} / {_mb(row['factors_bytes'])}",
@@ -69,7 +70,7 @@ def _wire_line(row: Row) -> Mapping[str, str]:
 
 def _mean_line(row: Row) -> Mapping[str, str]:
     return {
-        "processor": row["processor"],
+        "processor": kind_of(row),
         "gradients": str(row["num_gradients"]),
         "each worker's product": cell(row["product_ms"], 1),
         "mean of numbers": cell(row["mean_dense_ms"], 1),
@@ -82,7 +83,7 @@ def _mean_line(row: Row) -> Mapping[str, str]:
 def _server_line(row: Row) -> Mapping[str, str]:
     ways = {"direct": "same process", "memory": "shared memory", "tcp": "TCP"}
     return {
-        "processor": row["processor"],
+        "processor": kind_of(row),
         "wire_dtype": row["wire_dtype"],
         **{
             f"{words}: push + pull": f"{cell(row[f'push_{way}_ms'], 1)} + {cell(row[f'pull_{way}_ms'], 1)}"

@@ -1,6 +1,6 @@
 """The table of losses in docs/performance.md, from rows: `python -m benchmarks.loss_costs.table` writes it anew.
 
-Of each processor and loss the newest row.
+Of each kind of processor and loss the newest row.
 Not here: measuring (`benchmarks.loss_costs.__main__`).
 """
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks.rows import PERFORMANCE, RESULTS, Row, read
 from measuring.markdown import commits_cell, markdown, with_table
+from measuring.processor import kind_of
 from pipeline.results.formats import cell
 
 ROWS = RESULTS / "loss_costs.jsonl"
@@ -23,10 +24,10 @@ def main(document: Path = PERFORMANCE, rows: Path = ROWS) -> None:
 
 def table(rows: Iterable[Row]) -> str:
     """Markdown, in the order of the rows; without any a sentence that says so."""
-    newest = {(row["processor"], row["loss"]): row for row in rows}
+    newest = {(kind_of(row), row["loss"]): row for row in rows}
     lines = [
         {
-            "processor": row["processor"],
+            "processor": kind_of(row),
             "loss": row["loss"],
             "steps a gradient": f"{row['steps_per_gradient']:g}",
             "ms a gradient": cell(row["gradient_ms"], 1),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks.rows import PERFORMANCE, RESULTS, Row, read
 from measuring.markdown import commits_cell, markdown, with_table
+from measuring.processor import kind_of
 
 ROWS = RESULTS / "peers.jsonl"
 NAME = "peers"
@@ -27,13 +28,13 @@ def main(document: Path = PERFORMANCE, rows: Path = ROWS) -> None:
 
 def table(rows: Iterable[Row]) -> str:
     """Markdown; without rows a sentence that says so."""
-    sessions: dict[tuple[str, str], dict[str, list[Row]]] = {}
+    sessions: dict[str, dict[str, list[Row]]] = {}
     for row in rows:
-        sessions.setdefault((row["processor"], row["cpu"]), {}).setdefault(row["session"], []).append(row)
+        sessions.setdefault(kind_of(row), {}).setdefault(row["session"], []).append(row)
     lines = [
         line
         for processor, of_processor in sorted(sessions.items())
-        for line in _lines(", ".join(processor), of_processor[max(of_processor)])
+        for line in _lines(processor, of_processor[max(of_processor)])
     ]
     return markdown(lines) if lines else "Not measured yet."
 

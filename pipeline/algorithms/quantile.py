@@ -3,8 +3,9 @@
 Dabney et al. 2018, "Distributional Reinforcement Learning with Quantile Regression". The i-th of the N outputs of an
 action is drawn to the quantile tau[i] = (i + 0.5) / N of its return, so that there is no range to know beforehand.
 Their mean is Q(s, a), by which actions are chosen as ever.
-The arithmetic is float32; other types are refused. Not here: means (`pipeline.networks.replica`), distributions over
-given returns (`pipeline.algorithms.categorical`), soft targets (`pipeline.algorithms.munchausen`).
+Inputs and losses are float32, other types are refused; sums are float64. Not here: means
+(`pipeline.networks.replica`), distributions over given returns (`pipeline.algorithms.categorical`), soft targets
+(`pipeline.algorithms.munchausen`).
 """
 
 import torch
@@ -75,7 +76,9 @@ def huber_sums(theta: Tensor, ordered: Tensor, kappa: float) -> tuple[Tensor, Te
     theta (B, N) with a gradient, ordered (B, M) from the lowest on, without one.
     theta - kappa, theta and theta + kappa cut the targets into four stretches. On each, huber is one polynomial of
     theta, whose coefficients are sums of the stretch's targets to the powers 0, 1 and 2: differences of running sums.
-    So N log N steps stand for N^2 pairs, which took more than half of a gradient with 200 quantiles.
+    So N log N steps stand for N^2 pairs, which took up to half of a gradient with 200 quantiles. With fewer than 100,
+    pairs would be quicker by a fraction of a millisecond; one way serves all. With kappa 1 the gradient is exact to
+    float32 while targets lie within 10^12 of each other: beyond, running sums no longer tell neighbours apart.
     huber has neither jump nor kink at a cut, so which side a target on it falls to is all one, and autograd is right to
     take cuts as constants.
     """

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from measuring.processor import kind_of
 from measuring.provenance import provenance
 from studies.simulation.costs import CallCost, Linear
 
@@ -111,9 +112,9 @@ def measured_on(path: Path, wire: str) -> list[dict[str, Any]]:
 
 
 def processors(path: Path) -> list[str]:
-    """The kinds of processor that its rounds were measured on; all should be one."""
+    """The kinds of processor that its rounds were measured on; more than one were put together by hand."""
     facts = [content["measured_on"] for rounds in _read(path).values() for content in rounds]
-    return list(dict.fromkeys(fact["processor"] for fact in facts))
+    return list(dict.fromkeys(map(kind_of, facts)))
 
 
 def _read(path: Path) -> dict[str, list[dict[str, Any]]]:

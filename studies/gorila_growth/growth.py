@@ -7,7 +7,7 @@
 Bundles over 1, 2 and 4 are measured where the simulation is checked with them (`.simulation`); their rows go into the
 same file. Each run is a command of its own, whose peak of memory stands beside the run's plan. A row a run goes into
 results/gorila_growth/growth.csv, and runs that are there are not made again: delete rows to measure anew.
-Two kinds of processor have rows of their own, those kept to less than they have included (`measuring.processor`).
+Each kind of processor has rows of its own; one that is kept to AVX2 is a kind as well (`measuring.processor`).
 51 runs of half a minute: 30 minutes. `--beside other` says that the machine has something else to do.
 Not here: what the simulation says (`studies.gorila_growth.simulation`), rows and heartbeats (`.senders`).
 """
@@ -18,6 +18,7 @@ from itertools import product
 from pathlib import Path
 
 from measuring.processor import processor_here
+from measuring.provenance import provenance
 from measuring.worker_speed import budget
 from pipeline.config.overrides import compose
 from studies.gorila_growth.grid import BFLOAT16, FACTORS, FLOAT32, PROCESSES, THREADS, Case
@@ -84,7 +85,7 @@ def main(
 
 def growth_rows(folder: Path) -> RowFile[GrowthRow]:
     """The runs that are in `folder`."""
-    settings = ("study", "cluster", "shards", "num_roles", "num_shards", "round", "processor")
+    settings = ("study", "cluster", "shards", "num_roles", "num_shards", "round", "processor", "cpu")
     return RowFile(folder / "growth.csv", GrowthRow, settings=settings)
 
 
@@ -117,7 +118,7 @@ def _run(
 ) -> None:
     """`place`: the first columns of a GrowthRow, whose run these words are; nothing is done if its row is there."""
     kind = processor_here(compose(words).precision)
-    if not rows.has(*place, kind):
+    if not rows.has(*place, kind, provenance()["cpu"]):
         rows.append(GrowthRow(*place, game, beside, kind, **asdict(real_run(words))))
 
 

@@ -26,7 +26,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from measuring.processor import processor_here
+from measuring.processor import kind_of, processor_here
+from measuring.provenance import provenance
 from pipeline.cluster.placement import Offer
 from pipeline.cluster.session import open_session
 from pipeline.config.overrides import compose
@@ -87,7 +88,8 @@ def main(
 ) -> None:
     """Measure what has no row yet, simulate all, and draw."""
     path, real = output / "costs.json", growth_rows(output)
-    kind = processor_here(compose([*GORILA, f"game={game}", *overrides]).precision)
+    processor = processor_here(compose([*GORILA, f"game={game}", *overrides]).precision)
+    kind = kind_of({"processor": processor, **provenance()})
     if others := [of for of in cost_file.processors(path) if of != kind]:
         print(f"{path} is of {', '.join(others)}: on this {kind} nothing is measured", file=sys.stderr)
     due = dict.fromkeys(wires, 0)
@@ -97,9 +99,12 @@ def main(
                 due[wire] += 1
                 if len(cost_file.load(path, wire)) < due[wire]:
                     measured_now = _measure(game, wire, num_cores, part_seconds, overrides)
-                    cost_file.append(path, wire, beside, kind, measured_now)
+                    cost_file.append(path, wire, beside, processor, measured_now)
             run_case(real, case, place_of(case), round_, game, beside, bundle_steps, overrides)
-    measured = {wire: merged(cost_file.load(path, wire)) for wire in wires}
+    rounds = {wire: cost_file.load(path, wire) for wire in wires}
+    if missing := [wire for wire in wires if not rounds[wire]]:
+        raise SystemExit(f"{path} has no parts of {', '.join(missing)}: measure them on the processor of the others")
+    measured = {wire: merged(of_wire) for wire, of_wire in rounds.items()}
     (output / "simulation.csv").unlink(missing_ok=True)
     rows = simulation_rows(output)
     # Runs are predicted from what was measured beside them; only wires that are compared need a machine in common.
@@ -121,7 +126,9 @@ def simulation_rows(folder: Path) -> RowFile[SimulationRow]:
 
 def runs_beside(real: pd.DataFrame, costs: Path) -> pd.DataFrame:
     """Of the GrowthRows those of the processor that the parts were measured on."""
-    return real[real["processor"].isin(cost_file.processors(costs))]
+    if real.empty:
+        return real
+    return real[(real["processor"] + ", " + real["cpu"]).isin(cost_file.processors(costs))]
 
 
 def wires_before(number: int, checked: Sequence[Case], wires: Sequence[str]) -> list[str]:

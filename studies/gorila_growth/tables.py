@@ -222,10 +222,13 @@ def memory_table(real: pd.DataFrame) -> str:
 
 def _by_size(real: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
     """Cells that say what was run where, and its rounds."""
+    if real.empty:
+        return
     headings = {"grows": "study", "cluster": "cluster", "shards stand": "shards", "roles": "num_roles"}
-    headings = {"processor": "processor"} | headings | {"shards": "num_shards"}
-    for values, runs in real.groupby(list(headings.values()), sort=False):
-        yield dict(zip(headings, map(str, values), strict=True)), runs
+    headings = headings | {"shards": "num_shards"}
+    kinds = real["processor"] + ", " + real["cpu"]
+    for (kind, *values), runs in real.groupby([kinds, *headings.values()], sort=False):
+        yield {"processor": str(kind)} | dict(zip(headings, map(str, values), strict=True)), runs
 
 
 def senders_table(rows: pd.DataFrame) -> str:

@@ -89,7 +89,7 @@ def games_table(rows: pd.DataFrame) -> str:
                 f"{DBA3C}, greedy": score_cell(of[DBA3C], GREEDY),
                 f"{DBA3C}, drawn": score_cell(of[DBA3C], DRAWN),
                 f"{_YARDSTICK}, 1 M frames": _published(yardstick, str(game)),
-                "processor": ", ".join(dict.fromkeys(runs["processor"])),
+                "processor": "; ".join(dict.fromkeys(runs["processor"])),
                 "commit": commits_cell(runs["run_commit"]),
             }
         )

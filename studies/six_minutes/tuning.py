@@ -102,7 +102,7 @@ def tuning_table(rows: pd.DataFrame) -> str:
                     "mean rank": cell(ranks.get(case, float("nan")), 2),
                     "above, below random play": f"{places.count(YES)}, {places.count(BELOW)} of {len(own)}",
                     **{game: _on(own, game) for game in GAMES},
-                    "processor": ", ".join(dict.fromkeys(own["processor"])),
+                    "processor": "; ".join(dict.fromkeys(own["processor"])),
                     "commit": commits_cell(own["run_commit"]),
                 }
             )

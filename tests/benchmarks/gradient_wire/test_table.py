@@ -11,6 +11,7 @@ from benchmarks.rows import PERFORMANCE, read
 WIRE = {
     "benchmark": "gradient_wire",
     "processor": "avx2, float32",
+    "cpu": "AMD EPYC",
     "wire_dtype": "float32",
     "batch_size": 32,
     "dense_bytes": 7_000_000,
@@ -44,8 +45,8 @@ def test_a_line_has_the_bytes_the_times_and_where_it_pays() -> None:
     lines = table("gradient_wire", LINES["gradient_wire"], [WIRE, MEAN]).splitlines()
     assert len(lines) == 3
     assert lines[2] == (
-        "| avx2, float32 | float32 | 32 | 7.00 / 1.00 | 2.0 + 8.0 | 4.0 | 5.0 | 4.0 / 2.5 | 0.60 (0.50 to 0.70) | any "
-        "| 1234567 |"
+        "| avx2, float32, AMD EPYC | float32 | 32 | 7.00 / 1.00 | 2.0 + 8.0 | 4.0 | 5.0 | 4.0 / 2.5 "
+        "| 0.60 (0.50 to 0.70) | any | 1234567 |"
     )
 
 
@@ -70,6 +71,7 @@ def test_the_newest_row_of_each_kind_counts_and_float32_comes_first() -> None:
     lines = table("gradient_wire", LINES["gradient_wire"], rows).splitlines()[2:]
     assert [line.split(" | ")[1:3] for line in lines] == [["float32", "32"], ["float32", "128"], ["bfloat16", "32"]]
     assert "| 3.0 + 8.0 |" in lines[0]
+    assert len(table("gradient_wire", LINES["gradient_wire"], [row(), row(cpu="another")]).splitlines()) == 4
 
 
 def test_means_have_a_table_of_their_own() -> None:

@@ -1,13 +1,16 @@
 """A small round of everything: parts, real runs beside the simulation of the same, a small grid, and rows of roles."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from measuring.provenance import provenance
 from studies.gorila_growth import costs, growth, senders, simulation
 from studies.gorila_growth.costs import Measured, SliceBytes
 from studies.gorila_growth.grid import BUNDLES, CHECK, CHECKED, MACHINES, MEMORY, PROCESSES, THREADS, WIRES, Case
+from studies.gorila_growth.real_runs import RealRun
 from tests.studies.gorila_growth.test_experiment import PARTS
 
 TINY = (
@@ -62,15 +65,38 @@ def test_parts_of_another_processor_are_simulated_and_not_mixed_with_runs_of_thi
         output=tmp_path,
         figures=tmp_path,
     )
-    assert f"{path} is of abacus, float32: on this " in capsys.readouterr().err
+    assert f"{path} is of abacus, float32, {provenance()['cpu']}: on this " in capsys.readouterr().err
     assert len(costs.load(path, "float32")) == 1 and not (tmp_path / "growth.csv").exists()
     assert simulation.simulation_rows(tmp_path).frame()["study"].tolist() == [CHECK, BUNDLES, BUNDLES, BUNDLES]
 
 
 def test_a_prediction_stands_beside_runs_of_its_own_processor(tmp_path: Path) -> None:
     costs.append(tmp_path / "costs.json", "float32", "nothing", "avx2, float32", MEASURED)
-    real = pd.DataFrame({"processor": ["avx2, float32", "avx512, bfloat16"], "steps_per_second": [100.0, 400.0]})
+    models = [str(provenance()["cpu"])] * 2 + ["another"]
+    real = pd.DataFrame({"processor": ["avx2, float32", "avx512, bfloat16", "avx2, float32"], "cpu": models})
+    real["steps_per_second"] = [100.0, 400.0, 200.0]
     assert simulation.runs_beside(real, tmp_path / "costs.json")["steps_per_second"].tolist() == [100.0]
+
+
+def test_parts_that_are_missing_on_another_processor_are_named(tmp_path: Path) -> None:
+    costs.append(tmp_path / "costs.json", "float32", "nothing", "abacus, float32", MEASURED)
+    with pytest.raises(SystemExit, match="no parts of factors, memory"):
+        simulation.main(wires=("float32", "factors", "memory"), output=tmp_path, figures=tmp_path)
+
+
+def test_a_run_of_another_processor_does_not_count_as_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[Sequence[str]] = []
+
+    def run(words: Sequence[str]) -> RealRun:
+        measured.append(words)
+        return RealRun(1, 2.0, 3.0, 0.0, 0.0, 0.0, 4, 5)
+
+    monkeypatch.setattr(growth, "real_run", run)
+    for kind, count in (("avx2, float32", 1), ("avx2, float32", 1), ("avx512, bfloat16", 2)):
+        monkeypatch.setattr(growth, "processor_here", lambda precision, kind=kind: kind)
+        growth.main(num_rounds=1, worker_counts=(1,), shard_counts=(), output=tmp_path)
+        assert len(measured) == count
+    assert growth.growth_rows(tmp_path).frame()["processor"].tolist() == ["avx2, float32", "avx512, bfloat16"]
 
 
 @pytest.mark.slow
