@@ -23,25 +23,26 @@ def tables(folder: Path) -> Mapping[str, str]:
 
 
 def runs_table(loaded: LoadedRuns) -> str:
-    """A line a run: how long it was, and the score of its last parameters, which nobody chose."""
+    """A line for each run and protocol: how long it was, and the score of its last parameters, which nobody chose."""
     scores = run_scores(loaded)
     lines = []
     for run in loaded.runs.sort_values(list(RUN_KEYS)).to_dict("records"):
         of_run = scores[(scores[list(RUN_KEYS)] == [run[key] for key in RUN_KEYS]).all(axis=1)]
-        (last,) = of_run[of_run["agent"] == LAST].to_dict("records")
-        lines.append(
-            {
-                "run": _name(tuple(run[key] for key in RUN_KEYS)),
-                "million frames": cell(run["total_frames"] / 1e6, 1),
-                "minutes": cell(run["wall_seconds"] / 60, 0),
-                "ended by": str(run["end_reason"]),
-                "protocol": f"`{last['protocol']}`, {last['episodes']} games",
-                "last parameters": interval_cell(last["score"], last["low"], last["high"], 1),
-                "best of the evaluations, played again": _score(of_run, BEST),
-                "random player": _score(of_run, RANDOM),
-                "commit": commits_cell([run["commit"]]),
-            }
-        )
+        for last in of_run[of_run["agent"] == LAST].to_dict("records"):
+            alike = of_run[of_run["protocol"] == last["protocol"]]
+            lines.append(
+                {
+                    "run": _name(tuple(run[key] for key in RUN_KEYS)),
+                    "million frames": cell(run["total_frames"] / 1e6, 1),
+                    "minutes": cell(run["wall_seconds"] / 60, 0),
+                    "ended by": str(run["end_reason"]),
+                    "protocol": f"`{last['protocol']}`, {last['episodes']} games",
+                    "last parameters": interval_cell(last["score"], last["low"], last["high"], 1),
+                    "best of the evaluations, played again": _score(alike, BEST),
+                    "random player": _score(alike, RANDOM),
+                    "commit": commits_cell([run["commit"]]),
+                }
+            )
     return markdown(lines)
 
 
