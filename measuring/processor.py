@@ -28,6 +28,6 @@ def processor_here(precision: str = "auto") -> str:
     return processor(ordinary=ORDINARY.items() <= dict(os.environ).items(), precision=precision)
 
 
-def kind_of(row: Mapping[str, Any]) -> str:
+def kind_of(row: Mapping[Any, Any]) -> str:
     """Of a measured row, as "avx2, float32, AMD EPYC": two models of one class are two kinds."""
     return f"{row['processor']}, {row['cpu']}"

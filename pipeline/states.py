@@ -1,7 +1,8 @@
 """The state of a part of a run as a value, and such values as plain arrays and JSON, without pickle.
 
-Whoever has a state has a pair: `state()` gives a NamedTuple of it, `restore(state)` goes on from one, bit for bit. A
-state holds numbers, texts, arrays of a declared type, other states, and tuples and dictionaries of these.
+Whoever has a state has a pair: `state()` gives a value of it, `restore(state)` goes on from one, bit for bit. Such a
+value is a NamedTuple, or a dataclass where several have the same fields. It holds numbers, texts, arrays of a declared
+type, other states, and tuples and dictionaries of these.
 
     pack(state)            -> {"": its JSON as uint8, "learner.noise": an array, ...}
     unpack(State, arrays)  -> the state; every name, type and dtype is checked
@@ -9,6 +10,7 @@ state holds numbers, texts, arrays of a declared type, other states, and tuples 
 Not here: files (`pipeline.experiments.files.exact`), whose states there are (each beside its part).
 """
 
+import dataclasses
 import json
 import types
 import typing
@@ -52,7 +54,7 @@ def restore_stream(rng: np.random.Generator, state: StreamState) -> None:
 
 
 def pack(state: Any) -> dict[str, np.ndarray]:
-    """The arrays of `state`, a NamedTuple, by dotted names; their shapes and all else as JSON under the name ""."""
+    """The arrays of `state` by dotted names; their shapes and all else as JSON under the name ""."""
     arrays: dict[str, np.ndarray] = {}
     plain = _pack(state, "", arrays)
     return arrays | {_JSON: np.frombuffer(json.dumps(plain).encode(), np.uint8)}
@@ -76,6 +78,8 @@ def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
         return list(value.shape)
     if hasattr(value, "_asdict"):
         value = value._asdict()
+    if dataclasses.is_dataclass(value):
+        value = vars(value)
     if isinstance(value, Mapping):
         return {key: _pack(item, _join(name, key), arrays) for key, item in value.items()}
     if isinstance(value, tuple):
@@ -102,7 +106,7 @@ def _unpack(kind: Any, plain: Any, name: str, arrays: Mapping[str, np.ndarray]) 
         )
     if origin is dict and isinstance(plain, dict):
         return {key: _unpack(given[1], item, _join(name, key), arrays) for key, item in plain.items()}
-    if hasattr(kind, "_fields") and isinstance(plain, dict):
+    if (hasattr(kind, "_fields") or dataclasses.is_dataclass(kind)) and isinstance(plain, dict):
         hints = typing.get_type_hints(kind)
         if plain.keys() == hints.keys():
             return kind(**{key: _unpack(hint, plain[key], _join(name, key), arrays) for key, hint in hints.items()})

@@ -23,12 +23,18 @@ def tables(folder: Path) -> Mapping[str, str]:
 
 
 def runs_table(loaded: LoadedRuns) -> str:
-    """A line for each run and protocol: how long it was, and the score of its last parameters, which nobody chose."""
+    """A line for each run and protocol: how long it was, and the score of its last parameters, which nobody chose.
+
+    Raises ValueError for a run that was not scored.
+    """
     scores = run_scores(loaded)
     lines = []
     for run in loaded.runs.sort_values(list(RUN_KEYS)).to_dict("records"):
         of_run = scores[(scores[list(RUN_KEYS)] == [run[key] for key in RUN_KEYS]).all(axis=1)]
-        for last in of_run[of_run["agent"] == LAST].to_dict("records"):
+        played = of_run[of_run["agent"] == LAST].to_dict("records")
+        if not played:
+            raise ValueError(f"{_name(tuple(run[key] for key in RUN_KEYS))} has no games of its last parameters")
+        for last in played:
             alike = of_run[of_run["protocol"] == last["protocol"]]
             lines.append(
                 {

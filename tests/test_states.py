@@ -1,5 +1,6 @@
 """States as arrays and JSON, and back: equal, of the same types, and refused where they do not fit."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -33,6 +34,23 @@ class Outer(NamedTuple):
     versions: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Shared:
+    num_steps: int
+    stream: StreamState
+
+
+@dataclass(frozen=True)
+class Own(Shared):
+    rewards: Float32Array
+
+
+class Flat(NamedTuple):
+    num_steps: int
+    stream: StreamState
+    rewards: Float32Array
+
+
 def outer() -> Outer:
     stream = stream_state(np.random.default_rng(1))
     inners = (Inner(np.arange(3, dtype=np.uint8), stream, 0.1), Inner(None, stream, float("inf")))
@@ -52,6 +70,19 @@ def test_arrays_may_be_declared_by_an_alias() -> None:
     assert state.rewards is not None and state.rewards.tolist() == [1.0, 1.0] and state.by_name["frames"].size == 1
     with pytest.raises(CheckpointError, match=r"rewards is uint8, float32 was expected"):
         unpack(Aliased, pack(Aliased(np.ones(2, np.uint8), {})))
+
+
+def test_a_state_that_shares_fields_with_others_is_saved_as_one_that_has_them_all() -> None:
+    stream, rewards = stream_state(np.random.default_rng(2)), np.array([0.5, 2.0], np.float32)
+    shared = pack(Own(3, stream, rewards))
+    flat = pack(Flat(3, stream, rewards))
+    assert {name: array.tobytes() for name, array in shared.items()} == {n: a.tobytes() for n, a in flat.items()}
+    state = unpack(Own, flat)
+    assert (
+        type(state) is Own and (state.num_steps, state.stream) == (3, stream) and state.rewards.tolist() == [0.5, 2.0]
+    )
+    with pytest.raises(CheckpointError, match="another version"):
+        unpack(Shared, flat)
 
 
 def test_a_stream_goes_on_where_it_stood_in_the_middle_of_a_word() -> None:

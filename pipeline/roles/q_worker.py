@@ -10,7 +10,8 @@ return are of the parameters that chose the actions, as there.
 Not here: how it plays, learns and waits in turn (`pipeline.roles.rollout_worker`).
 """
 
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
@@ -21,28 +22,19 @@ from pipeline.interfaces import RowSink, Servers
 from pipeline.networks.network import Network, QNetwork
 from pipeline.networks.replica import QReplica
 from pipeline.roles.choosing import EpsilonGreedy
-from pipeline.roles.follower import FollowerState
 from pipeline.roles.heldout import HeldoutState, HeldoutStates
-from pipeline.roles.passes import PassesState
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.q_worker_statistics import QWorkerStatistics
 from pipeline.roles.rollout_worker import CommonState, RolloutWorker
-from pipeline.roles.rollouts import RolloutsState
 from pipeline.roles.spec import WORKER, QWorkerSpec
 from pipeline.roles.statistics import UpdateSums
-from pipeline.states import StreamState
 from pipeline.types import Float32Array, Float64Array, RolloutBatch, UInt8Array
 
 
-class QWorkerState(NamedTuple):
-    """A worker between two updates; it begins with the fields of a CommonState."""
+@dataclass(frozen=True)
+class QWorkerState(CommonState):
+    """And what a worker of values has."""
 
-    num_updates: int
-    online: FollowerState
-    rollouts: RolloutsState
-    passes: PassesState
-    straggler: StreamState
-    num_not_finite: int
     sums: UpdateSums
     heldout: HeldoutState
     noise: UInt8Array
@@ -79,17 +71,17 @@ class QWorker(RolloutWorker[QWorkerSpec, QReplica, MinibatchLoss]):
     def state(self) -> QWorkerState:
         """Where it stands."""
         return QWorkerState(
-            *self._common(),
-            self._statistics.sums.state(),
-            self._heldout.state(),
-            self._noise.get_state().numpy().copy(),
-            self._exploration.epsilons.copy(),
-            self._budget_share(),
+            **vars(self._common()),
+            sums=self._statistics.sums.state(),
+            heldout=self._heldout.state(),
+            noise=self._noise.get_state().numpy().copy(),
+            epsilons=self._exploration.epsilons.copy(),
+            budget_share=self._budget_share(),
         )
 
     def restore(self, state: QWorkerState) -> None:
         """Go on from there."""
-        self._restore_common(CommonState(*state[:6]))
+        self._restore_common(state)
         self._statistics.sums.restore(state.sums)
         self._heldout.restore(state.heldout)
         self._noise.set_state(torch.from_numpy(state.noise.copy()))

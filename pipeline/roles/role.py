@@ -81,7 +81,7 @@ class LearningRole(ABC):
         return True
 
     def state(self) -> Any:
-        """Where it stands, as a NamedTuple of `STATE`; of a role with a replay without its frames (`frames`).
+        """Where it stands, a value of `STATE`; of a role with a replay without its frames (`frames`).
 
         Raises TypeError for a role that has none.
         """

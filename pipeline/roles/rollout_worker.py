@@ -17,7 +17,8 @@ Not here: playing (`pipeline.roles.rollouts`), the quorum (`pipeline.param_serve
 import time
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Generic, NamedTuple, Protocol, TypeVar, cast
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar, cast
 
 import numpy as np
 import torch
@@ -69,8 +70,9 @@ LossT = TypeVar("LossT", bound=Loss)
 LossT_contra = TypeVar("LossT_contra", bound=Loss, contravariant=True)
 
 
-class CommonState(NamedTuple):
-    """What the state of every worker begins with."""
+@dataclass(frozen=True)
+class CommonState:
+    """A worker between two updates: what all of them have."""
 
     num_updates: int
     online: FollowerState

@@ -4,7 +4,8 @@ Adamski et al. 2018 (DBA3C's workers); alone it is BA3C. With a `clip_range` its
 Not here: how it plays, learns and waits in turn (`pipeline.roles.rollout_worker`).
 """
 
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
@@ -15,30 +16,21 @@ from pipeline.networks.network import ActorCriticNetwork, Network
 from pipeline.networks.replica import PolicyReplica
 from pipeline.roles.choosing import Sampling
 from pipeline.roles.divergence import BlindnessGuard
-from pipeline.roles.follower import FollowerState
-from pipeline.roles.passes import PassesState
 from pipeline.roles.recollection import Recollection
 from pipeline.roles.rollout_worker import CommonState, RolloutWorker
-from pipeline.roles.rollouts import RolloutsState
 from pipeline.roles.spec import WORKER, WorkerSpec
 from pipeline.roles.worker_statistics import WorkerStatistics, WorkerSums
 from pipeline.schedules import value_at
-from pipeline.states import StreamState
 from pipeline.types import Float32Array, RolloutBatch, UInt8Array
 
 _MAX_BLIND = 1_000
 """Gradients in a row: what one batch has seen may be alike, as at the start of a game."""
 
 
-class WorkerState(NamedTuple):
-    """A worker between two updates; it begins with the fields of a CommonState."""
+@dataclass(frozen=True)
+class WorkerState(CommonState):
+    """And what a worker of policies has."""
 
-    num_updates: int
-    online: FollowerState
-    rollouts: RolloutsState
-    passes: PassesState
-    straggler: StreamState
-    num_not_finite: int
     num_blind: int
     sums: WorkerSums
 
@@ -64,11 +56,13 @@ class Worker(RolloutWorker[WorkerSpec, PolicyReplica, ActorCriticLoss]):
 
     def state(self) -> WorkerState:
         """Where it stands."""
-        return WorkerState(*self._common(), self._blindness.num_in_a_row, self._statistics.state())
+        return WorkerState(
+            **vars(self._common()), num_blind=self._blindness.num_in_a_row, sums=self._statistics.state()
+        )
 
     def restore(self, state: WorkerState) -> None:
         """Go on from there."""
-        self._restore_common(CommonState(*state[:6]))
+        self._restore_common(state)
         self._recollection.restart(state.rollouts.num_calls)
         self._blindness.num_in_a_row = state.num_blind
         self._statistics.restore(state.sums)

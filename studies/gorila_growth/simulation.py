@@ -40,7 +40,7 @@ from studies.gorila_growth.costs import Measured, at_one_speed, merged
 from studies.gorila_growth.experiment import Cluster, Outcome, simulate
 from studies.gorila_growth.figures import FIGURE_NAMES, figures_of
 from studies.gorila_growth.grid import CHECK, CHECKED, GRID, MACHINES, MEMORY, PROCESSES, THREADS, WIRES, Case
-from studies.gorila_growth.growth import case_words, growth_rows, run_case
+from studies.gorila_growth.growth import case_words, growth_rows, kinds_of, run_case
 from studies.gorila_growth.part_costs import measure
 from studies.gorila_growth.settings import FIGURES, GORILA, NOTHING, OUTPUT, beside_of
 from studies.row_file import RowFile
@@ -126,9 +126,7 @@ def simulation_rows(folder: Path) -> RowFile[SimulationRow]:
 
 def runs_beside(real: pd.DataFrame, costs: Path) -> pd.DataFrame:
     """Of the GrowthRows those of the processor that the parts were measured on."""
-    if real.empty:
-        return real
-    return real[(real["processor"] + ", " + real["cpu"]).isin(cost_file.processors(costs))]
+    return real[kinds_of(real).isin(cost_file.processors(costs))]
 
 
 def wires_before(number: int, checked: Sequence[Case], wires: Sequence[str]) -> list[str]:

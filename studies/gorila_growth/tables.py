@@ -15,7 +15,7 @@ from studies.dba3c.simulation import simulation_rows as dba3c_rows
 from studies.gorila_growth import costs as cost_file
 from studies.gorila_growth.figures import SYNCHRONOUS
 from studies.gorila_growth.grid import BUNDLES, CHECK, FACTORS, FLOAT32, LIMIT, MEMORY, NETWORK, PAYS, SHARDS, WIRES
-from studies.gorila_growth.growth import growth_rows
+from studies.gorila_growth.growth import growth_rows, kinds_of
 from studies.gorila_growth.senders import senders_rows
 from studies.gorila_growth.simulation import runs_beside, simulation_rows
 
@@ -222,13 +222,10 @@ def memory_table(real: pd.DataFrame) -> str:
 
 def _by_size(real: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
     """Cells that say what was run where, and its rounds."""
-    if real.empty:
-        return
-    headings = {"grows": "study", "cluster": "cluster", "shards stand": "shards", "roles": "num_roles"}
-    headings = headings | {"shards": "num_shards"}
-    kinds = real["processor"] + ", " + real["cpu"]
-    for (kind, *values), runs in real.groupby([kinds, *headings.values()], sort=False):
-        yield {"processor": str(kind)} | dict(zip(headings, map(str, values), strict=True)), runs
+    headings = ("processor", "grows", "cluster", "shards stand", "roles", "shards")
+    columns = ("study", "cluster", "shards", "num_roles", "num_shards")
+    for values, runs in real.groupby([kinds_of(real), *columns], sort=False):
+        yield dict(zip(headings, map(str, values), strict=True)), runs
 
 
 def senders_table(rows: pd.DataFrame) -> str:
