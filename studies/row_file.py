@@ -1,18 +1,21 @@
 """A CSV file of measured rows, one dataclass a row, that is added to as they come, so that a long benchmark can go on.
 
-Each row carries what it was measured on (`benchmarks.provenance`). Which rows are there already is told by the settings
+Each row carries what it was measured on (`measuring.provenance`). Which rows are there already is told by the settings
 among their columns, not by the commit: to measure anew, delete the rows or the file.
+Speeds of two kinds of processor are never put together: their rows name it, as a setting that a study compares, or by
+`of_one_processor`, where a file is of one kind.
 Not here: the rows that a run writes (`pipeline.rows`).
 """
 
 import csv
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
+from measuring.processor import kind_of, processor_here
 from measuring.provenance import provenance
 
 RowT = TypeVar("RowT")
@@ -22,13 +25,21 @@ class RowFile(Generic[RowT]):
     """Rows of one type in one file, which need not be there yet."""
 
     def __init__(
-        self, path: Path, row_type: type[RowT], settings: tuple[str, ...], renamed: Mapping[str, str] | None = None
+        self,
+        path: Path,
+        row_type: type[RowT],
+        settings: tuple[str, ...],
+        renamed: Mapping[str, str] | None = None,
+        *,
+        of_one_processor: bool = False,
     ) -> None:
         """`settings` are the columns that tell one measurement from another. `row_type` is a dataclass.
 
-        `renamed`: what columns of text say in rows of before -> what they would say now.
+        `renamed`: what columns of text say in rows of before -> what they would say now. `of_one_processor`: rows say
+        which kind of processor they are of, and another kind cannot add to them.
         """
         self._path = path
+        self._of_one_processor = of_one_processor
         self._renamed = renamed or {}
         fields = dataclasses.fields(row_type)  # type: ignore[arg-type]
         self._columns = [field.name for field in fields]
@@ -36,20 +47,26 @@ class RowFile(Generic[RowT]):
         self._settings = settings
 
     def has(self, *settings: object) -> bool:
-        """Whether a row with these settings is there."""
+        """Whether a row with these settings is there.
+
+        Raises ValueError if not, and the rows that are there are of another processor: none can be added.
+        """
         if not self._path.exists():
             return False
         with self._path.open(newline="") as file:
-            wanted = [str(_as_text(value)) for value in settings]
-            rows = [
-                [self._renamed.get(row[name], row[name]) for name in self._settings] for row in csv.DictReader(file)
-            ]
-        return wanted in rows
+            rows = list(csv.DictReader(file))
+        wanted = [str(_as_text(value)) for value in settings]
+        if wanted in ([self._renamed.get(row[name], row[name]) for name in self._settings] for row in rows):
+            return True
+        # Rows of an earlier version do not name it, and none can be added to them either.
+        if self._of_one_processor and "processor" in self._header():
+            check_one_processor(self._path, map(kind_of, rows))
+        return False
 
     def append(self, *rows: RowT) -> None:
         """Add rows, all of them at once. Raises ValueError if the file has other columns, as of an earlier version."""
         # A row may say by itself which commit it was measured on.
-        facts = {name: fact for name, fact in provenance().items() if name not in self._columns}
+        facts = {name: fact for name, fact in self._facts().items() if name not in self._columns}
         self._path.parent.mkdir(parents=True, exist_ok=True)
         is_new = not self._path.exists()
         header = [*self._columns, *facts]
@@ -72,9 +89,27 @@ class RowFile(Generic[RowT]):
         if not self._path.exists():
             return pd.DataFrame(columns=self._columns)
         # Text is named as such, for a short commit may be all digits, or look like 12e3456.
-        facts = [name for name, fact in provenance().items() if isinstance(fact, str)]
+        facts = [name for name, fact in self._facts().items() if isinstance(fact, str)]
         rows = pd.read_csv(self._path, dtype=dict.fromkeys([*self._text_columns, *facts], "str"))
         return rows.assign(**{name: rows[name].replace(dict(self._renamed)) for name in self._text_columns})
+
+    def _facts(self) -> dict[str, Any]:
+        return {"processor": processor_here(), **provenance()} if self._of_one_processor else provenance()
+
+
+def kinds_of(rows: pd.DataFrame) -> pd.Series:
+    """The kind of processor of each row (`measuring.processor.kind_of`)."""
+    return pd.Series([kind_of(row) for row in rows.to_dict("records")], index=rows.index, dtype=str)
+
+
+def check_one_processor(path: Path, kinds: Iterable[str]) -> None:
+    """Raise ValueError if one of these kinds of processor, of what is in the file, is not the one here."""
+    here = kind_of({"processor": processor_here(), **provenance()})
+    if others := [kind for kind in dict.fromkeys(kinds) if kind != here]:
+        raise ValueError(
+            f"{path} was measured on {', '.join(others)}, and this is {here}: nothing was measured. Go on with it on "
+            "such a processor, or move it away to measure all of it here"
+        )
 
 
 def _as_text(value: Any) -> Any:

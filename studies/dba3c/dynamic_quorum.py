@@ -17,10 +17,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from measuring.markdown import markdown, median_cell
+from measuring.processor import kind_of, processor_here
+from measuring.provenance import provenance
 from measuring.worker_speed import budget_seconds, run, speed
 from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
@@ -45,6 +48,13 @@ _REAL_SIZES = ("8", "7", "6", CHOSEN)
 _SIMULATED_DELAYS = ((0, NONE), *product((1, 4), (CONSTANT, EXPONENTIAL)))
 
 
+class Processor(NamedTuple):
+    """What a row was measured on: the last two columns of it."""
+
+    instructions: str
+    model: str
+
+
 @dataclass(frozen=True)
 class DynamicQuorumRow:
     """One run, simulated or real."""
@@ -66,6 +76,10 @@ class DynamicQuorumRow:
     data_points_per_second: float
     late_share: float
     """Of all gradients."""
+    processor: str
+    """Instructions and precision, as "avx2, float32"; of a simulation those that its costs were measured with."""
+    cpu: str
+    """Its model."""
 
 
 def main(
@@ -79,9 +93,10 @@ def main(
 ) -> None:
     """Simulate and measure what has no row yet."""
     rows = dynamic_quorum_rows(output)
+    of_costs, here = _of_costs(costs), Processor(processor_here(), str(provenance()["cpu"]))
     for (num_stragglers, distribution), quorum in product(_SIMULATED_DELAYS, _SIMULATED_SIZES):
-        if not rows.has(SIMULATED, _NUM_SIMULATED, num_stragglers, distribution, quorum, 0):
-            rows.append(_simulated(costs, num_stragglers, distribution, quorum, num_updates))
+        if not rows.has(SIMULATED, _NUM_SIMULATED, num_stragglers, distribution, quorum, 0, *of_costs):
+            rows.append(_simulated(costs, of_costs, num_stragglers, distribution, quorum, num_updates))
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, *TINY, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]
         settings += overrides
@@ -90,12 +105,17 @@ def main(
         in_turn = product(range(num_rounds), (NONE, *DISTRIBUTIONS), _REAL_SIZES)
         for round_, distribution, quorum in (*healthy_first, *in_turn):
             num_stragglers = 0 if distribution == NONE else 1
-            if not rows.has(MEASURED, _NUM_REAL, num_stragglers, distribution, quorum, round_):
-                rows.append(_measured(rows, settings, run_seconds, distribution, quorum, round_))
+            if not rows.has(MEASURED, _NUM_REAL, num_stragglers, distribution, quorum, round_, *here):
+                rows.append(_measured(rows, here, settings, run_seconds, distribution, quorum, round_))
+
+
+def _of_costs(path: Path) -> Processor:
+    (facts,) = {(facts["processor"], facts["cpu"]) for facts in cost_file.measured_on(path)}
+    return Processor(*facts)
 
 
 def _simulated(
-    costs_path: Path, num_stragglers: int, distribution: str, quorum: str, num_updates: int
+    costs_path: Path, processor: Processor, num_stragglers: int, distribution: str, quorum: str, num_updates: int
 ) -> DynamicQuorumRow:
     config = compose([*QUICK, "game=Breakout", *NETWORKS[_NETWORK]])
     costs = costs_of(config, merged(cost_file.load(costs_path, _NETWORK)), BYTES_PER_SECOND)
@@ -123,11 +143,13 @@ def _simulated(
         points * outcome.seconds_per_update / costs.batch_size,
         points,
         outcome.late_share,
+        *processor,
     )
 
 
 def _measured(
     rows: RowFile[DynamicQuorumRow],
+    processor: Processor,
     settings: Sequence[str],
     run_seconds: float,
     distribution: str,
@@ -139,6 +161,7 @@ def _measured(
     own += [f"topology.dynamic_quorum={str(quorum == CHOSEN).lower()}"]
     if distribution != NONE:
         done = rows.frame()
+        done = done[(done["processor"] == processor.instructions) & (done["cpu"] == processor.model)]
         healthy = done[
             (done["source"] == MEASURED) & (done["distribution"] == NONE) & (done["quorum"] == str(_NUM_REAL))
         ]
@@ -160,6 +183,7 @@ def _measured(
         gradients,
         measured.data_points_per_second,
         measured.late_share,
+        *processor,
     )
 
 
@@ -169,12 +193,12 @@ def _least(num_started: int, quorum: str) -> int:
 
 def dynamic_quorum_rows(folder: Path) -> RowFile[DynamicQuorumRow]:
     """The runs that are in `folder`."""
-    settings = ("source", "num_started", "num_stragglers", "distribution", "quorum", "round")
+    settings = ("source", "num_started", "num_stragglers", "distribution", "quorum", "round", "processor", "cpu")
     return RowFile(folder / "dynamic_quorum.csv", DynamicQuorumRow, settings=settings)
 
 
 def dynamic_quorum_tables(runs: pd.DataFrame) -> Mapping[str, str]:
-    """Of simulated and of real workers: a line for each kind of straggler, a column for each quorum."""
+    """Of simulated and of real workers: a line for each processor and kind of straggler, a column for each quorum."""
     return {f"dynamic_quorum_{source}": _table(runs[runs["source"] == source]) for source in (SIMULATED, MEASURED)}
 
 
@@ -182,13 +206,15 @@ def _table(runs: pd.DataFrame) -> str:
     if runs.empty:
         return NOT_YET
     rows = []
-    for (count, distribution), alike in runs.groupby(["num_stragglers", "distribution"], sort=False):
+    settings = ["processor", "cpu", "num_stragglers", "distribution"]
+    for (processor, cpu, count, distribution), alike in runs.groupby(settings, sort=False):
         name = "none" if count == 0 else f"{count}, {distribution}"
         cells = {
             CHOSEN if quorum == CHOSEN else f"first {quorum}": _cell(same, is_chosen=quorum == CHOSEN)
             for quorum, same in ((str(name), same) for name, same in alike.groupby("quorum", sort=False))
         }
-        rows.append({"stragglers": name, **cells})
+        kind = kind_of({"processor": processor, "cpu": cpu})
+        rows.append({"processor": kind, "stragglers": name, **cells})
     return markdown(rows)
 
 

@@ -100,7 +100,8 @@ def main(
 
 def lost_worker_rows(folder: Path) -> RowFile[LostWorkerRow]:
     """The runs that are in `folder`."""
-    return RowFile(folder / "lost_worker.csv", LostWorkerRow, settings=("num_backup_workers", "round"))
+    settings = ("num_backup_workers", "round")
+    return RowFile(folder / "lost_worker.csv", LostWorkerRow, settings, of_one_processor=True)
 
 
 def lost_worker_table(runs: pd.DataFrame) -> str:

@@ -89,7 +89,7 @@ def main(
 
 def scaling_rows(folder: Path) -> RowFile[ScalingRow]:
     """The rounds that are in `folder`."""
-    return RowFile(folder / "scaling.csv", ScalingRow, settings=("network", "round"), renamed=RENAMED)
+    return RowFile(folder / "scaling.csv", ScalingRow, ("network", "round"), RENAMED, of_one_processor=True)
 
 
 def scaling_table(rounds: pd.DataFrame) -> str:

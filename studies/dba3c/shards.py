@@ -92,9 +92,8 @@ def main(
 
 def shards_rows(folder: Path) -> RowFile[ShardsRow]:
     """The runs that are in `folder`."""
-    return RowFile(
-        folder / "shards.csv", ShardsRow, settings=("network", "shards", "num_shards", "round"), renamed=RENAMED
-    )
+    settings = ("network", "shards", "num_shards", "round")
+    return RowFile(folder / "shards.csv", ShardsRow, settings, RENAMED, of_one_processor=True)
 
 
 def shards_table(runs: pd.DataFrame) -> str:

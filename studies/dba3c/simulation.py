@@ -32,6 +32,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from measuring.processor import kind_of
 from measuring.provenance import report
 from measuring.worker_speed import batch_size, budget, num_parameters, run, speed
 from pipeline.cluster.session import open_session
@@ -48,7 +49,7 @@ from studies.dba3c.simulation_figures import (
     time_to_score_figure,
 )
 from studies.dba3c.simulation_grid import CHECK, GRID, SERVERS, STRAGGLERS, WORKERS, Case
-from studies.row_file import RowFile
+from studies.row_file import RowFile, check_one_processor
 from studies.simulation import cost_file
 from studies.simulation.costs import Costs
 from studies.simulation.experiment import Cluster, Machine, simulate
@@ -140,6 +141,7 @@ def main(
         # Round after round, so that networks compare and a check stands beside the costs that it is checked with.
         for round_, network in product(range(num_rounds), networks):
             if len(cost_file.load(costs_path, network)) <= round_:
+                check_one_processor(costs_path, map(kind_of, cost_file.measured_on(costs_path)))
                 measured = _measure(configs[network], num_cores, num_cost_updates, step_seconds)
                 cost_file.append(costs_path, network, measured)
             for case, config in checks.get(network, []):
@@ -161,7 +163,7 @@ def main(
 
 def simulation_rows(folder: Path) -> RowFile[SimulationRow]:
     """What is in `folder`."""
-    return RowFile(folder / "simulation.csv", SimulationRow, settings=SETTINGS, renamed=RENAMED)
+    return RowFile(folder / "simulation.csv", SimulationRow, SETTINGS, RENAMED, of_one_processor=True)
 
 
 def _measure(config: RunConfig, num_cores: int, num_updates: int, step_seconds: float) -> Measured:

@@ -141,7 +141,8 @@ def _measure(
 
 def stragglers_rows(folder: Path) -> RowFile[StragglersRow]:
     """The runs that are in `folder`."""
-    return RowFile(folder / "stragglers.csv", StragglersRow, settings=("distribution", "num_backup_workers", "round"))
+    settings = ("distribution", "num_backup_workers", "round")
+    return RowFile(folder / "stragglers.csv", StragglersRow, settings, of_one_processor=True)
 
 
 def stragglers_table(runs: pd.DataFrame) -> str:

@@ -3,9 +3,12 @@
 Not here: what stands in one (each study's module, `studies.dba3c.learning_tables`, `.simulation_tables`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
+from measuring.markdown import markdown
+from pipeline.results.formats import cell
 from studies.dba3c import (
     dynamic_quorum,
     learning,
@@ -18,6 +21,7 @@ from studies.dba3c import (
     stops,
     stragglers,
 )
+from studies.row_file import RowFile, kinds_of
 
 
 def tables(folder: Path) -> Mapping[str, str]:
@@ -25,6 +29,7 @@ def tables(folder: Path) -> Mapping[str, str]:
     runs, curves = learning.learning_rows(folder).frame(), learning.learning_curves(folder).frame()
     simulated = simulation.simulation_rows(folder).frame()
     return {
+        "processors": processors_table(folder),
         "scaling": scaling.scaling_table(scaling.scaling_rows(folder).frame()),
         "cases": learning_tables.cases_table(runs),
         "sync": learning_tables.sync_table(runs),
@@ -41,3 +46,21 @@ def tables(folder: Path) -> Mapping[str, str]:
         **dynamic_quorum.dynamic_quorum_tables(dynamic_quorum.dynamic_quorum_rows(folder).frame()),
         "stragglers": stragglers.stragglers_table(stragglers.stragglers_rows(folder).frame()),
     }
+
+
+def processors_table(folder: Path) -> str:
+    """What each file of speeds was measured with, a line a kind of processor."""
+    files: Mapping[str, Callable[[Path], RowFile[Any]]] = {
+        "scaling": scaling.scaling_rows,
+        "lost_worker": lost_worker.lost_worker_rows,
+        "shards": shards.shards_rows,
+        "simulation": simulation.simulation_rows,
+        "stragglers": stragglers.stragglers_rows,
+        "dynamic_quorum": dynamic_quorum.dynamic_quorum_rows,
+    }
+    counts = {name: kinds_of(rows_of(folder).frame()).value_counts(sort=False) for name, rows_of in files.items()}
+    return markdown(
+        {"study": f"`{name}`", "processor": str(kind), "rows": cell(count, 0)}
+        for name, of_file in counts.items()
+        for kind, count in of_file.items()
+    )

@@ -17,9 +17,7 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 
-import pandas as pd
-
-from measuring.processor import kind_of, processor_here
+from measuring.processor import processor_here
 from measuring.provenance import provenance
 from measuring.worker_speed import budget
 from pipeline.config.overrides import compose
@@ -89,11 +87,6 @@ def growth_rows(folder: Path) -> RowFile[GrowthRow]:
     """The runs that are in `folder`."""
     settings = ("study", "cluster", "shards", "num_roles", "num_shards", "round", "processor", "cpu")
     return RowFile(folder / "growth.csv", GrowthRow, settings=settings)
-
-
-def kinds_of(real: pd.DataFrame) -> pd.Series:
-    """The kind of processor of each GrowthRow (`measuring.processor.kind_of`)."""
-    return pd.Series([kind_of(row) for row in real.to_dict("records")], index=real.index, dtype=str)
 
 
 def run_case(

@@ -92,7 +92,7 @@ def main(
 
 def senders_rows(folder: Path) -> RowFile[SendersRow]:
     """The rounds that are in `folder`."""
-    return RowFile(folder / "senders.csv", SendersRow, settings=("num_roles", "round"))
+    return RowFile(folder / "senders.csv", SendersRow, settings=("num_roles", "round"), of_one_processor=True)
 
 
 class SleepingRole:

@@ -40,10 +40,10 @@ from studies.gorila_growth.costs import Measured, at_one_speed, merged
 from studies.gorila_growth.experiment import Cluster, Outcome, simulate
 from studies.gorila_growth.figures import FIGURE_NAMES, figures_of
 from studies.gorila_growth.grid import CHECK, CHECKED, GRID, MACHINES, MEMORY, PROCESSES, THREADS, WIRES, Case
-from studies.gorila_growth.growth import case_words, growth_rows, kinds_of, run_case
+from studies.gorila_growth.growth import case_words, growth_rows, run_case
 from studies.gorila_growth.part_costs import measure
 from studies.gorila_growth.settings import FIGURES, GORILA, NOTHING, OUTPUT, beside_of
-from studies.row_file import RowFile
+from studies.row_file import RowFile, kinds_of
 
 _WARMUP_SHARE = 3
 

@@ -15,9 +15,10 @@ from studies.dba3c.simulation import simulation_rows as dba3c_rows
 from studies.gorila_growth import costs as cost_file
 from studies.gorila_growth.figures import SYNCHRONOUS
 from studies.gorila_growth.grid import BUNDLES, CHECK, FACTORS, FLOAT32, LIMIT, MEMORY, NETWORK, PAYS, SHARDS, WIRES
-from studies.gorila_growth.growth import growth_rows, kinds_of
+from studies.gorila_growth.growth import growth_rows
 from studies.gorila_growth.senders import senders_rows
 from studies.gorila_growth.simulation import runs_beside, simulation_rows
+from studies.row_file import kinds_of
 
 NOT_YET = "Not measured yet."
 _RATE = "steps_per_second"
@@ -229,9 +230,10 @@ def _by_size(real: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]
 
 
 def senders_table(rows: pd.DataFrame) -> str:
-    """Rows and heartbeats, a line for each number of roles."""
+    """Rows and heartbeats, a line for each processor and number of roles."""
     lines = [
         {
+            "processor": str(kind),
             "roles": str(count),
             "rounds": str(len(alike)),
             "rows/s": median_cell(alike["rows_per_second"], 1),
@@ -248,7 +250,7 @@ def senders_table(rows: pd.DataFrame) -> str:
             "beside it": ", ".join(dict.fromkeys(alike["beside"])),
             "commit": commits_cell(alike["commit"]),
         }
-        for count, alike in rows.groupby("num_roles")
+        for (kind, count), alike in rows.groupby([kinds_of(rows), "num_roles"])
     ]
     return markdown(lines) if lines else NOT_YET
 

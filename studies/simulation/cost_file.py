@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from measuring.processor import processor_here
 from measuring.provenance import provenance
 from studies.simulation.call_costs import Calls
 from studies.simulation.costs import ApplyCost, CallCost, Linear
@@ -15,16 +16,22 @@ from studies.simulation.measured_costs import Measured, Steps
 
 
 def append(path: Path, network: str, measured: Measured) -> None:
-    """Add one round of a network, with the commit and machine that it was measured on."""
+    """Add one round of a network, with the commit, machine and kind of processor that it was measured on."""
     path.parent.mkdir(parents=True, exist_ok=True)
     networks = _read(path)
-    networks.setdefault(network, []).append(_named(measured) | {"measured_on": provenance()})
+    facts = {"processor": processor_here(), **provenance()}
+    networks.setdefault(network, []).append(_named(measured) | {"measured_on": facts})
     path.write_text(json.dumps(networks, indent=1) + "\n")
 
 
 def load(path: Path, network: str) -> list[Measured]:
     """The rounds of a network; none where there is no file."""
     return [_measured(content) for content in _read(path).get(network, [])]
+
+
+def measured_on(path: Path) -> list[Mapping[str, Any]]:
+    """Of each round, of whatever network: commit, machine and kind of processor; none where there is no file."""
+    return [content["measured_on"] for of_network in _read(path).values() for content in of_network]
 
 
 def _read(path: Path) -> dict[str, list[dict[str, Any]]]:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from measuring.processor import processor_here
+from measuring.provenance import provenance
 from studies import row_file
-from studies.row_file import RowFile
+from studies.row_file import RowFile, kinds_of
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,41 @@ def test_rows_are_not_added_below_other_columns(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has the columns name, round; these rows have name, round, sync, "):
         rows_of(path).append(Row("a", 1, True, 1.5))
     assert path.read_text() == "name,round\na,0\n"
+
+
+def speeds_of(path: Path) -> RowFile[Row]:
+    """The same, of one kind of processor."""
+    return RowFile(path, Row, ("name", "round", "sync"), of_one_processor=True)
+
+
+def test_speeds_of_another_processor_are_found_and_not_added_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.csv"
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(row_file, "processor_here", lambda: "abacus, float32")
+        speeds_of(path).append(Row("a", 0, True, 1.5))
+        assert not speeds_of(path).has("a", 1, True)
+    assert kinds_of(speeds_of(path).frame()).tolist() == [f"abacus, float32, {provenance()['cpu']}"]
+    assert speeds_of(path).has("a", 0, True)
+    with pytest.raises(ValueError, match=r"rows\.csv was measured on abacus, float32, .* move it away"):
+        speeds_of(path).has("a", 1, True)
+
+
+def test_speeds_say_which_processor_they_are_of_and_more_of_it_are_added(tmp_path: Path) -> None:
+    rows = speeds_of(tmp_path / "rows.csv")
+    rows.append(Row("a", 0, True, 1.5))
+    assert not rows.has("a", 1, True)
+    rows.append(Row("a", 1, True, 2.5))
+    assert kinds_of(rows.frame()).tolist() == [f"{processor_here()}, {provenance()['cpu']}"] * 2
+
+
+def test_speeds_that_do_not_name_their_processor_are_found_and_not_added_to(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    rows_of(path).append(Row("a", 0, True, 1.5))
+    assert speeds_of(path).has("a", 0, True) and not speeds_of(path).has("a", 1, True)
+    with pytest.raises(ValueError, match="these rows have name, round, sync, value, processor, "):
+        speeds_of(path).append(Row("a", 1, True, 2.5))
 
 
 @pytest.mark.parametrize("commit", ["3111465", "12e3456", "0012345"])

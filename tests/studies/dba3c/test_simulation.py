@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from studies.dba3c import simulation
+from studies.dba3c.settings import OUTPUT
 from studies.dba3c.simulation_grid import CHECK, SERVERS, STRAGGLERS, WORKERS, Case
 from studies.simulation import cost_file
 from studies.simulation.measured_costs import merged
@@ -57,6 +58,17 @@ def test_costs_are_measured_and_what_they_predict_stands_beside_a_real_run(
     cost_file.append(tmp_path / "costs.json", "another", both)
     assert cost_file.load(tmp_path / "costs.json", "another") == [both]
     assert cost_file.load(tmp_path / "costs.json", "nature_grey") == [first, second]
+
+
+def test_costs_of_another_processor_are_not_added_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = tmp_path / "costs.json"
+    (known,) = cost_file.load(OUTPUT / "costs.json", "nature_grey")[:1]
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(cost_file, "processor_here", lambda: "abacus, float32")
+        cost_file.append(costs, "nature_grey", known)
+    with pytest.raises(ValueError, match=r"costs\.json was measured on abacus, float32, "):
+        simulation.main(networks=("nature_grey",), check_networks=(), num_rounds=2, output=tmp_path, figures=tmp_path)
+    assert cost_file.load(costs, "nature_grey") == [known]
 
 
 def test_time_to_a_score_is_drawn_from_measured_updates_and_simulated_seconds(tmp_path: Path) -> None:
