@@ -26,6 +26,7 @@ TRUE_BEFORE_BESIDE: Mapping[str, tuple[str, Any]] = {
     "network.num_quantiles": ("num_atoms", 1),
     "network.drawn_fractions": ("num_atoms", False),
     "network.layer_norm": ("num_atoms", False),
+    "network.initial_weights": ("num_atoms", "fan_in"),
     "algorithm.munchausen": ("steps_per_update", False),
     "algorithm.munchausen_weight": ("steps_per_update", 0.9),
     "algorithm.munchausen_temperature": ("steps_per_update", 0.03),

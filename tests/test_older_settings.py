@@ -26,6 +26,7 @@ def test_a_setting_that_was_added_later_is_what_was_true_before_and_no_other_may
         "init_from: null",
         "num_quantiles: 1",
         "layer_norm: false",
+        "initial_weights: fan_in",
         "munchausen: false",
         "munchausen_weight: 0.9",
         "munchausen_temperature: 0.03",

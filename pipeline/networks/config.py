@@ -1,7 +1,7 @@
 """Settings of a network, and the network that they make: of layers of ours, or a torch module of the user's.
 
 Settings are read by commands that never compute: what needs torch is imported where a network is made, or tried.
-Not here: the networks (`pipeline.networks.layered`, `.module`).
+Not here: the networks (`pipeline.networks.layered`, `.module`), putting them together (`pipeline.networks.making`).
 """
 
 from collections.abc import Callable, Mapping
@@ -15,11 +15,7 @@ from pipeline.settings import MISSING
 from pipeline.types import Distribution
 
 if TYPE_CHECKING:
-    from pipeline.networks.heads import Head
     from pipeline.networks.network import ActorCriticNetwork, Network, QNetwork
-    from pipeline.networks.parameters import LayerShapes
-    from pipeline.networks.policy_head import ActorCriticHead
-    from pipeline.networks.torso import Torso
     from pipeline.networks.wrapped import WrappedModule
 
 Q_NETWORK = "q"
@@ -27,6 +23,8 @@ ACTOR_CRITIC_NETWORK = "actor_critic"
 
 ANSWERS: Mapping[str, str] = {"q_learning": Q_NETWORK, "actor_critic": ACTOR_CRITIC_NETWORK, "pqn": Q_NETWORK}
 """What `forward` answers for each algorithm."""
+
+INITIAL_WEIGHTS = ("fan_in", "he")
 
 _KNOWN_TORSOS = frozenset({"nature", "nature_layer_norm", "dqn_2013", "ba3c"})
 """There without looking. Others are looked up, which imports torch."""
@@ -105,11 +103,6 @@ class LayeredConfig(NetworkConfig):
             found.append(f"hidden_units={self.hidden_units} must be at least 1")
         return found
 
-    def _torso(self, stack: int, frame_shape: tuple[int, ...], layer_shapes: "LayerShapes") -> "Torso":
-        from pipeline.networks.torso import TORSOS
-
-        return TORSOS[self.torso](stack, frame_shape, self.centred_pixels, layer_shapes)
-
 
 @dataclass(frozen=True)
 class QNetworkConfig(LayeredConfig):
@@ -134,6 +127,9 @@ class QNetworkConfig(LayeredConfig):
     """Learn so many quantiles of fractions drawn anew for each observation (IQN, Dabney et al. 2018)."""
     layer_norm: bool
     """Normalise the hidden layer before its rectifier; the convolutions are normalised by `torso`."""
+    initial_weights: str
+    """Of all layers: "fan_in", +-1/sqrt(fan-in), biases too, or "he", +-sqrt(6 / fan-in) and no bias: a signal keeps
+    its size from layer to layer (He et al. 2015)."""
 
     @property
     def answers(self) -> str:
@@ -159,32 +155,15 @@ class QNetworkConfig(LayeredConfig):
             found.append("drawn_fractions=true needs num_quantiles of 2 or more, and dueling=false")
         if self.min_return >= self.max_return:
             found.append(f"min_return={self.min_return} must be below max_return={self.max_return}")
+        if self.initial_weights not in INITIAL_WEIGHTS:
+            found.append(f"initial_weights={self.initial_weights} must be one of {', '.join(INITIAL_WEIGHTS)}")
         return found
 
     def make(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> "QNetwork":
         """See `NetworkConfig`."""
-        import torch
+        from pipeline.networks.making import q_network
 
-        from pipeline.networks.implicit import ImplicitQNetwork
-        from pipeline.networks.layered import LayeredQNetwork
-        from pipeline.networks.linear import LayerKinds
-        from pipeline.networks.parameters import weight_and_bias
-
-        torso = self._torso(stack, frame_shape, weight_and_bias)
-        layers = LayerKinds(self.noise_scale if self.noisy else None, self.layer_norm)
-        if self.drawn_fractions:
-            return ImplicitQNetwork(torso, num_actions, self.hidden_units, self.num_quantiles, layers)
-        support = torch.linspace(self.min_return, self.max_return, self.num_atoms) if self.num_atoms > 1 else None
-        return LayeredQNetwork(torso, self.make_head(torso.num_features, num_actions), support, self.num_quantiles)
-
-    def make_head(self, num_features: int, num_actions: int) -> "Head":
-        """The head alone, for features (B, F)."""
-        from pipeline.networks.heads import DuelingHead, PlainHead
-        from pipeline.networks.linear import LayerKinds
-
-        head = DuelingHead if self.dueling else PlainHead
-        sizes = num_features, num_actions, self.hidden_units, max(self.num_atoms, self.num_quantiles)
-        return head(*sizes, LayerKinds(self.noise_scale if self.noisy else None, self.layer_norm))
+        return q_network(self, stack, frame_shape, num_actions)
 
 
 @dataclass(frozen=True)
@@ -213,18 +192,9 @@ class ActorCriticNetworkConfig(LayeredConfig):
 
     def make(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> "ActorCriticNetwork":
         """See `NetworkConfig`."""
-        from pipeline.networks.layered import LayeredActorCriticNetwork
-        from pipeline.networks.parameters import rectified_weight_and_bias
+        from pipeline.networks.making import actor_critic_network
 
-        # Ours: with the small first values of Mnih et al. 2015, and pixels not centred, filters died (docs/papers.md).
-        torso = self._torso(stack, frame_shape, rectified_weight_and_bias)
-        return LayeredActorCriticNetwork(torso, self.make_head(torso.num_features, num_actions))
-
-    def make_head(self, num_features: int, num_actions: int) -> "ActorCriticHead":
-        """The head alone, for features (B, F)."""
-        from pipeline.networks.policy_head import ActorCriticHead
-
-        return ActorCriticHead(num_features, num_actions, self.hidden_units, self.activation, self.policy_scale)
+        return actor_critic_network(self, stack, frame_shape, num_actions)
 
 
 @dataclass(frozen=True)

@@ -103,10 +103,22 @@ def rectified_weight_and_bias(layer: str, weight_shape: tuple[int, ...]) -> list
 
     Signals then neither fade nor grow from layer to layer (He et al. 2015, "Delving Deep into Rectifiers", 2.2).
     """
-    return [
-        ParameterShape(f"{layer}.weight", weight_shape, Uniform(math.sqrt(6 / math.prod(weight_shape[1:])))),
-        ParameterShape(f"{layer}.bias", weight_shape[:1], Constant(0.0)),
-    ]
+    return list(he_values(weight_and_bias(layer, weight_shape)))
+
+
+def he_values(shapes: Sequence[ParameterShape]) -> tuple[ParameterShape, ...]:
+    """`shapes` with first values as of `rectified_weight_and_bias` in all layers of `weight_and_bias`, the output too.
+
+    What is not uniform starts as it did: scales of noise and of norms, convolutions of BA3C.
+    """
+    return tuple(
+        shape._replace(initial=_he_value(shape)) if isinstance(shape.initial, Uniform) else shape for shape in shapes
+    )
+
+
+def _he_value(shape: ParameterShape) -> InitialValues:
+    is_weight = len(shape.shape) > 1
+    return Uniform(math.sqrt(6 / math.prod(shape.shape[1:]))) if is_weight else Constant(0.0)
 
 
 LayerShapes = Callable[[str, tuple[int, ...]], list[ParameterShape]]

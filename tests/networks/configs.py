@@ -19,6 +19,7 @@ PLAIN = QNetworkConfig(
     num_quantiles=1,
     drawn_fractions=False,
     layer_norm=False,
+    initial_weights="fan_in",
 )
 DBA3C = ActorCriticNetworkConfig(
     kind="actor_critic",

@@ -8,6 +8,7 @@ import torch
 from pipeline.networks.config import QNetworkConfig
 from pipeline.networks.heads import Head
 from pipeline.networks.linear import NO_NOISE
+from pipeline.networks.making import q_head
 from tests.networks.configs import network_config
 
 NUM_FEATURES, NUM_ACTIONS, BATCH = 5, 3, 4
@@ -18,7 +19,7 @@ FloatArray = npt.NDArray[np.float64]
 
 def make(config: QNetworkConfig) -> tuple[Head, dict[str, torch.Tensor]]:
     """A head and parameters at random."""
-    head = config.make_head(NUM_FEATURES, NUM_ACTIONS)
+    head = q_head(config, NUM_FEATURES, NUM_ACTIONS)
     generator = torch.Generator().manual_seed(1)
     shapes = [shape for layer in head.layers for shape in layer.shapes()]
     return head, {shape.name: torch.randn(shape.shape, generator=generator) for shape in shapes}

@@ -32,6 +32,27 @@ def test_first_parameters_are_uniform_within_one_over_root_fan_in_and_first_sigm
     assert num_sigmas == 4
 
 
+@pytest.mark.parametrize("of_kind", [{}, {"noisy": True}, {"dueling": True}, {"layer_norm": True}], ids=str)
+def test_he_values_keep_a_signal_s_size_and_leave_no_bias(of_kind: dict[str, bool]) -> None:
+    usual, he = (
+        network_config(initial_weights=name, hidden_units=512, **of_kind).make(4, (84, 84), 3)
+        for name in ("fan_in", "he")
+    )
+    assert [shape[:2] for shape in he.shapes] == [shape[:2] for shape in usual.shapes]
+    starts = np.cumsum([0, *(shape.size for shape in he.shapes)])
+    flat, of_usual = (network.initial_parameters(np.random.default_rng(3)) for network in (he, usual))
+    for shape, start in zip(he.shapes, starts, strict=False):
+        part = flat[start : start + shape.size]
+        if shape.name.endswith(".weight"):
+            assert np.abs(part).max() <= np.float32(math.sqrt(6 / math.prod(shape.shape[1:])))
+            assert part.std() == pytest.approx(math.sqrt(2 / math.prod(shape.shape[1:])), rel=0.05)
+        elif shape.name.endswith(".bias"):
+            assert not part.any()
+        else:
+            np.testing.assert_array_equal(part, of_usual[start : start + shape.size])
+    assert he.plain_layers is None or of_kind == {}
+
+
 def test_noise_changes_no_other_first_value() -> None:
     plain, noisy = (
         network_config(noisy=noisy).make(4, (84, 84), 3).initial_parameters(np.random.default_rng(0))

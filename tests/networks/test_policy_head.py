@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from pipeline.networks.making import actor_critic_head
 from pipeline.networks.parameters import Constant, Uniform
 from pipeline.networks.policy_head import ActorCriticHead
 from tests.networks.configs import actor_critic_config
@@ -17,7 +18,7 @@ ACTIVATIONS = ["relu", "prelu", "linear"]
 
 def make(activation: str) -> tuple[ActorCriticHead, dict[str, torch.Tensor]]:
     """A head and parameters at random, the slope among them."""
-    head = actor_critic_config(activation=activation).make_head(NUM_FEATURES, NUM_ACTIONS)
+    head = actor_critic_head(actor_critic_config(activation=activation), NUM_FEATURES, NUM_ACTIONS)
     generator = torch.Generator().manual_seed(1)
     return head, {shape.name: torch.randn(shape.shape, generator=generator) for shape in head.shapes}
 
