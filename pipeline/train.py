@@ -20,6 +20,7 @@ from omegaconf import DictConfig
 
 from dask_jobs.needs import current_grant
 from pipeline.cluster.coordination.host_logs import leave_dask_out
+from pipeline.config.command_line import hydra_arguments
 from pipeline.config.composition import config_directory, jobs_composed_in_turn
 from pipeline.config.help_text import help_text
 from pipeline.config.overrides import check_command_line, from_hydra
@@ -61,12 +62,14 @@ def _job(config: DictConfig) -> float | None:
 
 def main() -> None:
     """Show the help, or check the whole command line and hand it to Hydra."""
+    # Hydra reads them from there.
+    sys.argv[1:], wrong = hydra_arguments(sys.argv[1:])
     arguments = sys.argv[1:]
     try:
         if (text := help_text(arguments)) is not None:
             print(text)
             return
-        if mistakes := check_command_line(arguments):
+        if mistakes := [*wrong, *check_command_line(arguments)]:
             raise ConfigError(mistakes)
         if (jobs := jobs_to_plan(arguments)) is not None:
             from rich.console import Console

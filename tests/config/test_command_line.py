@@ -1,0 +1,60 @@
+"""Settings and options in any order, and settings with dashes, as Hydra can take them."""
+
+import subprocess
+import sys
+
+import pytest
+
+from pipeline.config.command_line import hydra_arguments, without_dashes
+
+
+@pytest.mark.parametrize(
+    ("typed", "for_hydra"),
+    [
+        ("", ""),
+        ("game=Pong seed=1", "game=Pong seed=1"),
+        ("game=Pong -m seed=0,1", "game=Pong seed=0,1 -m"),
+        ("game=Pong --config-dir my_conf seed=1", "game=Pong seed=1 --config-dir my_conf"),
+        ("game=Pong --config-dir=my_conf -m seed=1 seed=1", "game=Pong seed=1 seed=1 --config-dir=my_conf -m"),
+        ("--cfg job game=Pong", "game=Pong --cfg job"),
+        ("game=Pong --info", "game=Pong --info"),
+        ("~logging -m game=Pong", "~logging game=Pong -m"),
+    ],
+)
+def test_options_come_behind_settings_wherever_they_were_typed(typed: str, for_hydra: str) -> None:
+    assert hydra_arguments(typed.split()) == (for_hydra.split(), [])
+
+
+@pytest.mark.parametrize(
+    ("typed", "for_hydra", "told"),
+    [
+        ("--seed 5 game=Pong", "seed=5 game=Pong", ["--seed 5: ... seed=5"]),
+        ("game=Pong --seed=5", "game=Pong seed=5", ["--seed=5: ... seed=5"]),
+        ("--resume game=Pong", "resume=true game=Pong", ["--resume: ... resume=true"]),
+        ("game=Pong --seed -1", "game=Pong seed=-1", ["--seed -1: ... seed=-1"]),
+        ("-m --seed 1 --resume", "seed=1 resume=true -m", ["--seed 1: ... seed=1", "--resume: ... resume=true"]),
+        ("--env-id Pong -x", "game=Pong x=true", ["--env-id Pong: ... game=Pong", "-x: ... x=true"]),
+    ],
+)
+def test_a_setting_with_dashes_is_told_as_it_should_have_been_written(
+    typed: str, for_hydra: str, told: list[str]
+) -> None:
+    lines = [line.replace("...", "settings are written without dashes:") for line in told]
+    assert hydra_arguments(typed.split()) == (for_hydra.split(), lines)
+
+
+def test_words_of_other_libraries_have_the_names_that_they_have_here() -> None:
+    assert without_dashes("--learning-starts=1000") == "replay.min_transitions=1000"
+    assert without_dashes("--optimizer.learning-rate 1e-4") == "optimizer.learning_rate=1e-4"
+
+
+def test_a_command_tells_of_dashes_beside_all_other_mistakes_and_takes_options_behind_settings() -> None:
+    command = [sys.executable, "-m", "pipeline.train", "experiment=dqn"]
+    wrong = subprocess.run([*command, "--seed", "5", "game=Pongg"], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 2
+    assert wrong.stderr.splitlines()[1:] == [
+        "  1. --seed 5: settings are written without dashes: seed=5",
+        "  2. game=Pongg: no such game; did you mean Pong?",
+    ]
+    shown = subprocess.run([*command, "--cfg", "job", "seed=7"], capture_output=True, text=True, check=False)
+    assert shown.returncode == 0 and "seed: 7" in shown.stdout.splitlines(), shown.stderr
