@@ -192,6 +192,9 @@ class EvaluationRow(HowPlayed, _Game):
     """Training time behind these parameters, since the run's first start."""
 
 
+CHECKPOINT, TRAINING, BEST, RANDOM = "checkpoint", "training", "best", "random"
+"""In `agent`, as it says."""
+
 NO_START_STATES = "none"
 """In `start_states`, of games that began at a reset."""
 

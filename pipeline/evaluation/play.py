@@ -29,7 +29,7 @@ from pipeline.envs.episodes import ActionChooser, Episode, Opening, never, nobod
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.evaluation.start_states import StartState, StartStates
-from pipeline.rows import NO_START_STATES, EnvironmentPlayed, EvaluationRow, HowPlayed
+from pipeline.rows import NO_START_STATES, RANDOM, EnvironmentPlayed, EvaluationRow, HowPlayed
 from pipeline.types import Float32Array, Int64Array, UInt8Array
 
 ActionPreferences = Callable[[UInt8Array], Float32Array]
@@ -123,7 +123,7 @@ def evaluate_random_agent(
         _no_preference,
         seed,
         num_threads=num_threads,
-        agent="random",
+        agent=RANDOM,
         version=0,
         total_frames=0,
         wall_seconds=0.0,

@@ -47,9 +47,7 @@ def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
         "environment": dataclasses.asdict(episode.config),
         "rows": [dataclasses.asdict(game.row) for game in games],
     }
-    # Whatever a protocol is called, it makes a file name.
-    name = re.sub(r"[^\w.-]+", "-", f"{row.protocol}_{row.agent}{'_sampled' if row.sampled else ''}") + "_"
-    path = folder / f"{name}{row.version:012d}.npz"
+    path = folder / file_name(row.protocol, row.agent, row.version, sampled=row.sampled)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as file:
@@ -59,11 +57,17 @@ def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
                 num_steps=np.array([game.episode.num_steps for game in games]),
                 meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
             )
-        for old in set(folder.glob(f"{name}[0-9]*.npz")) - {path}:
+        for old in set(folder.glob(f"{path.stem.rpartition('_')[0]}_[0-9]*.npz")) - {path}:
             old.unlink()
     except OSError as error:
         raise RecordingError(f"{path} could not be written: {error}") from error
     return path
+
+
+def file_name(protocol: str, agent: str, version: int, *, sampled: bool) -> str:
+    """Of the games of these parameters; whatever a protocol is called, it makes a file name."""
+    name = re.sub(r"[^\w.-]+", "-", f"{protocol}_{agent}{'_sampled' if sampled else ''}")
+    return f"{name}_{version:012d}.npz"
 
 
 def load(path: Path) -> list[PlayedGame]:

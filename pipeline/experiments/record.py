@@ -111,4 +111,4 @@ class RunRecord:
         self._meter.went_back()
         self._folder.close()
         self._loggers.close()
-        return self._folder.discard_rows_after(start.wall_seconds, start.wall_seconds_of_roles)
+        return self._folder.go_back_to(start)

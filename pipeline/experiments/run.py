@@ -45,12 +45,12 @@ from pipeline.experiments.record import RunRecord
 from pipeline.experiments.room import plan_beside_others
 from pipeline.experiments.run_result import RunResult
 from pipeline.experiments.scoring import at_the_end
-from pipeline.experiments.scoring.tasks import CHECKPOINT, evaluator_spec
+from pipeline.experiments.scoring.tasks import evaluator_spec
 from pipeline.experiments.specs import checkpoint_fit, how_replays_go_on
 from pipeline.experiments.training import Training
 from pipeline.experiments.warm_start import begin_warm, sentence_of
 from pipeline.param_server.snapshot import first_snapshot
-from pipeline.rows import Row
+from pipeline.rows import CHECKPOINT, Row
 from pipeline.whole_file import whole_text
 
 _LIMITS = {BUDGET: "budget.frames or budget.minutes", SCORE: "budget.score"}
@@ -213,13 +213,13 @@ class _Run:
     def _start(self) -> Checkpoint:
         if self._config.resume and self._exact is not None:
             found = self._exact.find_start(checkpoint_fit(self._config), self._record.say)
-            num_discarded = keep_rows(self._folder.path, {} if found is None else found[1])
             if found is not None:
-                self._say_resumed(found[0], "bit for bit", num_discarded)
+                self._say_resumed(found[0], "bit for bit", self._folder.go_back_to(*found))
                 return found[0]
+            keep_rows(self._folder.path, {})
         elif self._config.resume and checkpoint.any_in(self._folder.checkpoints):
             start = checkpoint.load_newest(self._folder.checkpoints, checkpoint_fit(self._config), self._record.say)
-            discarded = self._folder.discard_rows_after(start.wall_seconds, start.wall_seconds_of_roles)
+            discarded = self._folder.go_back_to(start)
             trains = self._life.end_reason(self._training.look(start.progress)) is None
             self._say_resumed(start, how_replays_go_on(self._config) if trains else "", discarded)
             return start

@@ -201,6 +201,8 @@ class Training:
         fleet.release()
         start = self._saver.newest(checkpoint_fit(self._config))
         discarded = self._record.go_back_to(start)
+        if self._evaluation is not None:
+            self._evaluation.went_back()
         back = f"the checkpoint of update {start.server.version:,}, {discarded} newer rows set aside in discarded/"
         if self._interrupt.is_set():
             self._record.say(f"{why}; the run was told to end, and does so with {back}")

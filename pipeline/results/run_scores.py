@@ -18,10 +18,13 @@ from pipeline.results.load import RUN_KEYS, LoadedRuns
 from pipeline.results.protocols import NOOP_STARTS, differences
 from pipeline.results.published import load_published
 from pipeline.results.scores import FloatArray, mean_interval, normalised_score
-from pipeline.rows import GAME_FIELDS, PROTOCOL_FIELDS
+from pipeline.rows import BEST as BEST
+from pipeline.rows import CHECKPOINT, GAME_FIELDS, PROTOCOL_FIELDS
+from pipeline.rows import RANDOM as RANDOM
+from pipeline.rows import TRAINING as TRAINING
 
-RANDOM, LAST, BEST = "random", "checkpoint", "best"
-"""Values of EvaluationRow.agent that make a score."""
+LAST = CHECKPOINT
+"""Value of EvaluationRow.agent that makes the score of a run; BEST and RANDOM make one, too."""
 
 SAMPLED = "sampled"
 """In the name of an entry: its actions were drawn from a policy."""
@@ -31,9 +34,6 @@ SAMPLED_NOTE = (
     "Either way one action in twenty is random, as for the published agents."
 )
 """What stands below every table that has such an entry under no-op starts."""
-
-TRAINING = "training"
-"""Value of EvaluationRow.agent that makes none."""
 
 COLUMNS = (
     *RUN_KEYS,

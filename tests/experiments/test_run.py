@@ -261,6 +261,20 @@ def test_a_run_goes_on_from_a_folder_that_a_crash_has_damaged(copy_of_gorila: Fi
     assert load_run(folder).problems == () and json.loads((folder / "run.json").read_text())["end_reason"] == "budget"
 
 
+@pytest.mark.slow
+def test_the_score_after_going_back_is_of_what_was_trained_then(copy_of_gorila: Finished) -> None:
+    lost = copy_of_gorila.newest.server.version
+    checkpoint.path_of(copy_of_gorila.folder / "checkpoints", lost).write_bytes(b"damaged")
+    config = smoke_config(copy_of_gorila.results_dir, f"budget.frames={FRAMES // 2}", "resume=true")
+    resumed = carry_out(copy_of_gorila.results_dir, config)
+    end, games = resumed.newest.server.version, load_run(resumed.folder).evaluations
+    scored = games[games["agent"] == "checkpoint"]
+    assert end < lost and set(scored["version"]) == {end}
+    assert resumed.result.score is not None and resumed.result.score.mean == pytest.approx(scored["score"].mean())
+    assert (resumed.folder / "discarded" / "checkpoints" / f"{lost:012d}.npz").read_bytes() == b"damaged"
+    assert f"_{lost:012d}" not in " ".join(path.name for path in (resumed.folder / "recordings").iterdir())
+
+
 def test_checkpoints_none_of_which_fits_are_told_before_a_host_is_there(
     copy_of_gorila: Finished, monkeypatch: pytest.MonkeyPatch
 ) -> None:

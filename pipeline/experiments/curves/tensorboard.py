@@ -26,7 +26,7 @@ from pipeline.config.run_config import RunConfig
 from pipeline.errors import RunFolderError
 from pipeline.experiments.curves.logger import LoggedRun
 from pipeline.experiments.curves.scalars import EVALUATIONS, SCORE, Scalar
-from pipeline.experiments.scoring.tasks import CHECKPOINT
+from pipeline.rows import CHECKPOINT
 from pipeline.settings import OF_THE_COURSE, as_settings, flat
 
 FOLDER = "tensorboard"

@@ -148,6 +148,11 @@ def newest_version(folder: Path) -> int:
     return max((int(path.stem) for path in _all(folder)), default=-1)
 
 
+def newer_than(folder: Path, version: int) -> list[Path]:
+    """Those of newer versions of the server, readable or not."""
+    return [path for path in _all(folder) if int(path.stem) > version]
+
+
 def _checked(meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Checkpoint:
     """Raises ValueError with what is wrong."""
     size = arrays["params"].size if "params" in arrays else 0

@@ -22,8 +22,8 @@ import numpy as np
 from pipeline.checked_files import arrays_in, as_declared, json_in
 from pipeline.errors import CheckpointError
 from pipeline.experiments.files import checkpoint
+from pipeline.experiments.files.newer_rows import DISCARDED
 from pipeline.experiments.files.row_lines import columns_of, lines_of, set_aside
-from pipeline.experiments.files.run_folder import DISCARDED
 from pipeline.replay.frame_files import FrameFiles, HeldSteps
 from pipeline.replay.frames import FrameReader
 from pipeline.roles.cuts import Cut, PackedStates

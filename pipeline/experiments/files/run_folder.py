@@ -13,7 +13,6 @@ import csv
 import dataclasses
 import io
 import json
-import math
 import os
 import tempfile
 import uuid
@@ -26,24 +25,22 @@ from pipeline.config.run_config import RunConfig, differences
 from pipeline.config.tree import Tree, build, to_yaml, tree_from_yaml
 from pipeline.errors import ConfigError, RunFolderError
 from pipeline.experiments.files import checkpoint, run_lock
+from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.deletion import HIDDEN, delete
+from pipeline.experiments.files.exact import keep_rows
 from pipeline.experiments.files.job_logs import JOBS
-from pipeline.experiments.files.row_lines import Values, columns_of, lines_of, row_in, set_aside
+from pipeline.experiments.files.newer_rows import CHECKPOINTS as CHECKPOINTS
+from pipeline.experiments.files.newer_rows import DISCARDED as DISCARDED
+from pipeline.experiments.files.newer_rows import RECORDINGS as RECORDINGS
+from pipeline.experiments.files.newer_rows import set_newer_aside, set_newer_checkpoints_aside
+from pipeline.experiments.files.row_lines import columns_of, lines_of
 from pipeline.kinds import CANNOT_BE_IMPORTED
 from pipeline.rows import ROW_FILES, EpisodeRow, EvaluationRow, Row
 from pipeline.run_facts import RUN, facts_in
 from pipeline.run_folders import CONFIG as CONFIG
-from pipeline.whole_file import whole_file, whole_text
+from pipeline.whole_file import whole_text
 
-CHECKPOINTS = "checkpoints"
-"""Name of the folder of checkpoints inside a run folder."""
-
-RECORDINGS = "recordings"
-"""Name of the folder of recorded evaluation games inside a run folder."""
-
-DISCARDED = "discarded"
-"""Name of the folder, inside a run's, of rows that were lost or replaced."""
-
+_ANEW = "delete the run and start anew: overwrite=true"
 _OTHER_PLACE = "choose another results_dir"
 _MOST_MISTAKES = 3
 """Of a config that does not fit, as examples."""
@@ -112,32 +109,22 @@ class RunFolder:
         """Replace `run.json`, whole or not at all."""
         whole_text(self.path / RUN, (json.dumps(values, indent=2) + "\n"))
 
-    def discard_rows_after(self, wall_seconds: float, of_roles: Mapping[str, float] | None = None) -> int:
-        """Move rows that are newer than a checkpoint to `discarded/`; returns how many.
+    def go_back_to(self, start: Checkpoint, num_rows: Mapping[str, int] | None = None) -> int:
+        """Move all that is newer than this checkpoint to `discarded/`; returns how many lines of rows.
 
-        Of the roles in `of_roles` those count as newer that were written after its time there.
-
-        The training behind them was lost: the run goes on from the checkpoint and will write that time anew. Lines that
-        are no rows (cut short, damaged) go the same way. Evaluations score parameters of the past, and stay.
+        `num_rows`: how many rows of each class a deterministic run had made there.
         """
-        num_discarded = 0
-        for name in dict.fromkeys(ROW_FILES.values()):
-            path = self.path / name
-            row_types = [row_type for row_type, of_type in ROW_FILES.items() if of_type == name]
-            header, lines = lines_of(path)
-            limits = {} if name == ROW_FILES[EvaluationRow] else dict(of_roles or {})
-            limit = math.inf if name == ROW_FILES[EvaluationRow] else wall_seconds
-            kept: list[bytes] = []
-            discarded: list[bytes] = []
-            for line in lines:
-                row = row_in(line, row_types, header)
-                (kept if row is not None and _is_before(row, limits, limit) else discarded).append(line)
-            if discarded:
-                set_aside(self.path / DISCARDED / name, discarded)
-                with whole_file(path) as file:
-                    file.writelines([header, *kept])
-            num_discarded += len(discarded)
-        return num_discarded
+        set_newer_checkpoints_aside(self.path, start.server.version)
+        if num_rows is not None:
+            return keep_rows(self.path, num_rows)
+        return self.discard_rows_after(start.wall_seconds, start.wall_seconds_of_roles)
+
+    def discard_rows_after(self, wall_seconds: float, of_roles: Mapping[str, float] | None = None) -> int:
+        """Move what is newer than a checkpoint to `discarded/`; returns how many lines (`files.newer_rows`).
+
+        The training behind it was lost: the run goes on from the checkpoint and will write that time anew.
+        """
+        return set_newer_aside(self.path, wall_seconds, of_roles or {})
 
     def close(self) -> None:
         """Close the row files. Raises RunFolderError, when all are closed, if the disk has refused rows."""
@@ -225,6 +212,7 @@ def check_folder(config: RunConfig) -> None:
         )
     if exists and config.resume:
         _check_same_run(path, config)
+        _check_checkpoints(path)
 
 
 def open_folder(config: RunConfig) -> RunFolder:
@@ -236,9 +224,6 @@ def open_folder(config: RunConfig) -> RunFolder:
         delete(path)
     path.mkdir(parents=True, exist_ok=True)
     folder = RunFolder(path)
-    if config.resume and exists and not checkpoint.any_in(folder.checkpoints):
-        # Killed before its first checkpoint: nothing to go on from, so it begins again, and its rows are set aside.
-        folder.discard_rows_after(-1.0)
     # Without it, checkpoints are of no use.
     whole_text(path / CONFIG, to_yaml(config))
     folder.write_headers(config)
@@ -282,10 +267,19 @@ def _check_same_run(path: Path, config: RunConfig) -> None:
             )
 
 
+def _check_checkpoints(path: Path) -> None:
+    """A start leaves a checkpoint before any role can write."""
+    folder = path / CHECKPOINTS
+    if folder.is_symlink() and not folder.exists():
+        raise RunFolderError(f"{folder} is a link to {folder.readlink()}, where nothing is: is a disk missing?")
+    if folder.exists() and not folder.is_dir():
+        raise RunFolderError(f"{folder} is no folder: put the run's checkpoints there, or {_ANEW}")
+    if not checkpoint.any_in(folder) and any(lines_of(path / name).lines for name in set(ROW_FILES.values())):
+        raise RunFolderError(
+            f"{path} has rows of a training, and no checkpoint of it to go on from: put it into {folder}, or {_ANEW}"
+        )
+
+
 def _row_types(config: RunConfig) -> tuple[type[Row], ...]:
     """What a run writes: one kind of update, its algorithm's."""
     return EpisodeRow, config.algorithm.UPDATE_ROW, EvaluationRow
-
-
-def _is_before(row: Values, of_roles: Mapping[str, float], wall_seconds: float) -> bool:
-    return float(row["wall_seconds"]) <= of_roles.get(row.get("role", ""), wall_seconds)

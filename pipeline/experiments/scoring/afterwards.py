@@ -39,10 +39,11 @@ from pipeline.experiments.interrupts import ending_at_once, interruptible
 from pipeline.experiments.progress import GamesProgress
 from pipeline.experiments.scoring.chosen_parameters import chosen_checkpoint
 from pipeline.experiments.scoring.request import EvaluationRequest
-from pipeline.experiments.scoring.tasks import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all
+from pipeline.experiments.scoring.tasks import Evaluation, evaluator_spec, play_all
 from pipeline.experiments.specs import checkpoint_fit
 from pipeline.results.load import join_runs, load_run
 from pipeline.results.table import as_rich, game_table
+from pipeline.rows import BEST, CHECKPOINT
 
 
 class Result(NamedTuple):

@@ -18,9 +18,9 @@ from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RECORDINGS
-from pipeline.experiments.scoring.tasks import BEST, CHECKPOINT, Evaluation, evaluator_spec, play_all, unseen
+from pipeline.experiments.scoring.tasks import Evaluation, evaluator_spec, play_all, unseen
 from pipeline.experiments.specs import checkpoint_fit
-from pipeline.rows import Row
+from pipeline.rows import BEST, CHECKPOINT, Row
 
 
 def evaluate(

@@ -34,13 +34,10 @@ from pipeline.experiments.files.evaluation_rows import newest_frames
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RECORDINGS
 from pipeline.experiments.scoring.hosted import HostedEvaluation
 from pipeline.experiments.scoring.queue import Fate
-from pipeline.experiments.scoring.tasks import BEST, evaluator_spec
+from pipeline.experiments.scoring.tasks import evaluator_spec
 from pipeline.roles.evaluator import evaluate_params
-from pipeline.rows import EvaluationRow
+from pipeline.rows import BEST, TRAINING, EvaluationRow
 from pipeline.whole_file import whole_text
-
-TRAINING = "training"
-"""Agent in the rows of these evaluations."""
 
 NO_HOST = ""
 """In place of an address: the evaluator waits for a host that is free."""
@@ -93,6 +90,10 @@ class TrainingEvaluation:
         hosted, self._hosted = self._hosted, None
         games = _games_of(hosted) if fate is Fate.ENDED else []
         return [game.row for game in games], self._judge(games)
+
+    def went_back(self) -> None:
+        """The run has gone back to a checkpoint: what is due is told by the rows that are left."""
+        self._due_frames = None
 
     def cancel(self) -> None:
         """Give up what is being played; it is played anew at the next `check`."""

@@ -10,7 +10,7 @@ from pipeline.errors import CheckpointError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint, Fit
 from pipeline.experiments.scoring.request import NEWEST
-from pipeline.experiments.scoring.tasks import BEST
+from pipeline.rows import BEST
 
 
 def chosen_checkpoint(checkpoints: Path, which: str, fit: Fit) -> tuple[Path, Checkpoint]:

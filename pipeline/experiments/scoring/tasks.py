@@ -45,11 +45,8 @@ from pipeline.experiments.scoring.queue import (
 )
 from pipeline.roles.evaluator import EvaluatorSpec, evaluate_params, evaluate_random
 from pipeline.roles.progress import RoleProgress
+from pipeline.rows import CHECKPOINT
 from pipeline.types import Float32Array
-
-CHECKPOINT, BEST = "checkpoint", "best"
-"""Agents in the rows: parameters that the run left, mostly its last ones; and those of the best evaluation during
-training. The latter's checkpoint is in a folder of that name, inside `checkpoints/`."""
 
 
 @dataclass(frozen=True)

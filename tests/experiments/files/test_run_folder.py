@@ -209,21 +209,6 @@ def test_a_folder_that_is_opened_again_appends_under_the_one_header(tmp_path: Pa
     assert [line.split(",")[0] for line in lines] == ["role", "bundle-0", "bundle-0"]
 
 
-def test_rows_newer_than_a_checkpoint_are_set_aside_and_evaluations_stay(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path))
-    episodes = [replace(EPISODE, wall_seconds=seconds) for seconds in (1.0, 2.0, 3.0)]
-    folder.write([*episodes, replace(UPDATE, wall_seconds=2.5), replace(EVALUATION, wall_seconds=9.0)])
-    folder.close()
-    assert folder.discard_rows_after(2.0) == 2
-    loaded = load_run(folder.path)
-    assert list(loaded.episodes["wall_seconds"]) == [1.0, 2.0]
-    assert len(loaded.updates) == 0 and len(loaded.evaluations) == 1
-    discarded = folder.path / "discarded"
-    assert [path.name for path in sorted(discarded.iterdir())] == ["episodes.csv", "updates.csv"]
-    assert (discarded / "episodes.csv").read_text().endswith(",3.0\n")
-    assert folder.discard_rows_after(2.0) == 0
-
-
 def test_rows_beyond_a_number_are_set_aside_whatever_their_time_and_evaluations_stay(tmp_path: Path) -> None:
     folder = open_folder(smoke_config(tmp_path))
     folder.write([EPISODE, replace(EPISODE, score=13.0), replace(EPISODE, score=14.0), UPDATE, EVALUATION])
@@ -238,57 +223,28 @@ def test_rows_beyond_a_number_are_set_aside_whatever_their_time_and_evaluations_
     assert keep_rows(folder.path, {"EpisodeRow": 2}) == 0
 
 
-def test_of_a_role_whose_clock_lags_those_rows_are_set_aside_that_it_wrote_after_the_checkpoint(
-    tmp_path: Path,
-) -> None:
-    folder = open_folder(smoke_config(tmp_path))
-    roles = ("bundle-0", "bundle-1", "bundle-2")
-    folder.write([replace(EPISODE, role=role, wall_seconds=seconds) for role in roles for seconds in (1.5, 2.0)])
-    folder.close()
-    # The checkpoint was written when bundle-1's clock stood at 1.5, the others' at 2.0.
-    assert folder.discard_rows_after(2.0, {"bundle-0": 2.0, "bundle-1": 1.5}) == 1
-    kept = load_run(folder.path).episodes
-    assert list(zip(kept["role"], kept["wall_seconds"], strict=True)) == [
-        ("bundle-0", 1.5),
-        ("bundle-0", 2.0),
-        ("bundle-1", 1.5),
-        ("bundle-2", 1.5),
-        ("bundle-2", 2.0),
-    ]
-
-
-def test_a_line_that_a_kill_cut_short_is_set_aside(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path))
-    folder.write([EPISODE])
-    folder.close()
-    path = folder.path / "episodes.csv"
-    whole = path.read_text()
-    path.write_text(whole + "bundle-0,3,100,800,12.0,50,False,0.5,7,1.2")
-    assert folder.discard_rows_after(100.0) == 1
-    assert path.read_text() == whole
-    path.write_text(whole + "bundle-0,3,10")
-    assert folder.discard_rows_after(100.0) == 1
-    assert path.read_text() == whole
-
-
-def test_an_evaluation_that_a_full_disk_cut_short_is_set_aside_however_old_the_checkpoint_is(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path))
-    folder.write([replace(EVALUATION, wall_seconds=9.0)])
-    folder.close()
-    path = folder.path / "evaluations.csv"
-    whole = path.read_text()
-    path.write_text(whole + "noop_sta")
-    assert folder.discard_rows_after(2.0) == 1
-    assert path.read_text() == whole
-
-
 def test_a_run_that_was_killed_before_its_first_checkpoint_begins_again(tmp_path: Path) -> None:
     folder = open_folder(smoke_config(tmp_path))
+    folder.close()
+    again = open_folder(smoke_config(tmp_path, "resume=true"))
+    assert again.path == folder.path and not (folder.path / "discarded").exists()
+
+
+@pytest.mark.parametrize("place", ["nothing", "an empty folder", "a file", "a link to nowhere"])
+def test_rows_of_a_training_whose_checkpoints_are_gone_stay_where_they_are(tmp_path: Path, place: str) -> None:
+    folder = open_folder(smoke_config(tmp_path))
     folder.write([EPISODE])
     folder.close()
-    open_folder(smoke_config(tmp_path, "resume=true"))
-    assert len(load_run(folder.path).episodes) == 0
-    assert (folder.path / "discarded" / "episodes.csv").exists()
+    if place == "an empty folder":
+        folder.checkpoints.mkdir()
+    elif place == "a file":
+        folder.checkpoints.touch()
+    elif place == "a link to nowhere":
+        folder.checkpoints.symlink_to(tmp_path / "no disk")
+    told = {"a file": "checkpoints is no folder", "a link to nowhere": "is a link to .*no disk, where nothing is"}
+    with pytest.raises(RunFolderError, match=told.get(place, "has rows of a training, and no checkpoint of it")):
+        open_folder(smoke_config(tmp_path, "resume=true"))
+    assert len(load_run(folder.path).episodes) == 1 and not (folder.path / "discarded").exists()
 
 
 def test_a_start_that_was_killed_while_it_wrote_its_settings_begins_again(tmp_path: Path) -> None:

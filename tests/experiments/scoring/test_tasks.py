@@ -7,8 +7,9 @@ import numpy as np
 
 from pipeline.cluster.session import open_session
 from pipeline.experiments.files.checkpoint import Checkpoint
-from pipeline.experiments.scoring.tasks import CHECKPOINT, Evaluation, evaluator_spec, play_all
+from pipeline.experiments.scoring.tasks import Evaluation, evaluator_spec, play_all
 from pipeline.param_server.snapshot import first_snapshot
+from pipeline.rows import CHECKPOINT
 from tests.clusters import cluster_config, wait_until
 from tests.experiments.smoke_runs import smoke_config
 
