@@ -132,6 +132,8 @@ def read_ledger(folder: Path) -> list[LedgerRow]:
     """All rows of the ledger in `folder`. Raises LedgerError if there is none, or it is none."""
     path = folder / LEDGER
     try:
+        if path.exists() and not path.is_file():
+            raise LedgerError(f"{path} is a folder, a pipe or a device, and no ledger")
         data = path.read_bytes()
     except OSError as error:
         raise LedgerError(f"{path}: there is no ledger of a sweep ({error.strerror})") from error

@@ -1,20 +1,23 @@
 """What a file holds that nobody vouches for: arrays and JSON, checked before anybody uses them.
 
+    bytes_in(path)               what a file holds that is one: to read a pipe would be to wait for ever
     arrays_in(path, max_bytes)   an .npz: each member read to its end, so that its checksum counts; nothing is unpickled
     json_in(data)                UTF-8 JSON, an object
     text_in(data)                lines of UTF-8, the last of which may be cut short
     check_yaml(text)             YAML that may be read by a safe loader
     as_declared(cls, values)     JSON as a dataclass or NamedTuple: each field there, of its type, every number finite
 
-All raise ValueError, all but `text_in` with half a sentence, to which the reader of the kind of file adds its name and
-the way out.
+`bytes_in` raises OSError, the others ValueError, all but `text_in` with half a sentence, to which the reader of the
+kind of file adds its name and the way out.
 Not here: the kinds of files (`pipeline.experiments.files`, `pipeline.evaluation`), writing (`pipeline.whole_file`).
 """
 
 import dataclasses
+import errno
 import io
 import json
 import math
+import stat
 import types
 import typing
 import zipfile
@@ -32,12 +35,25 @@ LARGEST_COUNT = 2**63 - 1
 """What a counter of a row file may be at most (pandas int64)."""
 
 
+def bytes_in(path: Path) -> bytes:
+    """What the file holds. Raises OSError if it is not there, cannot be read, or is a folder, a pipe or a device."""
+    check_regular(path)
+    return path.read_bytes()
+
+
+def check_regular(path: Path) -> None:
+    """Raise OSError if there is no file, or what is there is none, such as a pipe, whose reader would wait for ever."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is a folder, a pipe or a device, and no file", str(path))
+
+
 def arrays_in(path: Path, max_bytes: int, max_axes: int = 1) -> dict[str, npt.NDArray[Any]]:
     """Name -> array of each member of an .npz, writable, (N,) if `max_axes` says no more.
 
     Raises ValueError if it is damaged, unpacks to more than `max_bytes`, or holds objects or arrays of more axes.
     """
     try:
+        check_regular(path)
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             members = archive.infolist()
             if (unpacked := sum(member.file_size for member in members)) > max_bytes:

@@ -22,6 +22,7 @@ from pipeline.disk import told_if_refused
 from pipeline.errors import ConfigError, PipelineError
 from pipeline.experiments.scoring.request import NEWEST, EvaluationRequest, find_runs
 from pipeline.run_folders import places_of, split_places
+from pipeline.seeding import seed_mistakes
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,7 @@ def parse_request(words: Sequence[str]) -> EvaluationRequest:
         mistakes += error.mistakes
     if arguments.config_dir is not None and not arguments.config_dir.is_dir():
         mistakes.append(f"config_dir={arguments.config_dir}: there is no such folder")
-    if arguments.seed is not None and arguments.seed < 0:
-        mistakes.append(f"seed={arguments.seed} must be at least 0")
+    mistakes += [] if arguments.seed is None else seed_mistakes(arguments.seed)
     if mistakes:
         raise ConfigError(mistakes)
     return EvaluationRequest(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.checked_files import LARGEST_COUNT, json_in
+from pipeline.checked_files import LARGEST_COUNT, bytes_in, json_in
 from pipeline.errors import RunFolderError
 
 RUN = "run.json"
@@ -58,7 +58,7 @@ def facts_in(folder: Path) -> dict[str, Any]:
     """What the run's file says; empty where there is none. Raises RunFolderError if it cannot be read."""
     path = folder / RUN
     try:
-        facts = json_in(path.read_bytes())
+        facts = json_in(bytes_in(path))
         for name, (fits, wanted) in _FITS.items():
             if name in facts and not fits(facts[name]):
                 raise ValueError(f"{name} is not {wanted}")

@@ -11,6 +11,16 @@ import numpy as np
 MAX_EMULATOR_SEED = 2**31 - 1
 """ALE takes seeds below 2^31; -1 would mean "unseeded"."""
 
+MAX_SEED = 2**63 - 1
+"""Of a run: tables hold it as 64 bits."""
+
+
+def seed_mistakes(seed: int) -> list[str]:
+    """What is wrong with a seed that somebody has named; empty if nothing is."""
+    if 0 <= seed <= MAX_SEED:
+        return []
+    return [f"seed={seed} must be at {'least 0' if seed < 0 else f'most {MAX_SEED}'}"]
+
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
     """The generator of the stream `names` in the run with this seed."""

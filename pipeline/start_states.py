@@ -53,8 +53,7 @@ class StartStateArguments:
             found.append("recordings is missing: name a run folder, e.g. recordings=results/runs/gorila/Breakout/0")
         if self.num_points < 1:
             found.append(f"num_points={self.num_points} must be at least 1")
-        if self.seed < 0:
-            found.append(f"seed={self.seed} must be at least 0")
+        found += seeding.seed_mistakes(self.seed)
         return found
 
 

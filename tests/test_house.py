@@ -38,6 +38,7 @@ ACROSS = {
     "experiments/cuda_runs",
     "experiments/full_disk",
     "experiments/own_package",
+    "experiments/files/odd_files",
     "experiments/odd_hosts",
     "experiments/partition",
     "experiments/paused",

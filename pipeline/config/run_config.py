@@ -27,6 +27,7 @@ from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig
 from pipeline.replay.memory import fit_mistakes
+from pipeline.seeding import seed_mistakes
 from pipeline.settings import MISSING, NAMES_OF_CLASSES, OF_THE_COURSE, as_settings, flat
 from pipeline.topologies.config import TopologyConfig
 from pipeline.topologies.needs import RoleNeeds
@@ -136,8 +137,7 @@ class RunConfig:
             found.append("game is missing: name one, e.g. game=Breakout")
         elif self.game not in GAMES:
             found.append(no_such("game", f"game={self.game}", _bare_name(self.game), GAMES, most=3))
-        if self.seed < 0:
-            found.append(f"seed={self.seed} must be at least 0")
+        found += seed_mistakes(self.seed)
         for name, allowed in (("device", DEVICES), ("precision", PRECISIONS), ("progress", PROGRESS_KINDS)):
             value = getattr(self, name)
             if value not in allowed:

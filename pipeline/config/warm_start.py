@@ -12,18 +12,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline.checked_files import json_in
+from pipeline.checked_files import bytes_in, json_in
 from pipeline.config.run_config import RunConfig
 from pipeline.config.tree import tree_from_yaml
 from pipeline.envs.rom import num_actions
 from pipeline.errors import ConfigError
 from pipeline.extras import how_to_install
 from pipeline.games import GAMES
+from pipeline.older_settings import in_settings_of_today
 from pipeline.settings import as_settings
 
 RUN, CHECKPOINT, EXPORT = "run", "checkpoint", "export"
 
-_FIRST_VALUES = ("noise_scale", "policy_scale")
+_FIRST_VALUES = ("noise_scale", "policy_scale", "initial_weights")
 """Of a network: what its parameters begin with. Another one's are taken as they are."""
 _DEEPEST = 3
 """Folders between a run's and its checkpoints, that of the best ones included."""
@@ -51,7 +52,7 @@ def find_source(name: str) -> Source:
                 raise ValueError("holds no checkpoint: choose a run that has begun")
             return Source(RUN, path, _of_run(path))
         if (path / "config.json").is_file() and (path / "model.safetensors").is_file():
-            return Source(EXPORT, path, json_in((path / "config.json").read_bytes()))
+            return Source(EXPORT, path, in_settings_of_today(json_in(bytes_in(path / "config.json"))))
     except (OSError, ConfigError) as error:
         raise ValueError(f"cannot be read: {error}") from error
     raise ValueError(
@@ -74,7 +75,7 @@ def warm_start_mistakes(config: RunConfig) -> list[str]:
 
 
 def _of_run(folder: Path) -> Mapping[str, Any]:
-    return tree_from_yaml((folder / "config.yaml").read_text(encoding="utf-8"))
+    return tree_from_yaml(bytes_in(folder / "config.yaml").decode())
 
 
 def _unfit(config: RunConfig, source: Source) -> Iterator[str]:
@@ -91,10 +92,11 @@ def _unfit(config: RunConfig, source: Source) -> Iterator[str]:
     if (network := theirs["network"]) is None or theirs["frames"] is None:
         yield "does not say what its network was: it is of another version of pipeline"
         return
+    # Those of one kind have the same settings; what an older file has besides means nothing.
     different = [
-        f"network.{name}={network.get(name)}, here {ours.get(name)}"
-        for name in dict.fromkeys([*network, *ours])
-        if name not in _FIRST_VALUES and network.get(name) != ours.get(name)
+        f"network.{name}={network.get(name)}, here {value}"
+        for name, value in ours.items()
+        if name not in _FIRST_VALUES and network.get(name) != value
     ]
     if different:
         yield f"has another network ({'; '.join(different)}): give this run the same one"

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.checked_files import as_declared, json_in
+from pipeline.checked_files import as_declared, bytes_in, json_in
 from pipeline.envs.episodes import Episode, replay_episode
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import ale_version, rom_md5
@@ -123,7 +123,7 @@ def save(path: Path, starts: StartStates) -> None:
 def load(path: Path) -> StartStates:
     """Read a file that `save` wrote. Raises ConfigError if it is none."""
     try:
-        content = json_in(path.read_bytes())
+        content = json_in(bytes_in(path))
         if (number := content.pop("format", None)) != FORMAT:
             raise ConfigError(
                 [f"start states: {path} has format {number}, this version of pipeline reads {FORMAT}: {_WAY_OUT}"]

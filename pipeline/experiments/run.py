@@ -228,7 +228,7 @@ class _Run:
         params = network_of(self._config).initial_parameters(seeding.stream(self._config.seed, "parameters"))
         start = Checkpoint(first_snapshot(params), {}, generation=0)
         if self._config.init_from is not None:
-            start, self._origin = begin_warm(self._config, params)
+            start, self._origin = begin_warm(self._config, params, self._record.say)
             self._record.say(sentence_of(self._origin))
         checkpoint.save(self._folder.checkpoints, start, self._config.checkpoint.keep)
         return start

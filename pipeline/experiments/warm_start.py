@@ -6,6 +6,7 @@ the new run: taken over, its first thousand steps are smaller than they would ha
 Not here: what may be begun from (`pipeline.config.warm_start`), going on (`pipeline.experiments.files.checkpoint`).
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,10 +34,11 @@ class WarmStart(NamedTuple):
     """For `run.json`: path, experiment, game, seed, commit and version of what it was taken from, as far as known."""
 
 
-def begin_warm(config: RunConfig, fresh: Float32Array) -> WarmStart:
+def begin_warm(config: RunConfig, fresh: Float32Array, say: Callable[[str], None]) -> WarmStart:
     """The state before the first update; `fresh` (P,): the parameters of a cold start, which fill what is not told.
 
-    Raises CheckpointError, RunFolderError or ExportError where what `init_from` names cannot be read or does not fit.
+    `say` is told of each newer checkpoint that cannot be read. Raises CheckpointError, RunFolderError or ExportError
+    where what `init_from` names cannot be read or does not fit.
     """
     assert config.init_from is not None
     try:
@@ -50,7 +52,8 @@ def begin_warm(config: RunConfig, fresh: Float32Array) -> WarmStart:
         params = _from_tensors(config, load_tensors(source.path / FORMATS["safetensors"].file), fresh)
         origin |= {"commit": source.settings.get("commit"), "version": source.settings.get("version")}
     else:
-        taken = _checkpoint(source.kind, source.path, checkpoint_fit(config), with_slots=config.init_from_optimizer)
+        fit, with_slots = checkpoint_fit(config), config.init_from_optimizer
+        taken = _checkpoint(source.kind, source.path, fit, say, with_slots=with_slots)
         params = taken.server.params
         slots = taken.server.slots if config.init_from_optimizer else {}
         origin |= {"commit": None if source.kind == CHECKPOINT else facts_in(source.path).get("commit")}
@@ -65,8 +68,8 @@ def sentence_of(origin: dict[str, Any]) -> str:
     return f"begins with the parameters of {origin_of({'init_from': origin})}{state}"
 
 
-def _checkpoint(kind: str, path: Path, fit: Fit, *, with_slots: bool) -> Checkpoint:
-    taken = checkpoint.load(path) if kind == CHECKPOINT else checkpoint.load_newest(path / CHECKPOINTS)
+def _checkpoint(kind: str, path: Path, fit: Fit, say: Callable[[str], None], *, with_slots: bool) -> Checkpoint:
+    taken = checkpoint.load(path) if kind == CHECKPOINT else checkpoint.load_newest(path / CHECKPOINTS, say=say)
     if taken.server.params.size != fit.num_parameters:
         raise CheckpointError(
             f"init_from={path} holds {taken.server.params.size:,} parameters, this network has {fit.num_parameters:,}: "

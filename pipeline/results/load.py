@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from pipeline.checked_files import LARGEST_COUNT
 from pipeline.errors import RunFolderError
 from pipeline.results.row_files import no_rows, read_rows
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
@@ -128,7 +129,9 @@ def _read_facts(folder: Path) -> dict[str, Any]:
     facts["experiment"], facts["game"] = str(facts["experiment"]), str(facts["game"])
     try:
         facts["seed"] = int(facts["seed"])
-    except (TypeError, ValueError) as error:
+        if abs(facts["seed"]) > LARGEST_COUNT:
+            raise ValueError("too large")
+    except (TypeError, ValueError, OverflowError) as error:
         raise RunFolderError(f"{folder}: the seed must be a whole number, not {facts['seed']!r}") from error
     return facts
 

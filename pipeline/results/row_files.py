@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pipeline.checked_files import text_in
+from pipeline.checked_files import bytes_in, text_in
 from pipeline.errors import RunFolderError
 from pipeline.rows import TRUE_BEFORE, Row
 
@@ -43,7 +43,7 @@ def read_rows(path: Path, row_types: Sequence[type[Row]]) -> FileRows:
     if not path.is_file():
         return FileRows(row_types[0], no_rows(row_types[0]), (f"{path}: missing",))
     try:
-        text = text_in(path.read_bytes()).replace("\r\n", "\n")
+        text = text_in(bytes_in(path)).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise RunFolderError(f"{path} is not text: {error}") from error
     whole = text[: text.rfind("\n") + 1]
@@ -89,8 +89,10 @@ def _parse(path: Path, text: str, row_type: type[Row], num_columns: int) -> pd.D
             frame = pd.read_csv(
                 io.StringIO(text), dtype=columns, na_values=floats, keep_default_na=False, index_col=False
             )
-    except (ValueError, pd.errors.ParserWarning) as error:
-        raise RunFolderError(f"{path}: {error}") from error
+    except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
+        raise RunFolderError(
+            f"{path}: {error}; resume=true moves a line that is no row to discarded/, or take it out by hand"
+        ) from error
     short = frame.index[frame.iloc[:, -1].isna()]
     if len(short):
         # pandas fills a short line up with NaN; the last column of every row type is never NaN by itself.

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from pipeline.checked_files import check_yaml
+from pipeline.checked_files import bytes_in, check_yaml
 from pipeline.older_settings import in_settings_of_today
 from pipeline.settings import OF_THE_COURSE, flat
 
@@ -62,7 +62,7 @@ def _listed(runs: Sequence[str]) -> str:
 def _read(folder: Path) -> dict[str, Any]:
     """Dotted name -> value; empty where the file is missing or none of ours, which `load_run` says."""
     try:
-        text = (folder / "config.yaml").read_text(encoding="utf-8")
+        text = bytes_in(folder / "config.yaml").decode()
         check_yaml(text)
         read = yaml.load(text, yaml.CSafeLoader)
     except (OSError, ValueError, yaml.YAMLError):

@@ -49,6 +49,7 @@ def test_a_sound_run_has_no_mistakes(gorila: RunConfig, dba3c: RunConfig) -> Non
         ([root(game="Pongg")], "game=Pongg: no such game; did you mean Pong?"),
         ([root(game="???")], "game is missing: name one, e.g. game=Breakout"),
         ([root(seed=-1)], "seed=-1 must be at least 0"),
+        ([root(seed=2**63)], f"seed={2**63} must be at most {2**63 - 1}"),
         *(
             (
                 [root(experiment=name)],

@@ -38,6 +38,16 @@ def test_what_does_not_fit_is_told_with_the_other_mistakes(source: Path) -> None
     assert len(found) == 1 and "this run has adagrad" in found[0]
 
 
+def test_a_network_of_one_s_own_module_fits_its_own_run_and_first_weights_do_not_matter(source: Path) -> None:
+    module = ["network=module", "network.class=tests.networks.modules.Values"]
+    (source / "config.yaml").write_text(to_yaml(compose(["experiment=smoke_dqn", "game=Breakout", *module])))
+    assert mistakes(source, *module) == []
+    (found,) = mistakes(source)
+    assert "has another network (network.kind=module, here q" in found
+    (source / "config.yaml").write_text(to_yaml(compose(["experiment=smoke_dqn", "game=Breakout"])))
+    assert mistakes(source, "network.initial_weights=he") == []
+
+
 def test_a_source_has_to_be_there_and_to_stay(source: Path, tmp_path: Path) -> None:
     (line,) = mistakes(tmp_path)
     assert "is no run folder, no checkpoint (.npz) and no exported agent" in line

@@ -30,7 +30,7 @@ def test_parameters_are_taken_and_the_optimizer_on_request(experiment: str, tmp_
     for asked in (False, True):
         words = [f"init_from={path}", f"init_from_optimizer={str(asked).lower()}"]
         config = smoke_config(tmp_path, *words, experiment=experiment)
-        begun = begin_warm(config, np.zeros_like(params))
+        begun = begin_warm(config, np.zeros_like(params), print)
         np.testing.assert_array_equal(begun.start.server.params, params)
         np.testing.assert_array_equal(begun.start.server.target, params)
         assert (begun.start.server.version, begun.origin["version"]) == (0, 9)
@@ -41,7 +41,7 @@ def test_a_checkpoint_alone_that_does_not_fit_is_one_sentence(tmp_path: Path) ->
     path, _ = saved(tmp_path, "smoke_dqn", "network.hidden_units=8")
     config = smoke_config(tmp_path, f"init_from={path}", experiment="smoke_dqn")
     with pytest.raises(CheckpointError, match=r"parameters, this network has .*: give this run the same network"):
-        begin_warm(config, np.zeros(checkpoint_fit(config).num_parameters, np.float32))
+        begin_warm(config, np.zeros(checkpoint_fit(config).num_parameters, np.float32), print)
 
 
 @pytest.mark.slow
@@ -55,7 +55,7 @@ def test_an_exported_agent_begins_a_run_that_says_so_and_goes_on_from_its_own(ex
     config = smoke_config(tmp_path, *words, "seed=1", f"init_from={out}", experiment=experiment)
     network = network_of(config)
     fresh = network.initial_parameters(np.random.default_rng(1))
-    begun, was = begin_warm(config, fresh).start.server.params, api.load_policy(first)
+    begun, was = begin_warm(config, fresh, print).start.server.params, api.load_policy(first)
     places = np.concatenate([np.full(shape.size, shape.name.endswith("_sigma")) for shape in network.shapes])
     taken = checkpoint.load_newest(first / "checkpoints").server.params
     np.testing.assert_array_equal(begun[~places], taken[~places])

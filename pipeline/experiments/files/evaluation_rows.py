@@ -15,7 +15,7 @@ from typing import Any
 from pipeline.errors import RunFolderError
 from pipeline.evaluation.play import first_states, how_played
 from pipeline.evaluation.protocol import EvaluationConfig
-from pipeline.experiments.files.row_lines import Values, columns_of, lines_of, row_in, set_aside
+from pipeline.experiments.files.row_lines import Values, columns_of, lines_of, row_in, set_aside, what_is_foreign
 from pipeline.experiments.files.run_folder import DISCARDED
 from pipeline.networks.config import NetworkConfig
 from pipeline.roles.evaluator import EvaluatorSpec, draws_actions
@@ -87,7 +87,7 @@ def _read(path: Path) -> tuple[list[Values], list[bytes]]:
     """The rows of a file, and lines of it that are none: a kill cut them short, or a disk damaged them."""
     header, lines = lines_of(path)
     if header.endswith(b"\n") and columns_of(header) != _COLUMNS:
-        raise RunFolderError(f"{path} has the columns of another version of pipeline: evaluate with that version")
+        raise RunFolderError(f"{path} {what_is_foreign(header)}: evaluate with that version")
     read = [(line, row_in(line, (EvaluationRow,), header)) for line in lines]
     return [row for _, row in read if row is not None], [line for line, row in read if row is None]
 

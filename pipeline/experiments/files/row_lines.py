@@ -4,6 +4,7 @@ Not here: whole files as tables (`pipeline.results.row_files`), what becomes of 
 (`pipeline.experiments.files.run_folder`, `pipeline.experiments.files.evaluation_rows`).
 """
 
+import codecs
 import csv
 import dataclasses
 import io
@@ -12,7 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.checked_files import LARGEST_COUNT
+from pipeline.checked_files import LARGEST_COUNT, bytes_in
+from pipeline.errors import RunFolderError
 from pipeline.rows import ROW_FILES, Row
 
 Values = dict[str, str]
@@ -45,9 +47,23 @@ class Lines(NamedTuple):
 
 
 def lines_of(path: Path) -> Lines:
-    """The lines of a row file; none where there is no file. A last one that a kill cut short has no end."""
-    header, *lines = io.BytesIO(path.read_bytes() if path.exists() else b"").readlines() or [b""]
+    """The lines of a row file; none where there is no file. A last one that a kill cut short has no end.
+
+    Raises RunFolderError if it cannot be read.
+    """
+    try:
+        data = bytes_in(path) if path.exists() else b""
+    except OSError as error:
+        raise RunFolderError(f"{path} cannot be read: {error}") from error
+    header, *lines = io.BytesIO(data).readlines() or [b""]
     return Lines(header, lines)
+
+
+def what_is_foreign(header: bytes) -> str:
+    """Of a header that is not this version's, as the middle of a sentence that ends with the way out."""
+    if header.startswith(codecs.BOM_UTF8) or header.endswith(b"\r\n"):
+        return "was rewritten by another program (a byte-order mark, or line ends of Windows); undo that, or"
+    return "has the columns of another version of pipeline"
 
 
 def columns_of(header: bytes) -> list[str]:

@@ -21,6 +21,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from pipeline.checked_files import bytes_in
 from pipeline.config.run_config import RunConfig, differences
 from pipeline.config.tree import Tree, build, to_yaml, tree_from_yaml
 from pipeline.errors import ConfigError, RunFolderError
@@ -33,7 +34,7 @@ from pipeline.experiments.files.newer_rows import CHECKPOINTS as CHECKPOINTS
 from pipeline.experiments.files.newer_rows import DISCARDED as DISCARDED
 from pipeline.experiments.files.newer_rows import RECORDINGS as RECORDINGS
 from pipeline.experiments.files.newer_rows import set_newer_aside, set_newer_checkpoints_aside
-from pipeline.experiments.files.row_lines import columns_of, lines_of
+from pipeline.experiments.files.row_lines import columns_of, lines_of, what_is_foreign
 from pipeline.kinds import CANNOT_BE_IMPORTED
 from pipeline.rows import ROW_FILES, EpisodeRow, EvaluationRow, Row
 from pipeline.run_facts import RUN, facts_in
@@ -165,8 +166,10 @@ def read_config(path: Path) -> RunConfig:
 def saved_settings(path: Path) -> Tree:
     """What `config.yaml` in the run folder `path` says. Raises RunFolderError if there is none, or it is none."""
     try:
-        return tree_from_yaml((path / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, ConfigError) as error:
+        if not (text := bytes_in(path / CONFIG).decode()).strip("\0 \n"):
+            raise ValueError("it is empty")
+        return tree_from_yaml(text)
+    except (OSError, ValueError, ConfigError) as error:
         raise RunFolderError(f"{path / CONFIG} cannot be read: {error}") from error
 
 
@@ -261,10 +264,8 @@ def _check_same_run(path: Path, config: RunConfig) -> None:
         name = ROW_FILES[row_type]
         header = lines_of(path / name).header
         if header and columns_of(header) != [field.name for field in dataclasses.fields(row_type)]:
-            raise RunFolderError(
-                f"{path / name} has the columns of another version of pipeline: go on with that version, or start "
-                "another run (another seed or results_dir)"
-            )
+            way_out = "go on with that version, or start another run (another seed or results_dir)"
+            raise RunFolderError(f"{path / name} {what_is_foreign(header)}: {way_out}")
 
 
 def _check_checkpoints(path: Path) -> None:

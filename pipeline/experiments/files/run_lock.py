@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pipeline.checked_files import check_regular
 from pipeline.errors import RunFolderError
 
 
@@ -17,9 +18,14 @@ from pipeline.errors import RunFolderError
 def hold(config_file: Path) -> Iterator[None]:
     """Be the only one who writes beside `config_file`, which must be there.
 
-    Raises RunFolderError if somebody else is.
+    Raises RunFolderError if somebody else is, or nobody can be.
     """
-    with config_file.open("r+b") as file:
+    try:
+        check_regular(config_file)
+        opened = config_file.open("r+b")
+    except OSError as error:
+        raise RunFolderError(f"{config_file.parent} cannot be written: {error}") from error
+    with opened as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -3,6 +3,8 @@
 Not here: what is done with them (`pipeline.experiments.scoring.afterwards`, `pipeline.experiments.policy`).
 """
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.config.words import listed
@@ -13,19 +15,27 @@ from pipeline.experiments.scoring.request import NEWEST
 from pipeline.rows import BEST
 
 
-def chosen_checkpoint(checkpoints: Path, which: str, fit: Fit) -> tuple[Path, Checkpoint]:
+def told(line: str) -> None:
+    """On the standard error, as what a command says beside its results."""
+    print(f"warning: {line}", file=sys.stderr, flush=True)
+
+
+def chosen_checkpoint(
+    checkpoints: Path, which: str, fit: Fit, say: Callable[[str], None] = told
+) -> tuple[Path, Checkpoint]:
     """Path and content of the one in `checkpoints` that is called `which`: "newest", "best" or a version.
 
-    Raises CheckpointError, naming what is there, if it is none, or cannot be used.
+    `say` is told of each newer one that cannot be read. Raises CheckpointError, naming what is there, if it is none, or
+    cannot be used.
     """
     if which == NEWEST:
-        return _newest(checkpoints, fit)
+        return _newest(checkpoints, fit, say)
     if which == BEST:
         if not checkpoint.any_in(checkpoints / BEST):
             raise CheckpointError(
                 "checkpoint=best: there is none, since only a training with training_evaluation.every_frames keeps one"
             )
-        return _newest(checkpoints / BEST, fit)
+        return _newest(checkpoints / BEST, fit, say)
     there = {int(path.stem): path for path in sorted(checkpoints.rglob("[0-9]*.npz"))}
     if not which.isdecimal() or int(which) not in there:
         versions = f"; there is {listed(map(str, sorted(there)))}" if there else "; there is none"
@@ -34,6 +44,6 @@ def chosen_checkpoint(checkpoints: Path, which: str, fit: Fit) -> tuple[Path, Ch
     return path, checkpoint.load(path, fit)
 
 
-def _newest(checkpoints: Path, fit: Fit) -> tuple[Path, Checkpoint]:
-    loaded = checkpoint.load_newest(checkpoints, fit)
+def _newest(checkpoints: Path, fit: Fit, say: Callable[[str], None]) -> tuple[Path, Checkpoint]:
+    loaded = checkpoint.load_newest(checkpoints, fit, say)
     return checkpoint.path_of(checkpoints, loaded.server.version), loaded

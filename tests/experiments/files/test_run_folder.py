@@ -115,7 +115,7 @@ def test_what_is_no_run_folder_is_neither_filled_nor_deleted(tmp_path: Path) -> 
 def test_a_config_that_cannot_be_read_is_named_with_its_file(tmp_path: Path) -> None:
     folder = open_folder(smoke_config(tmp_path))
     (folder.path / "config.yaml").write_text("")
-    with pytest.raises(RunFolderError, match=r"smoke_gorila/Breakout/0/config\.yaml was written by another version"):
+    with pytest.raises(RunFolderError, match=r"smoke_gorila/Breakout/0/config\.yaml cannot be read: it is empty"):
         check_folder(smoke_config(tmp_path, "resume=true"))
 
 

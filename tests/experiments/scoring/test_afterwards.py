@@ -122,6 +122,16 @@ def test_checkpoints_are_called_newest_best_or_by_their_version(copies: Path) ->
     ]
 
 
+def test_a_newest_checkpoint_that_is_damaged_is_named_before_the_one_before_it_is_played(
+    copies: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (copies / "1" / "checkpoints" / f"{99:012d}.npz").write_bytes(b"cut short")
+    result, _ = evaluate(f"run={copies / '1'}", "evaluation.num_episodes=1")
+    assert result.num_played == 1
+    told = capsys.readouterr().err
+    assert f"{99:012d}.npz cannot be read: " in told and "; the checkpoint before it is taken" in told
+
+
 def test_runs_that_are_being_deleted_are_none(copies: Path) -> None:
     shutil.copytree(copies / "0", copies / ".0.deleted.1")
     assert api.find_runs([str(copies)]) == [copies / "0", copies / "1"]
