@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.disk import told_if_refused
+from pipeline.disk import told_if_refused, why_unwritable
 from pipeline.errors import DiskError
 
 
@@ -17,6 +17,19 @@ def test_a_disk_that_refuses_is_one_sentence_that_names_the_file_or_its_place(
     said = f"^{named} could not be written: {os.strerror(number)}; make room"
     with pytest.raises(DiskError, match=said), told_if_refused(Path("out")):
         raise OSError(number, os.strerror(number), path)
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [("/proc/x", "No such file"), ("{}/file/out", "is read-only or no folder"), ("{}/" + "x" * 300, "too long")],
+)
+def test_a_folder_in_which_nobody_can_write_is_known_before_anything_is_made(
+    tmp_path: Path, place: str, why: str
+) -> None:
+    (tmp_path / "file").touch()
+    assert why in (why_unwritable(Path(place.format(tmp_path))) or "")
+    assert why_unwritable(tmp_path / "new" / "out") is None
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_what_is_no_disk_s_error_stays_as_it_is() -> None:

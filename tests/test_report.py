@@ -64,6 +64,19 @@ def test_nothing_to_report_is_said_and_is_no_success(tmp_path: Path, capsys: pyt
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["", "tables", "figures"])
+def test_an_output_folder_that_cannot_be_written_is_told_before_a_run_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / name if name else out / "in_it").touch()
+    given = out if name else out / "in_it"
+    assert main([f"results_dir={tmp_path / 'nowhere'}", f"output_dir={given}"]) == 2
+    said = capsys.readouterr().err
+    assert f"output_dir={given} cannot be written: " in said and "choose another" in said
+
+
 def test_without_arguments_the_report_is_about_the_runs_of_this_checkout() -> None:
     assert parse_arguments([]) == (ReportArguments(Path("results/runs"), Path("results")), ())
 

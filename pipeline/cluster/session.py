@@ -107,6 +107,11 @@ class Session:
         return dict(self._hosts.survey.reports)
 
     @property
+    def deaths(self) -> Sequence[str]:
+        """A sentence for each host that died while it was asked first what it is; it takes no part."""
+        return self._hosts.deaths
+
+    @property
     def host_timeout_seconds(self) -> float:
         """How long to wait for a host that is to come; 0 where none will."""
         return self._config.start_timeout_seconds if self.granted is None else 0.0
@@ -258,13 +263,16 @@ def open_session(
     """Start or find the cluster and wait for its hosts; close what was started.
 
     `num_hosts` and `threads_per_host` are for clusters that are started here; `granted` is as for Session. `say` hears
-    what is waited for, and how many hosts have come when they are late. Raises
-    PlacementError when the cluster cannot be reached or started, its hosts do not come within
-    `config.start_timeout_seconds`, or one dies or stands still when it is asked what it is; HostMismatchError when one
-    lacks this installation.
+    what is waited for, how many hosts have come when they are late, and which one died when it was asked what it is.
+    Raises PlacementError when the cluster cannot be reached or started, its hosts do not come within
+    `config.start_timeout_seconds`, or all of them die or one stands still when they are asked; HostMismatchError when
+    one lacks this installation.
     """
     say(f"waiting for the cluster ({config.kind})")
     here = SETTINGS_HERE if config.is_on_this_machine else {}
     with settled({**_SETTINGS, **here}), open_client(config, num_hosts, threads_per_host) as (client, num_expected):
         wait_for_hosts(client, config, num_expected, settings.untold_seconds, say)
-        yield Session(client, config, num_expected, granted, settings)
+        session = Session(client, config, num_expected, granted, settings)
+        for sentence in session.deaths:
+            say(f"{sentence}; it is left out")
+        yield session

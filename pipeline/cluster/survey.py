@@ -1,6 +1,6 @@
 """What hosts have said of themselves, and which of them are fit to take part: decisions about answers, no asking.
 
-    first survey     of a session that begins: a host that cannot tell what it is, is an error
+    first survey     of a session that begins: one that dies is left out, one that cannot tell what it is, an error
     later survey     of a run under way: hosts of another installation, added meanwhile, are left out
 
 Not here: asking (`pipeline.cluster.surveyor`), what a host reports (`pipeline.cluster.hosts`).
@@ -40,13 +40,25 @@ class Survey:
 
 
 def first_survey(answers: Mapping[str, Answer]) -> Survey:
-    """Of hosts by address. Raises PlacementError or HostMismatchError, with what to do, for the first without report.
+    """Of hosts by address, without those that died meanwhile.
 
+    Raises PlacementError or HostMismatchError, with what to do, for the first other one without report, or if all died.
     Versions are not compared: that is for whoever asks for offers.
     """
-    if (death := _death_among(answers)) is not None:
-        raise PlacementError(f"a host died while it was asked what it has: {death}") from death
-    return Survey(frozenset(answers), {address: _report_of(address, answer) for address, answer in answers.items()})
+    left = {address: answer for address, answer in answers.items() if not isinstance(answer, OSError)}
+    if not left and (death := _death_among(answers)) is not None:
+        raise PlacementError("; ".join(deaths_in_words(answers))) from death
+    return Survey(frozenset(left), {address: _report_of(address, answer) for address, answer in left.items()})
+
+
+def deaths_in_words(answers: Mapping[str, Answer]) -> list[str]:
+    """A sentence for each host that died while it was asked."""
+    return [
+        f"{address} died while it was asked what it has ({answer}), as a `dask worker` does that has less memory "
+        "than torch needs, half a GB: raise its --memory-limit, or end it"
+        for address, answer in answers.items()
+        if isinstance(answer, OSError)
+    ]
 
 
 def later_survey(ours: HostReport, answers: Mapping[str, Answer]) -> Survey:

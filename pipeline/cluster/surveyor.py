@@ -13,7 +13,7 @@ from distributed import Client
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.hosts import HostReport, report_host
 from pipeline.cluster.scheduler import asked_of, scheduler_of
-from pipeline.cluster.survey import Answer, Survey, first_survey, later_survey
+from pipeline.cluster.survey import Answer, Survey, deaths_in_words, first_survey, later_survey
 from pipeline.errors import RemoteLostError
 
 
@@ -30,7 +30,13 @@ class Surveyor:
         self._answer_seconds = answer_seconds
         self._began: dict[str, float] = {}
         """Address of each host that was ever asked -> when it began, on the monotonic clock of this machine."""
-        self.survey: Survey = first_survey(self._answers())
+        answers = self._answers()
+        if any(isinstance(answer, OSError) for answer in answers.values()):
+            # Who was there only to end is gone now, or has been started again.
+            answers = self._answers()
+        self.deaths = deaths_in_words(answers)
+        """A sentence for each host that died while it was asked, and is left out."""
+        self.survey: Survey = first_survey(answers)
         """The last one."""
 
     def num_threads(self) -> dict[str, int]:

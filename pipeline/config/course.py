@@ -3,9 +3,13 @@
 Not here: what it computes, and where it lives (`pipeline.config.run_config`).
 """
 
+import math
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pipeline.schedules import share_spent
+
+_NumberT = TypeVar("_NumberT", int, float)
 
 
 @dataclass(frozen=True)
@@ -31,13 +35,21 @@ class BudgetConfig:
         return found
 
     def doubled(self, num_frames: int, wall_seconds: float) -> list[str]:
-        """On a command line, twice the limits that a run has reached with so many frames and seconds of training."""
+        """On a command line, the limits that a run has reached with so many frames and seconds, doubled.
+
+        More than once where it was resumed with a limit that lay behind it.
+        """
         found = []
         if self.frames is not None and num_frames >= self.frames:
-            found.append(f"budget.frames={2 * self.frames:_}")
+            found.append(f"budget.frames={_doubled_beyond(self.frames, num_frames):_}")
         if self.minutes is not None and wall_seconds >= 60 * self.minutes:
-            found.append(f"budget.minutes={2 * self.minutes:g}")
+            found.append(f"budget.minutes={_doubled_beyond(self.minutes, wall_seconds / 60):g}")
         return found
+
+
+def _doubled_beyond(limit: _NumberT, reached: float) -> _NumberT:
+    times: int = 2 ** max(1, math.floor(math.log2(reached / limit)) + 1)
+    return limit * times
 
 
 def fraction_spent(budget: BudgetConfig, num_frames: int, wall_seconds: float) -> float:

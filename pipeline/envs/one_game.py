@@ -9,6 +9,7 @@ Sticky actions, no-ops, random frame skips and the frame cap are those of the pr
 Not here: many lanes at once (`pipeline.envs.atari`, `pipeline.envs.due_lanes`).
 """
 
+import operator
 from typing import Any
 
 import gymnasium
@@ -26,7 +27,7 @@ class OneGame(gymnasium.Env[UInt8Array, np.int64]):
 
     def __init__(self, game: str, config: EnvironmentConfig) -> None:
         self._lanes = make_due_lanes(game, config, num_lanes=1, num_threads=1)
-        self._can_step = False
+        self._can_step = self._is_closed = False
         shape = (config.stack, *config.frame_shape)
         self.observation_space = Box(0, 255, shape, np.uint8)
         self.action_space = Discrete(self._lanes.num_actions)
@@ -48,11 +49,18 @@ class OneGame(gymnasium.Env[UInt8Array, np.int64]):
         """Play one action. Raises ValueError for one that the game does not have, and after the end of a game."""
         if not self._can_step:
             raise ValueError("no game is under way: call reset() first")
-        due = self._lanes.step(np.array([action]))
+        try:
+            number = operator.index(action)
+        except TypeError as error:
+            raise ValueError(f"{self._lanes.game} has whole numbers as actions, and {action!r} is none") from error
+        due = self._lanes.step(np.array([number]))
         terminated, truncated = bool(due.terminated[0]), bool(due.truncated[0])
         self._can_step = not (terminated or truncated)
         return due.observation[0], float(due.reward[0]), terminated, truncated, {}
 
     def close(self) -> None:
-        """Stop the emulator."""
-        self._lanes.close()
+        """Stop the emulator; what is closed already stays so."""
+        self._can_step = False
+        if not self._is_closed:
+            self._is_closed = True
+            self._lanes.close()

@@ -49,6 +49,8 @@ def faults(module: WrappedModule, answers: str, shapes: Sequence[Sequence[tuple[
     if len(found) != len(shapes) or any(shape not in allowed for shape, allowed in zip(found, shapes, strict=True)):
         said = " and ".join(map(str, found)) or "no tensors"
         return [f"answers {said} to {NUM_FRAMES} observations, and must answer {answers}"]
+    if not all(tensor.isfinite().all() for tensor in answered):
+        return ["answers what is no finite number with the first values of its parameters: does it divide by 0?"]
     if changed := [name for name, buffer in buffers.items() if not torch.equal(buffer, before[name])]:
         return [
             f"changes its buffers {', '.join(changed)} while it computes, as BatchNorm does: each role would have "

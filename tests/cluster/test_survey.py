@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pipeline.cluster.hosts import HostReport
-from pipeline.cluster.survey import Answer, Survey, first_survey, later_survey
+from pipeline.cluster.survey import Answer, Survey, deaths_in_words, first_survey, later_survey
 from pipeline.errors import HostMismatchError, PlacementError, RemoteLostError
 
 OURS = HostReport("node1", 2, 2**30, "a processor", "cpu", "float32", {"torch": "2.13.0"})
@@ -24,7 +24,6 @@ def test_hosts_that_begin_a_session_take_part_whatever_their_versions() -> None:
 @pytest.mark.parametrize(
     ("answer", "error", "words"),
     [
-        (OSError("gone"), PlacementError, "a host died while it was asked what it has: gone"),
         (RemoteLostError("tcp://b:2 sleeps"), PlacementError, "tcp://b:2 sleeps: end that `dask worker`"),
         (ModuleNotFoundError("no torch"), HostMismatchError, "tcp://b:2 cannot tell what it is: no torch"),
     ],
@@ -32,6 +31,20 @@ def test_hosts_that_begin_a_session_take_part_whatever_their_versions() -> None:
 def test_a_host_without_a_report_lets_no_session_begin(answer: Exception, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=re.escape(words)):
         first_survey(beside_ours(answer))
+
+
+def test_a_host_that_dies_while_it_is_asked_is_left_out_and_asked_again_if_it_comes_back() -> None:
+    answers = beside_ours(OSError("gone"))
+    survey = first_survey(answers)
+    assert survey.reports == {"tcp://a:1": OURS} and not survey.is_complete({"tcp://a:1", "tcp://b:2"})
+    (sentence,) = deaths_in_words(answers)
+    assert sentence.startswith("tcp://b:2 died while it was asked what it has (gone), as ")
+    assert "--memory-limit" in sentence and deaths_in_words({"tcp://a:1": OURS}) == []
+
+
+def test_no_session_begins_where_all_die_while_they_are_asked() -> None:
+    with pytest.raises(PlacementError, match=r"tcp://b:2 died .*; tcp://c:3 died "):
+        first_survey({"tcp://b:2": OSError("gone"), "tcp://c:3": OSError("gone, too")})
 
 
 @pytest.mark.parametrize("answer", [OTHERS, ModuleNotFoundError("no torch")])

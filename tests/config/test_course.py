@@ -25,6 +25,8 @@ def test_of_two_limits_the_nearer_one_counts(budget: BudgetConfig, fraction: flo
         (1_000, 0.0, ["budget.frames=2_000"]),
         (0, 90.0, ["budget.minutes=3"]),
         (1_004, 90.5, ["budget.frames=2_000", "budget.minutes=3"]),
+        (2_000, 0.0, ["budget.frames=4_000"]),
+        (3_008, 550.0, ["budget.frames=4_000", "budget.minutes=12"]),
     ],
 )
 def test_the_limits_that_a_run_has_reached_are_doubled(

@@ -1,7 +1,10 @@
 """One game as a gymnasium environment: the same games as the lanes play."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+import torch
 from gymnasium.utils.env_checker import check_env
 
 from pipeline.envs.due_lanes import make_due_lanes
@@ -43,6 +46,27 @@ def test_an_action_that_the_game_does_not_have_is_refused() -> None:
     with pytest.raises(ValueError, match="has actions 0 to 3"):
         env.step(4)
     env.close()
+
+
+@pytest.mark.parametrize("action", [2.5, "fire", None, np.zeros(2)])
+def test_what_is_no_number_is_no_action(action: Any) -> None:
+    env = OneGame("Breakout", SHORT)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"Breakout has whole numbers as actions, and .* is none"):
+        env.step(action)
+    numbers: list[Any] = [np.int64(1), torch.tensor(1), True]
+    for right in numbers:
+        env.step(right)
+    env.close()
+
+
+def test_a_game_may_be_closed_twice_and_is_played_no_more() -> None:
+    env = OneGame("Breakout", SHORT)
+    env.reset(seed=0)
+    env.close()
+    env.close()
+    with pytest.raises(ValueError, match="no game is under way"):
+        env.step(0)
 
 
 def test_a_seed_begins_the_same_games_again_and_another_seed_other_ones() -> None:

@@ -109,6 +109,14 @@ class OfAnEnvironment(nn.Module):
         super().__init__()
 
 
+class DividedByZero(Values):
+    """Answers what is no number."""
+
+    def forward(self, frames: torch.Tensor) -> torch.Tensor:
+        """(B, C, H, W) -> (B, A)."""
+        return super().forward(frames) / 0.0
+
+
 class Detached(Values):
     """Has no gradient."""
 

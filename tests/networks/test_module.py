@@ -120,6 +120,7 @@ def test_a_module_computes_in_bfloat16_where_it_can_and_else_in_float32() -> Non
         ("WithoutParameters", "has no parameters: there is nothing to learn"),
         ("OfAnEnvironment", "cannot be made as OfAnEnvironment(4, (84, 84), 6): TypeError: "),
         ("Detached", "cannot be differentiated: RuntimeError: "),
+        ("DividedByZero", "answers what is no finite number with the first values of its parameters: "),
     ],
 )  # fmt: skip
 def test_a_module_that_can_be_no_network_is_refused_in_one_line(name: str, mistake: str) -> None:

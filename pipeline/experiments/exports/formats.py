@@ -123,10 +123,14 @@ def _distance(name: str, found: Float32Array, wanted: Float32Array) -> float:
 
 
 def _write_safetensors(module: "torch.nn.Module", example: "torch.Tensor", path: Path) -> None:
+    import torch
     from safetensors.torch import save
 
     # Not its own way to a file, which only its owner may read.
-    tensors = {name: tensor.contiguous() for name, tensor in module.state_dict().items()}
+    # Layers that share their weights have them each: the file knows no shared ones.
+    tensors = {
+        name: tensor.clone(memory_format=torch.contiguous_format) for name, tensor in module.state_dict().items()
+    }
     path.write_bytes(save(tensors, {"format": "pt"}))
 
 

@@ -14,7 +14,6 @@ import dataclasses
 import io
 import json
 import os
-import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -24,6 +23,7 @@ from typing import Any
 from pipeline.checked_files import bytes_in
 from pipeline.config.run_config import RunConfig, differences
 from pipeline.config.tree import Tree, build, to_yaml, tree_from_yaml
+from pipeline.disk import why_unwritable
 from pipeline.errors import ConfigError, RunFolderError
 from pipeline.experiments.files import checkpoint, run_lock
 from pipeline.experiments.files.checkpoint import Checkpoint
@@ -198,7 +198,8 @@ def check_version(path: Path, tree: Tree, aside: tuple[str, ...] = ("cluster",))
 def check_folder(config: RunConfig) -> None:
     """Raise RunFolderError if the run's folder is taken, cannot be made, or is unfit to be resumed. Changes nothing."""
     path = config.folder
-    _check_writable(path)
+    if (why := why_unwritable(path)) is not None:
+        raise RunFolderError(f"{path} cannot be written: {why}; {_OTHER_PLACE}")
     if path.is_symlink() and not path.exists():
         raise RunFolderError(
             f"{path} is a link to {path.readlink()}, where nothing is: make that folder, or remove the link"
@@ -236,20 +237,6 @@ def open_folder(config: RunConfig) -> RunFolder:
 def _is_ours_to_begin(path: Path) -> bool:
     # A start that ended before its config was written leaves no more than this.
     return all(entry.name == JOBS or entry.name.startswith(HIDDEN) for entry in path.iterdir())
-
-
-def _check_writable(path: Path) -> None:
-    try:
-        there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
-        for name in path.parts:
-            if "\0" in name or len(os.fsencode(name)) > os.pathconf(there, "PC_NAME_MAX"):
-                raise ValueError(f"{name[:20]!r} is no name, or one that is too long")
-        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-            raise RunFolderError(f"{path} cannot be written: {there} is read-only or no folder; {_OTHER_PLACE}")
-        # Only a try tells: the files of /proc belong to root, who can make none there.
-        Path(tempfile.mkdtemp(prefix=f".{CONFIG}.", dir=there)).rmdir()
-    except (OSError, ValueError) as error:
-        raise RunFolderError(f"{path} cannot be written: {error}; {_OTHER_PLACE}") from error
 
 
 def _check_same_run(path: Path, config: RunConfig) -> None:
