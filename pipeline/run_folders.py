@@ -8,6 +8,7 @@ Not here: what is in a run folder (`pipeline.experiments.files.run_folder`, `pip
 import fnmatch
 import glob
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -94,3 +95,9 @@ def _walk(place: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
             continue
         seen.add(real)
         yield Path(name), folders, files
+
+
+def recording_name(protocol: str, agent: str, version: int, *, sampled: bool) -> str:
+    """The file of these parameters' games in `recordings/`; whatever a protocol is called, it makes a file name."""
+    name = re.sub(r"[^\w.-]+", "-", f"{protocol}_{agent}{'_sampled' if sampled else ''}")
+    return f"{name}_{version:012d}.npz"

@@ -12,7 +12,6 @@ Not here: playing them again (`pipeline.envs.episodes`), showing them (`pipeline
 
 import dataclasses
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from pipeline.errors import RecordingError
 from pipeline.evaluation.checks import check_actions, check_seed, environment_in
 from pipeline.evaluation.play import PlayedGame
 from pipeline.rows import TRUE_BEFORE, EvaluationRow
+from pipeline.run_folders import recording_name
 from pipeline.whole_file import whole_file
 
 FORMAT = 1
@@ -47,7 +47,7 @@ def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
         "environment": dataclasses.asdict(episode.config),
         "rows": [dataclasses.asdict(game.row) for game in games],
     }
-    path = folder / file_name(row.protocol, row.agent, row.version, sampled=row.sampled)
+    path = folder / recording_name(row.protocol, row.agent, row.version, sampled=row.sampled)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as file:
@@ -62,12 +62,6 @@ def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
     except OSError as error:
         raise RecordingError(f"{path} could not be written: {error}") from error
     return path
-
-
-def file_name(protocol: str, agent: str, version: int, *, sampled: bool) -> str:
-    """Of the games of these parameters; whatever a protocol is called, it makes a file name."""
-    name = re.sub(r"[^\w.-]+", "-", f"{protocol}_{agent}{'_sampled' if sampled else ''}")
-    return f"{name}_{version:012d}.npz"
 
 
 def load(path: Path) -> list[PlayedGame]:

@@ -1,7 +1,7 @@
 """Settings of a network, and the network that they make: of layers of ours, or a torch module of the user's.
 
 Settings are read by commands that never compute: what needs torch is imported where a network is made, or tried.
-Not here: the networks (`pipeline.networks.layered`, `.module`), putting them together (`pipeline.networks.making`).
+Not here: the networks (`pipeline.networks.layered`, `.module`).
 """
 
 from collections.abc import Callable, Mapping
@@ -161,9 +161,27 @@ class QNetworkConfig(LayeredConfig):
 
     def make(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> "QNetwork":
         """See `NetworkConfig`."""
-        from pipeline.networks.making import q_network
+        import torch
 
-        return q_network(self, stack, frame_shape, num_actions)
+        from pipeline.networks.heads import DuelingHead, PlainHead
+        from pipeline.networks.implicit import ImplicitQNetwork
+        from pipeline.networks.layered import LayeredQNetwork
+        from pipeline.networks.linear import LayerKinds
+        from pipeline.networks.parameters import he_values, weight_and_bias
+        from pipeline.networks.torso import TORSOS
+
+        torso = TORSOS[self.torso](stack, frame_shape, self.centred_pixels, weight_and_bias)
+        layers = LayerKinds(self.noise_scale if self.noisy else None, self.layer_norm)
+        made: QNetwork
+        if self.drawn_fractions:
+            made = ImplicitQNetwork(torso, num_actions, self.hidden_units, self.num_quantiles, layers)
+        else:
+            sizes = torso.num_features, num_actions, self.hidden_units, max(self.num_atoms, self.num_quantiles)
+            head = (DuelingHead if self.dueling else PlainHead)(*sizes, layers)
+            support = torch.linspace(self.min_return, self.max_return, self.num_atoms) if self.num_atoms > 1 else None
+            made = LayeredQNetwork(torso, head, support, self.num_quantiles)
+        made.shapes = he_values(made.shapes) if self.initial_weights == "he" else made.shapes
+        return made
 
 
 @dataclass(frozen=True)
@@ -192,9 +210,15 @@ class ActorCriticNetworkConfig(LayeredConfig):
 
     def make(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> "ActorCriticNetwork":
         """See `NetworkConfig`."""
-        from pipeline.networks.making import actor_critic_network
+        from pipeline.networks.layered import LayeredActorCriticNetwork
+        from pipeline.networks.parameters import rectified_weight_and_bias
+        from pipeline.networks.policy_head import ActorCriticHead
+        from pipeline.networks.torso import TORSOS
 
-        return actor_critic_network(self, stack, frame_shape, num_actions)
+        # Ours: with the small first values of Mnih et al. 2015, and pixels not centred, filters died (docs/papers.md).
+        torso = TORSOS[self.torso](stack, frame_shape, self.centred_pixels, rectified_weight_and_bias)
+        head = ActorCriticHead(torso.num_features, num_actions, self.hidden_units, self.activation, self.policy_scale)
+        return LayeredActorCriticNetwork(torso, head)
 
 
 @dataclass(frozen=True)

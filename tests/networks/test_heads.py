@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from pipeline.networks.config import QNetworkConfig
-from pipeline.networks.heads import Head
-from pipeline.networks.linear import NO_NOISE
-from pipeline.networks.making import q_head
+from pipeline.networks.heads import DuelingHead, Head, PlainHead
+from pipeline.networks.linear import NO_NOISE, LayerKinds
 from tests.networks.configs import network_config
 
 NUM_FEATURES, NUM_ACTIONS, BATCH = 5, 3, 4
@@ -19,7 +18,10 @@ FloatArray = npt.NDArray[np.float64]
 
 def make(config: QNetworkConfig) -> tuple[Head, dict[str, torch.Tensor]]:
     """A head and parameters at random."""
-    head = q_head(config, NUM_FEATURES, NUM_ACTIONS)
+    num_outcomes = max(config.num_atoms, config.num_quantiles)
+    layers = LayerKinds(config.noise_scale if config.noisy else None, config.layer_norm)
+    kind = DuelingHead if config.dueling else PlainHead
+    head = kind(NUM_FEATURES, NUM_ACTIONS, config.hidden_units, num_outcomes, layers)
     generator = torch.Generator().manual_seed(1)
     shapes = [shape for layer in head.layers for shape in layer.shapes()]
     return head, {shape.name: torch.randn(shape.shape, generator=generator) for shape in shapes}

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.networks.making import actor_critic_head
 from pipeline.networks.parameters import Constant, Uniform
 from pipeline.networks.policy_head import ActorCriticHead
 from tests.networks.configs import actor_critic_config
@@ -18,7 +17,8 @@ ACTIVATIONS = ["relu", "prelu", "linear"]
 
 def make(activation: str) -> tuple[ActorCriticHead, dict[str, torch.Tensor]]:
     """A head and parameters at random, the slope among them."""
-    head = actor_critic_head(actor_critic_config(activation=activation), NUM_FEATURES, NUM_ACTIONS)
+    config = actor_critic_config(activation=activation)
+    head = ActorCriticHead(NUM_FEATURES, NUM_ACTIONS, config.hidden_units, config.activation, config.policy_scale)
     generator = torch.Generator().manual_seed(1)
     return head, {shape.name: torch.randn(shape.shape, generator=generator) for shape in head.shapes}
 

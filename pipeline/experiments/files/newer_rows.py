@@ -13,10 +13,10 @@ Not here: a deterministic run, which makes the same rows again (`pipeline.experi
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipeline.evaluation.recordings import file_name
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.row_lines import Values, lines_of, row_in, set_aside
 from pipeline.rows import BEST, RANDOM, ROW_FILES, EvaluationRow
+from pipeline.run_folders import recording_name
 from pipeline.whole_file import whole_file
 
 CHECKPOINTS = "checkpoints"
@@ -77,7 +77,7 @@ def _outlives_its_training(run: Path, evaluation: Values) -> bool:
 
 def _set_recording_aside(run: Path, evaluation: Values) -> None:
     sampled = evaluation.get("sampled") == "True"
-    name = file_name(evaluation["protocol"], evaluation["agent"], int(evaluation["version"]), sampled=sampled)
+    name = recording_name(evaluation["protocol"], evaluation["agent"], int(evaluation["version"]), sampled=sampled)
     recording = run / RECORDINGS / name
     if recording.exists():
         aside = run / DISCARDED / RECORDINGS

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.evaluation.recordings import file_name
 from pipeline.experiments.files.run_folder import open_folder
 from pipeline.results.load import load_run
+from pipeline.run_folders import recording_name
 from tests.experiments.files.test_run_folder import EPISODE, EVALUATION, UPDATE
 from tests.experiments.smoke_runs import smoke_config
 
@@ -34,7 +34,7 @@ def test_scores_of_lost_parameters_and_their_games_are_set_aside_but_not_the_ran
     rows = [replace(EVALUATION, agent=agent, version=v, wall_seconds=seconds) for agent, v, seconds in players]
     folder.write(rows)
     folder.close()
-    names = [file_name(row.protocol, row.agent, row.version, sampled=row.sampled) for row in rows]
+    names = [recording_name(row.protocol, row.agent, row.version, sampled=row.sampled) for row in rows]
     (folder.path / "recordings").mkdir()
     for name in names:
         (folder.path / "recordings" / name).touch()
