@@ -45,6 +45,11 @@ class ConfigError(PipelineError):
         return (ConfigError, (self.mistakes,))
 
 
+def status_of(error: PipelineError) -> int:
+    """What a command that it ends gives to its shell: 2 if its words were wrong, and 1 if what they say failed."""
+    return 2 if isinstance(error, ConfigError) else 1
+
+
 class PlacementError(PipelineError):
     """What a run wants does not fit the hosts that are offered; both numbers stand in the message."""
 

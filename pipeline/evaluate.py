@@ -19,7 +19,7 @@ from pathlib import Path
 from pipeline.cluster.coordination.host_logs import leave_dask_out
 from pipeline.config.arguments import parse_words
 from pipeline.disk import told_if_refused
-from pipeline.errors import ConfigError, PipelineError
+from pipeline.errors import ConfigError, PipelineError, status_of
 from pipeline.experiments.scoring.request import NEWEST, EvaluationRequest, find_runs
 from pipeline.run_folders import places_of, split_places
 from pipeline.seeding import seed_mistakes
@@ -57,7 +57,7 @@ def main(words: Sequence[str] | None = None) -> int:
             evaluate_runs(request)
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
+        return status_of(error)
     return 0
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pipeline.config.arguments import parse_words
 from pipeline.disk import told_if_refused
-from pipeline.errors import PipelineError
+from pipeline.errors import PipelineError, status_of
 from pipeline.experiments.exports.formats import mistakes_of
 from pipeline.experiments.files.run_folder import CONFIG
 from pipeline.experiments.scoring.request import NEWEST
@@ -71,7 +71,7 @@ def main(words: Sequence[str] | None = None) -> int:
             )
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
+        return status_of(error)
     for name, distance in done.distances.items():
         print(f"{name}: loaded again, answers at most {distance:.1e} from the agent's")
     print(f"exported to {done.folder}")

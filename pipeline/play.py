@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from pipeline.config.arguments import parse_words
 from pipeline.disk import told_if_refused
 from pipeline.envs.rom import action_names
-from pipeline.errors import PipelineError
+from pipeline.errors import PipelineError, status_of
 from pipeline.evaluation.protocol import POLICIES
 from pipeline.rendering.film_file import SUFFIXES, write_film
 from pipeline.types import UInt8Array
@@ -110,7 +110,7 @@ def main(words: Sequence[str] | None = None) -> int:
                 _show(arguments)
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
+        return status_of(error)
     return 0
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.config.arguments import parse_words
 from pipeline.disk import told_if_refused, why_unwritable
-from pipeline.errors import ConfigError, PipelineError
+from pipeline.errors import ConfigError, PipelineError, status_of
 from pipeline.run_folders import split_places
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def main(words: Sequence[str] | None = None) -> int:
             return _report(arguments, imports)
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
+        return status_of(error)
 
 
 def _report(arguments: ReportArguments, imports: "tuple[Import, ...]") -> int:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from pipeline import seeding
 from pipeline.config.arguments import parse_words
 from pipeline.disk import told_if_refused
-from pipeline.errors import ConfigError, PipelineError
+from pipeline.errors import ConfigError, PipelineError, status_of
 from pipeline.run_folders import files_below, places_of, split_places
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def main(words: Sequence[str] | None = None) -> int:
                 print(path)
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
+        return status_of(error)
     return 0
 
 

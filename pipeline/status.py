@@ -28,7 +28,7 @@ from rich.text import Text
 from dask_jobs.board import labelled
 from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING
 from pipeline.config.arguments import parse_words
-from pipeline.errors import ConfigError, PipelineError
+from pipeline.errors import ConfigError, PipelineError, status_of
 
 if TYPE_CHECKING:
     from pipeline.experiments.sweeps.status import JobStatus, SweepStatus
@@ -66,7 +66,7 @@ def main(words: Sequence[str] | None = None, console: Console | None = None) -> 
             sweep = _watch(sweep, arguments.config_dir, console)
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
+        return status_of(error)
     console.print(render(sweep))
     return 0
 
