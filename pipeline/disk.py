@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.errors import DiskError
+from pipeline.run_folders import CONFIG
 
 _REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 """Not EIO, which a read may have as well."""
@@ -25,8 +26,9 @@ def why_unwritable(folder: Path) -> str | None:
                 return f"{name[:20]!r} is no name, or one that is too long"
         if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
             return f"{there} is read-only or no folder"
-        # Only a try tells: the files of /proc belong to root, who can make none there.
-        Path(tempfile.mkdtemp(prefix=".try.", dir=there)).rmdir()
+        # Only a try tells: the files of /proc belong to root, who can make none there. What it leaves, if it is killed,
+        # is no obstacle for a run (`pipeline.experiments.files.deletion.HIDDEN`).
+        Path(tempfile.mkdtemp(prefix=f".{CONFIG}.", dir=there)).rmdir()
     except (OSError, ValueError) as error:
         return str(error)
     return None

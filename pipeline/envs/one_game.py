@@ -39,6 +39,8 @@ class OneGame(gymnasium.Env[UInt8Array, np.int64]):
 
         `options={"emulator_seed": N}` begins exactly the game of that `episode_seed` in `evaluations.csv`.
         """
+        if self._is_closed:
+            raise ValueError("this game is closed: make another one")
         super().reset(seed=seed)
         drawn = int(self.np_random.integers(0, MAX_EMULATOR_SEED, endpoint=True))
         due = self._lanes.reset(np.array([(options or {}).get("emulator_seed", drawn)]))

@@ -67,6 +67,8 @@ def test_a_game_may_be_closed_twice_and_is_played_no_more() -> None:
     env.close()
     with pytest.raises(ValueError, match="no game is under way"):
         env.step(0)
+    with pytest.raises(ValueError, match="this game is closed: make another one"):
+        env.reset()
 
 
 def test_a_seed_begins_the_same_games_again_and_another_seed_other_ones() -> None:

@@ -87,7 +87,7 @@ def _read(path: Path) -> tuple[list[Values], list[bytes]]:
     """The rows of a file, and lines of it that are none: a kill cut them short, or a disk damaged them."""
     header, lines = lines_of(path)
     if header.endswith(b"\n") and columns_of(header) != _COLUMNS:
-        raise RunFolderError(f"{path} {what_is_foreign(header)}: evaluate with that version")
+        raise RunFolderError(f"{path} {what_is_foreign(header, 'evaluate with that version')}")
     read = [(line, row_in(line, (EvaluationRow,), header)) for line in lines]
     return [row for _, row in read if row is not None], [line for line, row in read if row is None]
 

@@ -59,11 +59,11 @@ def lines_of(path: Path) -> Lines:
     return Lines(header, lines)
 
 
-def what_is_foreign(header: bytes) -> str:
-    """Of a header that is not this version's, as the middle of a sentence that ends with the way out."""
+def what_is_foreign(header: bytes, way_out: str) -> str:
+    """Of a header that is not this version's, as the end of a sentence; `way_out`: where it is another version's."""
     if header.startswith(codecs.BOM_UTF8) or header.endswith(b"\r\n"):
-        return "was rewritten by another program (a byte-order mark, or line ends of Windows); undo that, or"
-    return "has the columns of another version of pipeline"
+        return "was rewritten by another program (a byte-order mark, or line ends of Windows): undo that"
+    return f"has the columns of another version of pipeline: {way_out}"
 
 
 def columns_of(header: bytes) -> list[str]:

@@ -252,7 +252,7 @@ def _check_same_run(path: Path, config: RunConfig) -> None:
         header = lines_of(path / name).header
         if header and columns_of(header) != [field.name for field in dataclasses.fields(row_type)]:
             way_out = "go on with that version, or start another run (another seed or results_dir)"
-            raise RunFolderError(f"{path / name} {what_is_foreign(header)}: {way_out}")
+            raise RunFolderError(f"{path / name} {what_is_foreign(header, way_out)}")
 
 
 def _check_checkpoints(path: Path) -> None:

@@ -3,8 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from pipeline.experiments.files.run_folder import open_folder
 from pipeline.results.load import load_run
+from pipeline.rows import Row
 from pipeline.run_folders import recording_name
 from tests.experiments.files.test_run_folder import EPISODE, EVALUATION, UPDATE
 from tests.experiments.smoke_runs import smoke_config
@@ -65,26 +68,22 @@ def test_of_a_role_whose_clock_lags_those_rows_are_set_aside_that_it_wrote_after
     ]
 
 
-def test_a_line_that_a_kill_cut_short_is_set_aside(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("row", "name", "cut"),
+    [
+        (EPISODE, "episodes.csv", "bundle-0,3,100,800,12.0,50,False,0.5,7,1.2"),
+        (EPISODE, "episodes.csv", "bundle-0,3,10"),
+        (EVALUATION, "evaluations.csv", "noop_sta"),
+    ],
+)
+def test_a_line_that_a_kill_or_a_full_disk_cut_short_is_set_aside(
+    tmp_path: Path, row: Row, name: str, cut: str
+) -> None:
     folder = open_folder(smoke_config(tmp_path))
-    folder.write([EPISODE])
+    folder.write([row])
     folder.close()
-    path = folder.path / "episodes.csv"
+    path = folder.path / name
     whole = path.read_text()
-    path.write_text(whole + "bundle-0,3,100,800,12.0,50,False,0.5,7,1.2")
+    path.write_text(whole + cut)
     assert folder.discard_rows_after(100.0) == 1
-    assert path.read_text() == whole
-    path.write_text(whole + "bundle-0,3,10")
-    assert folder.discard_rows_after(100.0) == 1
-    assert path.read_text() == whole
-
-
-def test_an_evaluation_that_a_full_disk_cut_short_is_set_aside_however_old_the_checkpoint_is(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path))
-    folder.write([replace(EVALUATION, agent="random", wall_seconds=9.0)])
-    folder.close()
-    path = folder.path / "evaluations.csv"
-    whole = path.read_text()
-    path.write_text(whole + "noop_sta")
-    assert folder.discard_rows_after(2.0) == 1
     assert path.read_text() == whole
