@@ -52,7 +52,7 @@ RENAMED_OPTIONS: Mapping[tuple[str, str], str] = {
 
 
 def in_settings_of_today(tree: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`tree`, as it was read from a `config.yaml`; one that fits already is returned equal."""
+    """`tree`, as it was read from a run's `config.yaml`, or an exported agent's; one that fits is returned equal."""
     for name, value in TRUE_BEFORE.items():
         tree = _completed(tree, name.split("."), value)
     for name, (beside, value) in TRUE_BEFORE_BESIDE.items():

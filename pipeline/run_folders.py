@@ -2,7 +2,7 @@
 
 A place is taken as it is called, whatever signs are in its name and wherever it really lies. Below it links are
 followed, each folder is seen once, and folders that are called like hidden ones are left out: runs are deleted in such.
-Not here: what is in a run folder (`pipeline.experiments.files.run_folder`, `pipeline.results.load`).
+Not here: what is in a run's files (`pipeline.experiments.files.run_folder`, `pipeline.results.load`).
 """
 
 import fnmatch
@@ -18,13 +18,22 @@ from pipeline.run_facts import RUN
 CONFIG = "config.yaml"
 """Name of the file of a run's settings inside its folder."""
 
+CHECKPOINTS = "checkpoints"
+"""Name of the folder of checkpoints inside a run folder."""
+
+RECORDINGS = "recordings"
+"""Name of the folder of recorded evaluation games inside a run folder."""
+
+DISCARDED = "discarded"
+"""Name of the folder, inside a run's, of what was lost or replaced."""
+
 _MARKS = frozenset({CONFIG, RUN, *ROW_FILES.values()})
 """A run folder has one of these at least: a killed run may lack the others."""
 
 _NO_RUN = "config.json"
 """In an exported agent, which has rows of evaluations, too."""
 
-_INSIDE = frozenset({"checkpoints", "recordings", "discarded", "exports", "tensorboard", "wandb"})
+_INSIDE = frozenset({CHECKPOINTS, RECORDINGS, DISCARDED, "exports", "tensorboard", "wandb"})
 """Folders of a run folder, in which there is no other run."""
 
 

@@ -21,7 +21,7 @@ from pipeline import seeding
 from pipeline.config.arguments import parse_words
 from pipeline.disk import told_if_refused
 from pipeline.errors import ConfigError, PipelineError, status_of
-from pipeline.run_folders import files_below, places_of, split_places
+from pipeline.run_folders import DISCARDED, RECORDINGS, files_below, places_of, split_places
 
 if TYPE_CHECKING:
     from pipeline.envs.episodes import Episode
@@ -125,10 +125,11 @@ def _recorded_games(arguments: StartStateArguments) -> dict[str, "list[Episode]"
 
 
 def _files(place: Path) -> list[Path]:
-    """Recordings at a place. Checkpoints, whose files end alike, are none."""
+    """Recordings at a place. Checkpoints, whose files end alike, are none, nor games of parameters that were lost."""
     if place.is_file():
         return [place]
-    return [file for file in files_below(place, "*.npz") if file.parent.name == "recordings"]
+    found = files_below(place, "*.npz")
+    return [file for file in found if file.parent.name == RECORDINGS and file.parent.parent.name != DISCARDED]
 
 
 if __name__ == "__main__":

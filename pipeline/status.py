@@ -59,6 +59,8 @@ def main(words: Sequence[str] | None = None, console: Console | None = None) -> 
         from pipeline.experiments.sweeps.status import newest_sweep, read_sweep
 
         folder = arguments.sweep_dir or newest_sweep(_SWEEPS)
+        if arguments.sweep_dir is not None and not folder.is_dir():
+            raise ConfigError([f"sweep_dir={folder}: there is no ledger of a sweep, for there is no such folder"])
         if arguments.config_dir is not None and not arguments.config_dir.is_dir():
             raise ConfigError([f"config_dir={arguments.config_dir}: there is no such folder"])
         sweep = read_sweep(folder, arguments.config_dir)

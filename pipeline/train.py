@@ -6,7 +6,7 @@ What computes is imported when a run begins: `--help` and mistakes are told at o
 Not here: what a job of such a sweep does (`pipeline.experiments.sweeps.job`).
 """
 
-from dask_jobs.terminal import INTERRUPTED_STATUS, MISTAKEN_STATUS, begin
+from dask_jobs.terminal import INTERRUPTED_STATUS, begin
 
 if __name__ == "__main__":
     begin()  # before the other imports, which take seconds
@@ -25,7 +25,7 @@ from pipeline.config.composition import config_directory, jobs_composed_in_turn
 from pipeline.config.help_text import help_text
 from pipeline.config.overrides import check_command_line, from_hydra
 from pipeline.config.sweep_jobs import jobs_to_plan
-from pipeline.errors import ConfigError, PipelineError
+from pipeline.errors import ConfigError, PipelineError, status_of
 
 
 @hydra.main(version_base="1.3", config_path=str(config_directory()), config_name="config")
@@ -54,7 +54,8 @@ def _job(config: DictConfig) -> float | None:
     except PipelineError as error:
         # A foreseen error is a message, not a traceback.
         if HydraConfig.get().mode != RunMode.MULTIRUN:
-            sys.exit(f"error: {error}")
+            print(f"error: {error}", file=sys.stderr)
+            sys.exit(status_of(error))
         # The other runs of a sweep go on; Hydra names this one again at their end.
         print(f"error: {error}", file=sys.stderr)
         raise
@@ -80,7 +81,7 @@ def main() -> None:
             return
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
-        sys.exit(MISTAKEN_STATUS)
+        sys.exit(status_of(error))
     leave_dask_out()
     with jobs_composed_in_turn():
         _job()

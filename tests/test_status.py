@@ -253,7 +253,7 @@ def test_the_newest_sweep_is_found_and_none_is_an_error(sweep: Path, capsys: pyt
     assert newest_sweep(sweep.parent) == sweep
     with pytest.raises(SweepError, match=r"there is no sweep below .*: name one with sweep_dir="):
         newest_sweep(sweep)
-    assert main([f"sweep_dir={sweep / 'nowhere'}"]) == 1
+    assert main([f"sweep_dir={sweep / 'nowhere'}"]) == 2
     assert "there is no ledger of a sweep" in capsys.readouterr().err
     assert main(["sweepdir=x"]) == 2
     assert "did you mean sweep_dir?" in capsys.readouterr().err

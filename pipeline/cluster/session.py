@@ -230,8 +230,7 @@ class Session:
     def survey_again(self) -> None:
         """Take the hosts that are there now for the hosts of this session, and ask for others in place of lost ones.
 
-        Hosts of another installation, which somebody has added meanwhile, are left out. Raises OSError if a host dies
-        meanwhile.
+        Hosts of another installation, which somebody has added meanwhile, and hosts that die meanwhile are left out.
         """
         self.ask_for_hosts()
         self._hosts.survey_again()

@@ -1,7 +1,7 @@
 """What hosts have said of themselves, and which of them are fit to take part: decisions about answers, no asking.
 
     first survey     of a session that begins: one that dies is left out, one that cannot tell what it is, an error
-    later survey     of a run under way: hosts of another installation, added meanwhile, are left out
+    later survey     of a run under way: hosts of another installation, added meanwhile, are left out, and who dies
 
 Not here: asking (`pipeline.cluster.surveyor`), what a host reports (`pipeline.cluster.hosts`).
 """
@@ -22,7 +22,7 @@ class Survey:
     """The answers of all hosts that were there at one time."""
 
     asked: frozenset[str]
-    """Addresses of those hosts, whatever they are; not those that stood still, which are asked again."""
+    """Addresses of those hosts, whatever they are; not those that stood still or died, which are asked again."""
     reports: Mapping[str, HostReport]
     """Of those that take part, by address, in a stable order."""
 
@@ -45,9 +45,9 @@ def first_survey(answers: Mapping[str, Answer]) -> Survey:
     Raises PlacementError or HostMismatchError, with what to do, for the first other one without report, or if all died.
     Versions are not compared: that is for whoever asks for offers.
     """
-    left = {address: answer for address, answer in answers.items() if not isinstance(answer, OSError)}
-    if not left and (death := _death_among(answers)) is not None:
-        raise PlacementError("; ".join(deaths_in_words(answers))) from death
+    left = _of_the_living(answers)
+    if answers and not left:
+        raise PlacementError("; ".join(deaths_in_words(answers)))
     return Survey(frozenset(left), {address: _report_of(address, answer) for address, answer in left.items()})
 
 
@@ -62,20 +62,18 @@ def deaths_in_words(answers: Mapping[str, Answer]) -> list[str]:
 
 
 def later_survey(ours: HostReport, answers: Mapping[str, Answer]) -> Survey:
-    """The same of a run under way, without hosts that are not as `ours`. Raises OSError if one died meanwhile."""
-    if (death := _death_among(answers)) is not None:
-        raise death
+    """The same of a run under way, without hosts that are not as `ours`; nothing that others are makes it fail."""
     reports = {
         address: answer
         for address, answer in answers.items()
         if isinstance(answer, HostReport) and not version_differences(ours, answer)
     }
-    told = {address for address, answer in answers.items() if not isinstance(answer, RemoteLostError)}
+    told = {address for address, answer in _of_the_living(answers).items() if not isinstance(answer, RemoteLostError)}
     return Survey(frozenset(told), reports)
 
 
-def _death_among(answers: Mapping[str, Answer]) -> OSError | None:
-    return next((answer for answer in answers.values() if isinstance(answer, OSError)), None)
+def _of_the_living(answers: Mapping[str, Answer]) -> dict[str, Answer]:
+    return {address: answer for address, answer in answers.items() if not isinstance(answer, OSError)}
 
 
 def _report_of(address: str, answer: Answer) -> HostReport:

@@ -31,9 +31,9 @@ class Surveyor:
         self._began: dict[str, float] = {}
         """Address of each host that was ever asked -> when it began, on the monotonic clock of this machine."""
         answers = self._answers()
-        if any(isinstance(answer, OSError) for answer in answers.values()):
-            # Who was there only to end is gone now, or has been started again.
-            answers = self._answers()
+        if deaths := {address: answer for address, answer in answers.items() if isinstance(answer, OSError)}:
+            # Whoever cannot be reached for a moment is there again; whoever has died is gone, and is told of.
+            answers = {**deaths, **self._answers()}
         self.deaths = deaths_in_words(answers)
         """A sentence for each host that died while it was asked, and is left out."""
         self.survey: Survey = first_survey(answers)
@@ -48,7 +48,7 @@ class Surveyor:
         return present if self._granted is None else self._granted.among(present)
 
     def survey_again(self) -> None:
-        """Ask the hosts that are there now, and take those of this installation. Raises as `later_survey`."""
+        """Ask the hosts that are there now, and take those of this installation that answer."""
         self.survey = later_survey(report_host(), self._answers())
 
     def leave_out(self, address: str) -> None:

@@ -3,11 +3,12 @@
     experiment=dqn -m seed=0,1    experiment=dqn seed=0,1 -m: Hydra takes no setting behind an option behind a setting
     --seed 5, --seed=5, --resume  a mistake, told with seed=5 and resume=true: settings have no dashes
 
+Options count only as they are written in full: Hydra itself takes --experiment for its --experimental-rerun.
 Not here: whether settings are right (`pipeline.config.overrides`).
 """
 
+import argparse
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ from pipeline.config.other_words import ELSEWHERE
 
 _DASHED = re.compile(r"-+[a-zA-Z]")
 """No negative number."""
+_NO_VALUE = re.compile(r"[~+]|-+[a-zA-Z]|.*=")
+"""How words begin that are no value of a setting with dashes before them."""
 
 
 class Arguments(NamedTuple):
@@ -29,28 +32,26 @@ class Arguments(NamedTuple):
 
 
 def hydra_arguments(typed: Sequence[str]) -> Arguments:
-    """`typed` for Hydra. Ends the program, as Hydra does, at an option of its own that has a wrong value."""
-    words, behind = get_args_parser().parse_known_args(list(typed))
-    dashed = Counter(filter(_DASHED.match, behind))
-    plain = Counter([*words.overrides, *behind]) - dashed
+    """`typed` for Hydra."""
+    known = {name: action for action in get_args_parser()._actions for name in action.option_strings}
     options: list[str] = []
     settings: list[str] = []
     mistakes: list[str] = []
-    left = list(typed)
+    left = [word for word in typed if word != "--"]
     while left:
         word = left.pop(0)
-        if dashed[word]:
-            dashed[word] -= 1
-            if "=" not in word and left and plain[left[0]] and "=" not in left[0]:
-                plain[left[0]] -= 1
+        name, equals, _ = word.partition("=")
+        if name in known:
+            options.append(word)
+            if left and not equals and _takes(known[name], left[0]):
+                options.append(left.pop(0))
+        elif _DASHED.match(word):
+            if left and not equals and not _NO_VALUE.match(left[0]):
                 word = f"{word} {left.pop(0)}"
             settings.append(without_dashes(word))
             mistakes.append(f"{word}: settings are written without dashes: {settings[-1]}")
-        elif plain[word]:
-            plain[word] -= 1
-            settings.append(word)
         else:
-            options.append(word)
+            settings.append(word)
     return Arguments([*settings, *options], mistakes)
 
 
@@ -59,3 +60,8 @@ def without_dashes(word: str) -> str:
     name, _, value = word.lstrip("-").replace(" ", "=", 1).partition("=")
     name = name.replace("-", "_")
     return f"{ELSEWHERE.get(name, name)}={value or 'true'}"
+
+
+def _takes(option: argparse.Action, word: str) -> bool:
+    """Whether the word behind an option is its value: always, never, or if it is one that the option may have."""
+    return option.nargs is None or (option.nargs == "?" and word in (option.choices or ()))

@@ -75,7 +75,10 @@ def warm_start_mistakes(config: RunConfig) -> list[str]:
 
 
 def _of_run(folder: Path) -> Mapping[str, Any]:
-    return tree_from_yaml(bytes_in(folder / "config.yaml").decode())
+    try:
+        return tree_from_yaml(bytes_in(folder / "config.yaml").decode())
+    except UnicodeDecodeError as error:
+        raise OSError(f"{folder / 'config.yaml'} is no text in UTF-8") from error
 
 
 def _unfit(config: RunConfig, source: Source) -> Iterator[str]:

@@ -107,7 +107,7 @@ class RunRecord:
         self._meter.restarted()
 
     def go_back_to(self, start: Checkpoint) -> int:
-        """Set aside the rows that are newer than this checkpoint; returns how many."""
+        """Set aside all that is newer than this checkpoint; returns how many rows."""
         self._meter.went_back()
         self._folder.close()
         self._loggers.close()

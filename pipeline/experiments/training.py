@@ -201,6 +201,8 @@ class Training:
         fleet.release()
         start = self._saver.newest(checkpoint_fit(self._config))
         discarded = self._record.go_back_to(start)
+        # Where a damaged file counted as newer than what was kept, that has no file yet.
+        self._saver.save_kept()
         if self._evaluation is not None:
             self._evaluation.went_back()
         back = f"the checkpoint of update {start.server.version:,}, {discarded} newer rows set aside in discarded/"

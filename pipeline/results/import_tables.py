@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.checked_files import LARGEST_COUNT, bytes_in, text_in
+from pipeline.checked_files import LARGEST_COUNT, text_in
 from pipeline.errors import RunFolderError
 
 # As programs print them: no thousands, no decimal commas, no words but nan.
@@ -71,7 +71,7 @@ class ForeignTable(NamedTuple):
 def text_of(file: Path) -> str:
     """The text of a file, without the byte-order mark that some programs put in front. Raises RunFolderError."""
     try:
-        return text_in(bytes_in(file), "utf-8-sig")
+        return text_in(file.read_bytes(), "utf-8-sig")
     except UnicodeDecodeError as error:
         raise RunFolderError(f"{file.name} is no text in UTF-8: {error}") from error
 

@@ -110,8 +110,10 @@ def main(
 
 
 def _of_costs(path: Path) -> Processor:
-    (facts,) = {(facts["processor"], facts["cpu"]) for facts in cost_file.measured_on(path)}
-    return Processor(*facts)
+    kinds = {Processor(facts["processor"], facts["cpu"]) for facts in cost_file.measured_on(path)}
+    if len(kinds) != 1:
+        raise ValueError(f"{path} has costs of {len(kinds)} kinds of processor: measure them with dba3c.simulation")
+    return kinds.pop()
 
 
 def _simulated(

@@ -127,6 +127,9 @@ def main(
     """Measure and simulate what has no row yet, then draw."""
     rows = simulation_rows(output)
     costs_path = output / "costs.json"
+    if rows.frame().empty:
+        # Where there are rows, they have the processor of the costs, and no other can add to them.
+        check_one_processor(costs_path, map(kind_of, cost_file.measured_on(costs_path)))
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, f"game={game}", f"results_dir={results_dir}", "topology.shards=apart", *overrides]
         configs = {name: compose([*settings, *NETWORKS[name]]) for name in networks}

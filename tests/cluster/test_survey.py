@@ -1,11 +1,14 @@
 """What follows from the answers of hosts that were asked what they are; nobody is asked here."""
 
 import re
+from typing import cast
 
 import pytest
+from distributed import Client
 
 from pipeline.cluster.hosts import HostReport
 from pipeline.cluster.survey import Answer, Survey, deaths_in_words, first_survey, later_survey
+from pipeline.cluster.surveyor import Surveyor
 from pipeline.errors import HostMismatchError, PlacementError, RemoteLostError
 
 OURS = HostReport("node1", 2, 2**30, "a processor", "cpu", "float32", {"torch": "2.13.0"})
@@ -33,13 +36,35 @@ def test_a_host_without_a_report_lets_no_session_begin(answer: Exception, error:
         first_survey(beside_ours(answer))
 
 
-def test_a_host_that_dies_while_it_is_asked_is_left_out_and_asked_again_if_it_comes_back() -> None:
+def test_a_host_that_dies_while_it_is_asked_is_left_out_by_name() -> None:
     answers = beside_ours(OSError("gone"))
     survey = first_survey(answers)
     assert survey.reports == {"tcp://a:1": OURS} and not survey.is_complete({"tcp://a:1", "tcp://b:2"})
     (sentence,) = deaths_in_words(answers)
     assert sentence.startswith("tcp://b:2 died while it was asked what it has (gone), as ")
     assert "--memory-limit" in sentence and deaths_in_words({"tcp://a:1": OURS}) == []
+
+
+def test_a_session_tells_of_a_host_that_is_gone_when_all_are_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Answer]] = [beside_ours(OSError("gone")), {"tcp://a:1": OURS}]
+    monkeypatch.setattr(Surveyor, "_answers", lambda _: asked.pop(0))
+    surveyor = Surveyor(cast(Client, None), None, 1.0)
+    assert surveyor.survey.reports == {"tcp://a:1": OURS} and asked == []
+    assert [sentence.partition(" died ")[0] for sentence in surveyor.deaths] == ["tcp://b:2"]
+
+
+def test_a_host_that_answers_when_it_is_asked_again_takes_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Answer]] = [beside_ours(OSError("a moment")), beside_ours(OURS)]
+    monkeypatch.setattr(Surveyor, "_answers", lambda _: asked.pop(0))
+    surveyor = Surveyor(cast(Client, None), None, 1.0)
+    assert set(surveyor.survey.reports) == {"tcp://a:1", "tcp://b:2"} and surveyor.deaths == []
+
+
+def test_no_session_begins_where_the_only_host_has_died_and_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Answer]] = [{"tcp://b:2": OSError("gone")}, {}]
+    monkeypatch.setattr(Surveyor, "_answers", lambda _: asked.pop(0))
+    with pytest.raises(PlacementError, match=r"tcp://b:2 died .*--memory-limit"):
+        Surveyor(cast(Client, None), None, 1.0)
 
 
 def test_no_session_begins_where_all_die_while_they_are_asked() -> None:
@@ -62,9 +87,10 @@ def test_a_host_that_stands_still_is_left_out_of_a_run_under_way_until_it_answer
     assert later_survey(OURS, beside_ours(OURS)).fit({"tcp://a:1", "tcp://b:2"}) == {"tcp://a:1", "tcp://b:2"}
 
 
-def test_a_host_that_dies_meanwhile_leaves_a_run_under_way_without_a_survey() -> None:
-    with pytest.raises(OSError, match="gone"):
-        later_survey(OURS, beside_ours(OSError("gone")))
+def test_a_host_that_dies_meanwhile_spoils_no_survey_of_a_run_under_way_and_is_asked_again_if_it_is_there() -> None:
+    survey = later_survey(OURS, beside_ours(OSError("gone")))
+    assert survey.reports == {"tcp://a:1": OURS}
+    assert survey.is_complete({"tcp://a:1"}) and not survey.is_complete({"tcp://a:1", "tcp://b:2"})
 
 
 def test_a_host_that_was_not_there_is_asked_and_one_that_has_gone_is_not_fit() -> None:

@@ -19,6 +19,10 @@ from pipeline.config.command_line import hydra_arguments, without_dashes
         ("--cfg job game=Pong", "game=Pong --cfg job"),
         ("game=Pong --info", "game=Pong --info"),
         ("~logging -m game=Pong", "~logging game=Pong -m"),
+        ("--info game=Pong -m", "game=Pong --info -m"),
+        ("--info config game=Pong", "game=Pong --info config"),
+        ("-cd a --config-dir b a -m -m", "a -cd a --config-dir b -m -m"),
+        ("game=Pong -m -- seed=1", "game=Pong seed=1 -m"),
     ],
 )
 def test_options_come_behind_settings_wherever_they_were_typed(typed: str, for_hydra: str) -> None:
@@ -31,6 +35,8 @@ def test_options_come_behind_settings_wherever_they_were_typed(typed: str, for_h
         ("--seed 5 game=Pong", "seed=5 game=Pong", ["--seed 5: ... seed=5"]),
         ("game=Pong --seed=5", "game=Pong seed=5", ["--seed=5: ... seed=5"]),
         ("--resume game=Pong", "resume=true game=Pong", ["--resume: ... resume=true"]),
+        ("--resume ~logging +sweep=smoke", "resume=true ~logging +sweep=smoke", ["--resume: ... resume=true"]),
+        ("--experiment dqn -s 5", "experiment=dqn s=5", ["--experiment dqn: ... experiment=dqn", "-s 5: ... s=5"]),
         ("game=Pong --seed -1", "game=Pong seed=-1", ["--seed -1: ... seed=-1"]),
         ("-m --seed 1 --resume", "seed=1 resume=true -m", ["--seed 1: ... seed=1", "--resume: ... resume=true"]),
         ("--env-id Pong -x", "game=Pong x=true", ["--env-id Pong: ... game=Pong", "-x: ... x=true"]),

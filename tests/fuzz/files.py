@@ -14,12 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dask_jobs.ledger import DONE, LEDGER, Ledger, LedgerRow, read_ledger
+from pipeline.checked_files import LARGEST_COUNT
 from pipeline.config.tree import to_yaml
 from pipeline.errors import RunFolderError
 from pipeline.evaluation import recordings, start_states
 from pipeline.experiments.files import checkpoint, evaluation_rows
 from pipeline.experiments.files.checkpoint import Checkpoint, Fit
 from pipeline.experiments.files.exact import ExactFiles
+from pipeline.experiments.files.newer_rows import set_newer_aside
 from pipeline.experiments.files.run_folder import DISCARDED, RunFolder, read_config
 from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.replay.keeper import STATE, ReplayKeeper, load
@@ -169,10 +171,10 @@ def _make_rows(rows: list[Any], name: str) -> Callable[[Path], Path]:
 
 def _read_rows(path: Path) -> None:
     """A resume: lines that are no rows are set aside, and the rest is a table."""
-    folder, before = RunFolder(path.parent), path.read_bytes()
+    before = path.read_bytes()
     if path.name == "evaluations.csv":
         evaluation_rows.keys_in(path.parent)
-    folder.discard_rows_after(1e9)
+    set_newer_aside(path.parent, LARGEST_COUNT, 1e9, {})
     aside = path.parent / DISCARDED / path.name
     set_aside = aside.read_bytes() if aside.exists() else b""
     lines = [line for data in (path.read_bytes(), set_aside) for line in data.split(b"\n")]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from pipeline.config.run_config import RunConfig
 from pipeline.config.tree import to_yaml
+from pipeline.rows import RANDOM
 from pipeline.settings import as_settings
 
 FORMAT = 1
@@ -109,7 +110,7 @@ def _front_matter(exported: Exported) -> str:
             ],
         }
         for row in exported.scores
-        if row["agent"] != "random"
+        if row["agent"] != RANDOM
     ]
     fields = {
         "library_name": "pytorch",
@@ -129,7 +130,7 @@ def _scores(exported: Exported) -> str:
     for row in exported.scores:
         low, high = float(row["low"]), float(row["high"])
         interval = "unknown" if math.isnan(low) else f"[{low:,.1f}, {high:,.1f}]"
-        frames = "-" if row["agent"] == "random" else f"{row['total_frames']:,}"
+        frames = "-" if row["agent"] == RANDOM else f"{row['total_frames']:,}"
         lines.append(
             f"| {row['entry']} | {row['protocol']} | {row['score']:,.1f} | {interval} | {row['episodes']} | {frames} |"
         )

@@ -20,7 +20,7 @@ from pipeline.experiments.exports.card import Exported, card, config_of
 from pipeline.experiments.policy import Policy, load_policy
 from pipeline.experiments.scoring.request import NEWEST
 from pipeline.results.load import LoadedRuns, load_run
-from pipeline.results.run_scores import LAST, RANDOM, run_scores
+from pipeline.results.run_scores import BEST, LAST, RANDOM, run_scores
 from pipeline.run_facts import facts_in
 from pipeline.types import UInt8Array
 from pipeline.whole_file import whole_folder
@@ -88,7 +88,7 @@ def mistakes_of_place(folder: Path, *, overwrite: bool) -> list[str]:
 def _of_version(loaded: LoadedRuns, version: int) -> LoadedRuns:
     """The games of these parameters, those of the training left out, and of the random player."""
     games = loaded.evaluations
-    agents = games["agent"].isin([LAST, "best"]) & (games["version"] == version)
+    agents = games["agent"].isin([LAST, BEST]) & (games["version"] == version)
     return loaded._replace(evaluations=games[agents | (games["agent"] == RANDOM)])
 
 

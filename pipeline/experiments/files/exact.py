@@ -22,13 +22,13 @@ import numpy as np
 from pipeline.checked_files import arrays_in, as_declared, json_in
 from pipeline.errors import CheckpointError
 from pipeline.experiments.files import checkpoint
-from pipeline.experiments.files.newer_rows import DISCARDED
 from pipeline.experiments.files.row_lines import columns_of, lines_of, set_aside
 from pipeline.replay.frame_files import FrameFiles, HeldSteps
 from pipeline.replay.frames import FrameReader
 from pipeline.roles.cuts import Cut, PackedStates
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import ROW_FILES, EvaluationRow
+from pipeline.run_folders import DISCARDED
 from pipeline.states import unpack
 from pipeline.whole_file import whole_arrays, whole_file
 

@@ -1,36 +1,28 @@
 """What a run folder holds of a training that was lost, when the run goes back to a checkpoint.
 
     rows of roles       those that were written after the checkpoint
-    evaluations         of parameters newer than it; their recordings, too. The version number of such parameters comes
-                        again, and is then of others
-    checkpoints         newer ones, which nobody could read
-    stay                the random player, and the best parameters as long as their own checkpoint is kept
+    evaluations         of parameters newer than it, with their recordings: their version number comes again, and is
+                        then of others. The random player's stay; the best parameters are played again
+    checkpoints         newer ones, which could not be gone on from
 
 All of it is moved to `discarded/`. Lines that are no rows (cut short, damaged) go the same way.
-Not here: a deterministic run, which makes the same rows again (`pipeline.experiments.files.exact`).
+Not here: rows of a deterministic run, which makes the same ones again (`pipeline.experiments.files.exact`).
 """
 
+import itertools
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.row_lines import Values, lines_of, row_in, set_aside
-from pipeline.rows import BEST, RANDOM, ROW_FILES, EvaluationRow
-from pipeline.run_folders import recording_name
+from pipeline.rows import RANDOM, ROW_FILES, EvaluationRow
+from pipeline.run_folders import CHECKPOINTS, DISCARDED, RECORDINGS, recording_name
 from pipeline.whole_file import whole_file
 
-CHECKPOINTS = "checkpoints"
-"""Name of the folder of checkpoints inside a run folder."""
 
-RECORDINGS = "recordings"
-"""Name of the folder of recorded evaluation games inside a run folder."""
-
-DISCARDED = "discarded"
-"""Name of the folder, inside a run's, of rows that were lost or replaced."""
-
-
-def set_newer_aside(run: Path, wall_seconds: float, of_roles: Mapping[str, float]) -> int:
-    """Move to `discarded/` what is newer than a checkpoint of this training time; returns how many lines.
+def set_newer_aside(run: Path, version: int, wall_seconds: float, of_roles: Mapping[str, float]) -> int:
+    """Move to `discarded/` what is newer than a checkpoint of this version and training time; returns how many lines.
 
     Of the roles in `of_roles` those rows count as newer that were written after its time there.
     """
@@ -43,13 +35,15 @@ def set_newer_aside(run: Path, wall_seconds: float, of_roles: Mapping[str, float
         discarded: list[bytes] = []
         for line in lines:
             row = row_in(line, row_types, header)
-            is_kept = row is not None and (
-                float(row["wall_seconds"]) <= of_roles.get(row.get("role", ""), wall_seconds)
-                or (EvaluationRow in row_types and _outlives_its_training(run, row))
-            )
+            if row is None:
+                is_kept = False
+            elif EvaluationRow in row_types:
+                is_kept = row["agent"] == RANDOM or int(row["version"]) <= version
+                if not is_kept:
+                    _set_recording_aside(run, row)
+            else:
+                is_kept = float(row["wall_seconds"]) <= of_roles.get(row["role"], wall_seconds)
             (kept if is_kept else discarded).append(line)
-            if row is not None and not is_kept and EvaluationRow in row_types:
-                _set_recording_aside(run, row)
         if discarded:
             set_aside(run / DISCARDED / name, discarded)
             with whole_file(path) as file:
@@ -59,27 +53,23 @@ def set_newer_aside(run: Path, wall_seconds: float, of_roles: Mapping[str, float
 
 
 def set_newer_checkpoints_aside(run: Path, version: int) -> None:
-    """Move checkpoints of newer versions than the one that is gone back to, which nobody could read, to `discarded/`.
+    """Move checkpoints of newer versions than the one that is gone back to, which were of no use, to `discarded/`.
 
     Else they would count as the newest for as long as the training takes to come there again.
     """
     for path in checkpoint.newer_than(run / CHECKPOINTS, version):
-        aside = run / DISCARDED / CHECKPOINTS
-        aside.mkdir(parents=True, exist_ok=True)
-        path.replace(aside / path.name)
-
-
-def _outlives_its_training(run: Path, evaluation: Values) -> bool:
-    if evaluation["agent"] == BEST:
-        return checkpoint.path_of(run / CHECKPOINTS / BEST, int(evaluation["version"])).exists()
-    return evaluation["agent"] == RANDOM
+        _move(path, run / DISCARDED / CHECKPOINTS)
 
 
 def _set_recording_aside(run: Path, evaluation: Values) -> None:
     sampled = evaluation.get("sampled") == "True"
     name = recording_name(evaluation["protocol"], evaluation["agent"], int(evaluation["version"]), sampled=sampled)
-    recording = run / RECORDINGS / name
-    if recording.exists():
-        aside = run / DISCARDED / RECORDINGS
-        aside.mkdir(parents=True, exist_ok=True)
-        recording.replace(aside / name)
+    if (recording := run / RECORDINGS / name).exists():
+        _move(recording, run / DISCARDED / RECORDINGS)
+
+
+def _move(path: Path, folder: Path) -> None:
+    """Under a name that is free there; from another disk, too, as of a linked folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = (f"{path.stem}{f'.{count}' if count else ''}{path.suffix}" for count in itertools.count())
+    shutil.move(path, next(folder / name for name in names if not (folder / name).exists()))

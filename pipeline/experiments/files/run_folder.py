@@ -30,15 +30,15 @@ from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.deletion import HIDDEN, delete
 from pipeline.experiments.files.exact import keep_rows
 from pipeline.experiments.files.job_logs import JOBS
-from pipeline.experiments.files.newer_rows import CHECKPOINTS as CHECKPOINTS
-from pipeline.experiments.files.newer_rows import DISCARDED as DISCARDED
-from pipeline.experiments.files.newer_rows import RECORDINGS as RECORDINGS
 from pipeline.experiments.files.newer_rows import set_newer_aside, set_newer_checkpoints_aside
 from pipeline.experiments.files.row_lines import columns_of, lines_of, what_is_foreign
 from pipeline.kinds import CANNOT_BE_IMPORTED
 from pipeline.rows import ROW_FILES, EpisodeRow, EvaluationRow, Row
 from pipeline.run_facts import RUN, facts_in
+from pipeline.run_folders import CHECKPOINTS as CHECKPOINTS
 from pipeline.run_folders import CONFIG as CONFIG
+from pipeline.run_folders import DISCARDED as DISCARDED
+from pipeline.run_folders import RECORDINGS as RECORDINGS
 from pipeline.whole_file import whole_text
 
 _ANEW = "delete the run and start anew: overwrite=true"
@@ -113,19 +113,13 @@ class RunFolder:
     def go_back_to(self, start: Checkpoint, num_rows: Mapping[str, int] | None = None) -> int:
         """Move all that is newer than this checkpoint to `discarded/`; returns how many lines of rows.
 
+        The training behind it was lost: the run goes on from the checkpoint and will write that time anew.
         `num_rows`: how many rows of each class a deterministic run had made there.
         """
         set_newer_checkpoints_aside(self.path, start.server.version)
         if num_rows is not None:
             return keep_rows(self.path, num_rows)
-        return self.discard_rows_after(start.wall_seconds, start.wall_seconds_of_roles)
-
-    def discard_rows_after(self, wall_seconds: float, of_roles: Mapping[str, float] | None = None) -> int:
-        """Move what is newer than a checkpoint to `discarded/`; returns how many lines (`files.newer_rows`).
-
-        The training behind it was lost: the run goes on from the checkpoint and will write that time anew.
-        """
-        return set_newer_aside(self.path, wall_seconds, of_roles or {})
+        return set_newer_aside(self.path, start.server.version, start.wall_seconds, start.wall_seconds_of_roles)
 
     def close(self) -> None:
         """Close the row files. Raises RunFolderError, when all are closed, if the disk has refused rows."""

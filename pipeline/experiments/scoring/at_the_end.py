@@ -20,7 +20,7 @@ from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RECORDINGS
 from pipeline.experiments.scoring.tasks import Evaluation, evaluator_spec, play_all, unseen
 from pipeline.experiments.specs import checkpoint_fit
-from pipeline.rows import BEST, CHECKPOINT, Row
+from pipeline.rows import BEST, CHECKPOINT, RANDOM, Row
 
 
 def evaluate(
@@ -52,7 +52,7 @@ def evaluate(
     # pandas, for the end of a run alone
     from pipeline.results.load import load_run
 
-    if "random" not in set(load_run(folder).evaluations["agent"]):
+    if RANDOM not in set(load_run(folder).evaluations["agent"]):
         evaluations.append(Evaluation(last.spec, load=None))
     try:
         cluster = config.cluster

@@ -17,14 +17,15 @@ from pipeline.experiments.files.config_anywhere import config_anywhere
 from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS
 from pipeline.experiments.specs import checkpoint_fit
 from pipeline.roles.opinions import OpinionOf, opinions
+from pipeline.rows import BEST, CHECKPOINT, RANDOM, TRAINING
 
 RANKS = ("best", "median", "worst")
 """What a game may be called by, instead of its number."""
 
-_FIRST_AGENTS = ("checkpoint", "best", "training")
+_FIRST_AGENTS = (CHECKPOINT, BEST, TRAINING)
 """Whose games are shown if nobody is named: those of the first that has some, else anybody's."""
 
-_WITHOUT_NETWORK = ("random", PERSON)
+_WITHOUT_NETWORK = (RANDOM, PERSON)
 
 
 class ChosenGame(NamedTuple):

@@ -10,6 +10,7 @@ import pytest
 from pipeline.errors import PipelineError, RunFolderError
 from pipeline.experiments.files import checkpoint, evaluation_rows, run_lock
 from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.files.newer_rows import set_newer_aside
 from pipeline.experiments.files.run_folder import RunFolder, check_folder, open_folder, read_config
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run, load_runs
@@ -84,7 +85,7 @@ def test_a_number_that_is_none_is_told_with_the_way_out_and_spoils_no_other_run(
     ):
         load_run(folder.path)
     assert "skipped" in load_runs(tmp_path).problems[0]
-    assert folder.discard_rows_after(1e9) == 1 and len(load_run(folder.path).episodes) == 1
+    assert set_newer_aside(folder.path, 7, 1e9, {}) == 1 and len(load_run(folder.path).episodes) == 1
 
 
 @pytest.mark.parametrize("change", [lambda data: b"\xef\xbb\xbf" + data, lambda data: data.replace(b"\n", b"\r\n")])

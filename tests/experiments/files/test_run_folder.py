@@ -12,6 +12,7 @@ from pipeline.errors import RunFolderError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.exact import keep_rows
+from pipeline.experiments.files.newer_rows import set_newer_aside
 from pipeline.experiments.files.run_folder import RunFolder, check_folder, open_folder, read_config
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run, load_runs
@@ -295,7 +296,7 @@ def test_one_damaged_line_goes_to_discarded_and_the_run_goes_on(tmp_path: Path, 
     path = folder.path / "episodes.csv"
     header, first, second = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(header + first + line + second)
-    assert folder.discard_rows_after(100.0) == 1
+    assert set_newer_aside(folder.path, 7, 100.0, {}) == 1
     assert path.read_bytes() == header + first + second
     assert (folder.path / "discarded" / "episodes.csv").read_bytes() == line
     assert len(load_run(folder.path).episodes) == 2
