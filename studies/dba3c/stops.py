@@ -19,7 +19,7 @@ import argparse
 import json
 import math
 from dataclasses import asdict, dataclass
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,6 +39,9 @@ from studies.dba3c.settings import FIGURES, OUTPUT
 CLAIMED_GAME, CLAIMED_GOAL, CLAIMED_CORE_HOURS = "Breakout", 300.0, 768 * 20 / 60
 MORE_GOALS = {"Pong": (18.0,)}
 """Ours: nearly every ball, where the authors stop at 10."""
+
+_MARKERS = (".", "x")
+"""Of the points of seeds whose lines look alike."""
 
 
 @dataclass(frozen=True)
@@ -214,11 +217,12 @@ def stops_figure(curves: pd.DataFrame) -> Figure:
     panels = figure.subplots(1, 3, sharey=True)
     game = str(curves["game"].iloc[0])
     for index, (experiment, of_experiment) in enumerate(curves.groupby("experiment", sort=False)):
-        for line, (seed, run) in zip(cycle(LINES), of_experiment.groupby("seed", sort=True), strict=False):
+        looks = cycle(product(_MARKERS, LINES))
+        for (marker, line), (seed, run) in zip(looks, of_experiment.groupby("seed", sort=True), strict=False):
             cores = run["num_cores"].iloc[0]
             label = f"{experiment}, seed {seed} ({cores} core{'s' if cores > 1 else ''})"
             for axes, column in zip(panels, ("steps", "hours", "core_hours"), strict=True):
-                axes.plot(run[column], run["mean"], line, marker=".", color=COLOURS[index], linewidth=1.5, label=label)
+                axes.plot(run[column], run["mean"], line, marker=marker, color=COLOURS[index], label=label)
     for axes, name in zip(
         panels, ("agent steps (millions)", "wall time (hours)", "core-hours of the workers"), strict=True
     ):
