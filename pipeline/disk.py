@@ -10,11 +10,13 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.errors import DiskError
+from pipeline.errors import ConfigError, DiskError
 from pipeline.run_folders import CONFIG
 
 _REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
-"""Not EIO, which a read may have as well."""
+"""Of a write only. Not EIO, which a read may have as well."""
+_DENIALS = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP)
+"""Of a path, be it read or written. A port may be denied as well, but names no file."""
 
 
 def why_unwritable(folder: Path) -> str | None:
@@ -34,12 +36,21 @@ def why_unwritable(folder: Path) -> str | None:
     return None
 
 
+def check_writable(setting: str, *folders: Path) -> None:
+    """Raise ConfigError if no file can be made in one of the folders; `setting`: what named them, `output=film.mp4`."""
+    for folder in folders:
+        if (why := why_unwritable(folder)) is not None:
+            raise ConfigError([f"{setting} cannot be written: {why}; choose another"])
+
+
 @contextlib.contextmanager
 def told_if_refused(place: Path | None = None) -> Iterator[None]:
     """Raises DiskError where an OSError of the block is of a disk; `place` is named if the error names no file."""
     try:
         yield
     except OSError as error:
+        if error.errno in _DENIALS and error.filename is not None:
+            raise DiskError(f"{error.filename}: {error.strerror}; allow it, or choose another place") from error
         if error.errno not in _REFUSALS:
             raise
         where = error.filename or place or "a file"

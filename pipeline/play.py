@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.config.arguments import parse_words
-from pipeline.disk import told_if_refused
+from pipeline.disk import check_writable, told_if_refused
 from pipeline.envs.rom import action_names
 from pipeline.errors import PipelineError, status_of
 from pipeline.evaluation.protocol import POLICIES
@@ -125,13 +125,15 @@ def _show(arguments: PlayArguments) -> None:
     chosen = choose_game(run, arguments.episode, arguments.agent, arguments.protocol, arguments.policy)
     row, episode = chosen.played
     fps = arguments.fps or real_time_fps(episode.config)
+    output = arguments.output or chosen.recording.with_name(f"{chosen.recording.stem}_game{row.episode}.mp4")
+    if not arguments.watch:
+        check_writable(f"output={output}", output.parent)
     print(_in_words(chosen))
     length = None if arguments.max_seconds is None else max(1, round(arguments.max_seconds * fps))
     film = pictures(episode, _painter(chosen, run, arguments.scale, arguments.overlay), length)
     if arguments.watch:
         watch(f"{episode.game}: {row.agent}, game {row.episode}", film, fps)
         return
-    output = arguments.output or chosen.recording.with_name(f"{chosen.recording.stem}_game{row.episode}.mp4")
     count = write_film(output, film, fps)
     print(f"{output}: {count} pictures, {count / fps:.0f} seconds, {output.stat().st_size / 1e6:.1f} MB")
 

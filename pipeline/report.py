@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.config.arguments import parse_words
-from pipeline.disk import told_if_refused, why_unwritable
+from pipeline.disk import check_writable, told_if_refused
 from pipeline.errors import ConfigError, PipelineError, status_of
 from pipeline.run_folders import split_places
 
@@ -49,9 +49,8 @@ def main(words: Sequence[str] | None = None) -> int:
     """Make the report; the exit status is 0 if at least one run was found."""
     try:
         arguments, imports = parse_arguments(sys.argv[1:] if words is None else words)
-        for folder in (arguments.output_dir / name for name in ("", "tables", "figures")):
-            if (why := why_unwritable(folder)) is not None:
-                raise ConfigError([f"output_dir={arguments.output_dir} cannot be written: {why}; choose another"])
+        place = arguments.output_dir
+        check_writable(f"output_dir={place}", place, place / "tables", place / "figures")
         with told_if_refused(arguments.output_dir):
             return _report(arguments, imports)
     except PipelineError as error:

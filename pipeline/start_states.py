@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from pipeline import seeding
 from pipeline.config.arguments import parse_words
-from pipeline.disk import told_if_refused
+from pipeline.disk import check_writable, told_if_refused
 from pipeline.errors import ConfigError, PipelineError, status_of
 from pipeline.run_folders import DISCARDED, RECORDINGS, files_below, places_of, split_places
 
@@ -63,6 +63,7 @@ def main(words: Sequence[str] | None = None) -> int:
         arguments = parse_words(StartStateArguments, sys.argv[1:] if words is None else words)
         if mistakes := arguments.mistakes():
             raise ConfigError(mistakes)
+        check_writable(f"output={arguments.output}", arguments.output)
         with told_if_refused():
             for path in write_start_states(arguments):
                 print(path)

@@ -55,6 +55,9 @@ def whole_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 def whole_path(path: Path) -> Iterator[Path]:
     """Where to write a file that is at `path` when the block ends, with the same suffix; as `whole_file` else."""
     with _in_place_of(path, f".{path.name}.{os.getpid()}{path.suffix}") as temporary:
+        # What the disk refuses is an OSError here, and not in somebody else's words.
+        temporary.touch()
+        temporary.unlink()
         yield temporary
 
 

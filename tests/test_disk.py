@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.disk import told_if_refused, why_unwritable
-from pipeline.errors import DiskError
+from pipeline.disk import check_writable, told_if_refused, why_unwritable
+from pipeline.errors import ConfigError, DiskError
 
 
 @pytest.mark.parametrize(("number", "path", "named"), [(errno.ENOSPC, "a.csv", "a.csv"), (errno.EROFS, None, "out")])
@@ -32,9 +32,24 @@ def test_a_folder_in_which_nobody_can_write_is_known_before_anything_is_made(
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_what_is_no_disk_s_error_stays_as_it_is() -> None:
-    with pytest.raises(ConnectionRefusedError), told_if_refused():
-        raise ConnectionRefusedError(errno.ECONNREFUSED, "refused")
+def test_a_setting_that_names_such_a_folder_is_a_mistake_before_anything_starts(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    check_writable("out=new", tmp_path, tmp_path / "new")
+    with pytest.raises(ConfigError, match=f"out=x cannot be written: {tmp_path / 'file'} is read-only or no folder"):
+        check_writable("out=x", tmp_path, tmp_path / "file" / "out")
+
+
+def test_what_is_denied_is_a_sentence_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for denied in (tmp_path / "file" / "x", tmp_path):
+        with pytest.raises(DiskError, match=f"^{denied}: .* directory; allow it, or"), told_if_refused():
+            denied.open("wb")
+
+
+@pytest.mark.parametrize("error", [ConnectionRefusedError(errno.ECONNREFUSED, "x"), PermissionError(errno.EACCES, "x")])
+def test_what_is_no_disk_s_error_stays_as_it_is(error: OSError) -> None:
+    with pytest.raises(type(error)), told_if_refused():
+        raise error
 
 
 def test_a_real_device_that_is_always_full_is_told() -> None:

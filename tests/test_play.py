@@ -79,6 +79,18 @@ def test_a_recording_of_another_score_makes_no_film(
     assert not list(tmp_path.glob("*.mp4"))
 
 
+def test_a_film_that_cannot_be_written_is_told_before_the_game_is_played_and_in_no_other_program_s_words(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert main([f"run={run}", f"output={tmp_path}/file/game.mp4"]) == 2
+    assert f"output={tmp_path}/file/game.mp4 cannot be written: " in capsys.readouterr().err
+    assert main([f"run={run}", f"output={tmp_path}/{'x' * 300}.mp4"]) == 1
+    said = capsys.readouterr().err
+    assert "xx.mp4" in said and "File name too long; allow it, or choose another place" in said and "ffmpeg" not in said
+    assert main([f"run={tmp_path}", "keyboard=true", "game=Pong", f"output={tmp_path}/file"]) == 2
+
+
 def test_every_mistake_is_in_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rnu=a", "output=film.avi", "scale=0", "fps=-1", "max_seconds=0"]) == 2
     assert capsys.readouterr().err == (

@@ -98,5 +98,8 @@ def test_all_mistakes_are_told_at_once(run: Path, tmp_path: Path, capsys: pytest
     assert main([f"recordings={tmp_path},{run}", "agent=person"]) == 2
     found = capsys.readouterr().err
     assert "2 mistakes" in found and f"recordings={run}: no game is recorded there, agent=person" in found
+    (tmp_path / "file").touch()
+    assert main([f"recordings={run}", f"output={tmp_path}/file"]) == 2
+    assert f"output={tmp_path}/file cannot be written: " in capsys.readouterr().err
     assert main([f"recordings={run}", "num_points=100_000"]) == 2
     assert "num_points=100000 is more than the" in capsys.readouterr().err

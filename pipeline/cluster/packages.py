@@ -18,7 +18,7 @@ _SCHEDULER = "the scheduler"
 def check_importable(
     client: Client, hosts: Iterable[str], modules: Sequence[str], *, answer_seconds: float = 60.0
 ) -> None:
-    """Raise HostMismatchError, with the first that cannot and why, unless these hosts and the scheduler can import all.
+    """Raise HostMismatchError, with all that cannot and why, unless these hosts and the scheduler can import all.
 
     Nobody is asked where there is nothing to import. Raises PlacementError if one stands still for `answer_seconds`.
     """
@@ -30,27 +30,36 @@ def check_importable(
         return client.run(why_not_importable, list(modules), workers=asked, on_error="return", asynchronous=True)
 
     try:
-        answers: dict[str, str | Exception | None] = client.sync(ask, callback_timeout=answer_seconds)
+        answers: dict[str, list[str] | Exception] = client.sync(ask, callback_timeout=answer_seconds)
     except OSError as error:
         raise PlacementError(
             f"not all hosts have told within {answer_seconds:g} s whether they can import {', '.join(modules)}: "
             "end the `dask worker` that stands still, or let it go on"
         ) from error
     answers[_SCHEDULER] = client.run_on_scheduler(why_not_importable, list(modules))
-    for place, why in answers.items():
-        # One that died meanwhile is missed by whoever places roles.
-        if why is not None and not isinstance(why, OSError):
-            raise HostMismatchError(
-                f"{place} cannot import {why}\nInstall that package there, in the Python that it runs in, or start it "
-                "where the package is"
-            )
+    # One that died meanwhile is missed by whoever places roles.
+    found = [
+        f"{place} cannot import {why}"
+        for place, answer in answers.items()
+        if not isinstance(answer, OSError)
+        for why in (answer if isinstance(answer, list) else [f"{', '.join(modules)}: {_in_one_line(answer)}"])
+    ]
+    if found:
+        raise HostMismatchError(
+            "\n".join(found) + "\nInstall what is missing there, in the Python that it runs in, or start it where it is"
+        )
 
 
-def why_not_importable(modules: Sequence[str]) -> str | None:
-    """The first of these modules that this process cannot import, and why, in one line; None if it can import all."""
+def why_not_importable(modules: Sequence[str]) -> list[str]:
+    """Those of these modules that this process cannot import, and why, a line each."""
+    found = []
     for module in modules:
         try:
             import_module(module)
         except Exception as error:  # whatever a module of the user's raises
-            return f"{module}: {' '.join(str(error).split()) or type(error).__name__}"
-    return None
+            found.append(f"{module}: {_in_one_line(error)}")
+    return found
+
+
+def _in_one_line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -107,9 +107,9 @@ class Session:
         return dict(self._hosts.survey.reports)
 
     @property
-    def deaths(self) -> Sequence[str]:
-        """A sentence for each host that died while it was asked first what it is; it takes no part."""
-        return self._hosts.deaths
+    def losses(self) -> Sequence[str]:
+        """A sentence for each host that died or stood still when it was asked first what it is; it takes no part."""
+        return self._hosts.losses
 
     @property
     def host_timeout_seconds(self) -> float:
@@ -262,16 +262,16 @@ def open_session(
     """Start or find the cluster and wait for its hosts; close what was started.
 
     `num_hosts` and `threads_per_host` are for clusters that are started here; `granted` is as for Session. `say` hears
-    what is waited for, how many hosts have come when they are late, and which one died when it was asked what it is.
+    what is waited for, how many hosts have come when they are late, and which one died or stands still.
     Raises PlacementError when the cluster cannot be reached or started, its hosts do not come within
-    `config.start_timeout_seconds`, or all of them die or one stands still when they are asked; HostMismatchError when
-    one lacks this installation.
+    `config.start_timeout_seconds`, or all of them die or stand still when they are asked; HostMismatchError when one
+    lacks this installation.
     """
     say(f"waiting for the cluster ({config.kind})")
     here = SETTINGS_HERE if config.is_on_this_machine else {}
     with settled({**_SETTINGS, **here}), open_client(config, num_hosts, threads_per_host) as (client, num_expected):
         wait_for_hosts(client, config, num_expected, settings.untold_seconds, say)
         session = Session(client, config, num_expected, granted, settings)
-        for sentence in session.deaths:
+        for sentence in session.losses:
             say(f"{sentence}; it is left out")
         yield session

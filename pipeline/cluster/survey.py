@@ -1,7 +1,7 @@
 """What hosts have said of themselves, and which of them are fit to take part: decisions about answers, no asking.
 
-    first survey     of a session that begins: one that dies is left out, one that cannot tell what it is, an error
-    later survey     of a run under way: hosts of another installation, added meanwhile, are left out, and who dies
+    first survey     of a session that begins: who dies or stands still is left out, one that lacks packages, an error
+    later survey     of a run under way: hosts of another installation, added meanwhile, are left out as well
 
 Not here: asking (`pipeline.cluster.surveyor`), what a host reports (`pipeline.cluster.hosts`).
 """
@@ -15,6 +15,8 @@ from pipeline.errors import HostMismatchError, PlacementError, RemoteLostError
 Answer = HostReport | Exception
 """Of a host that was asked what it is: a report, or why there is none. OSError: it died meanwhile; RemoteLostError: it
 stands still; any other: it lacks what the question needs."""
+
+_LOST = (OSError, RemoteLostError)
 
 
 @dataclass(frozen=True)
@@ -40,24 +42,26 @@ class Survey:
 
 
 def first_survey(answers: Mapping[str, Answer]) -> Survey:
-    """Of hosts by address, without those that died meanwhile.
+    """Of hosts by address, without those that died meanwhile or stand still.
 
-    Raises PlacementError or HostMismatchError, with what to do, for the first other one without report, or if all died.
+    Raises HostMismatchError, with what to do, for the first other one without report, PlacementError if none is left.
     Versions are not compared: that is for whoever asks for offers.
     """
     left = _of_the_living(answers)
     if answers and not left:
-        raise PlacementError("; ".join(deaths_in_words(answers)))
+        raise PlacementError("; ".join(losses_in_words(answers)))
     return Survey(frozenset(left), {address: _report_of(address, answer) for address, answer in left.items()})
 
 
-def deaths_in_words(answers: Mapping[str, Answer]) -> list[str]:
-    """A sentence for each host that died while it was asked."""
+def losses_in_words(answers: Mapping[str, Answer]) -> list[str]:
+    """A sentence for each host that died while it was asked, or stands still."""
     return [
-        f"{address} died while it was asked what it has ({answer}), as a `dask worker` does that has less memory "
+        f"{answer}: end that `dask worker`, or let it go on"
+        if isinstance(answer, RemoteLostError)
+        else f"{address} died while it was asked what it has ({answer}), as a `dask worker` does that has less memory "
         "than torch needs, half a GB: raise its --memory-limit, or end it"
         for address, answer in answers.items()
-        if isinstance(answer, OSError)
+        if isinstance(answer, _LOST)
     ]
 
 
@@ -68,19 +72,16 @@ def later_survey(ours: HostReport, answers: Mapping[str, Answer]) -> Survey:
         for address, answer in answers.items()
         if isinstance(answer, HostReport) and not version_differences(ours, answer)
     }
-    told = {address for address, answer in _of_the_living(answers).items() if not isinstance(answer, RemoteLostError)}
-    return Survey(frozenset(told), reports)
+    return Survey(frozenset(_of_the_living(answers)), reports)
 
 
 def _of_the_living(answers: Mapping[str, Answer]) -> dict[str, Answer]:
-    return {address: answer for address, answer in answers.items() if not isinstance(answer, OSError)}
+    return {address: answer for address, answer in answers.items() if not isinstance(answer, _LOST)}
 
 
 def _report_of(address: str, answer: Answer) -> HostReport:
     if isinstance(answer, HostReport):
         return answer
-    if isinstance(answer, RemoteLostError):
-        raise PlacementError(f"{answer}: end that `dask worker`, or let it go on") from answer
     raise HostMismatchError(
         f"{address} cannot tell what it is: {answer}\nInstall the same versions of this project and its packages "
         "there, in the Python that its `dask worker` runs in"

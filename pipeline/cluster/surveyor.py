@@ -13,7 +13,7 @@ from distributed import Client
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.hosts import HostReport, report_host
 from pipeline.cluster.scheduler import asked_of, scheduler_of
-from pipeline.cluster.survey import Answer, Survey, deaths_in_words, first_survey, later_survey
+from pipeline.cluster.survey import Answer, Survey, first_survey, later_survey, losses_in_words
 from pipeline.errors import RemoteLostError
 
 
@@ -34,8 +34,8 @@ class Surveyor:
         if deaths := {address: answer for address, answer in answers.items() if isinstance(answer, OSError)}:
             # Whoever cannot be reached for a moment is there again; whoever has died is gone, and is told of.
             answers = {**deaths, **self._answers()}
-        self.deaths = deaths_in_words(answers)
-        """A sentence for each host that died while it was asked, and is left out."""
+        self.losses = losses_in_words(answers)
+        """A sentence for each host that died while it was asked or did not answer, and is left out."""
         self.survey: Survey = first_survey(answers)
         """The last one."""
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from pipeline.checked_files import bytes_in, text_in
@@ -97,6 +98,8 @@ def _parse(path: Path, text: str, row_type: type[Row], num_columns: int) -> pd.D
     if len(short):
         # pandas fills a short line up with NaN; the last column of every row type is never NaN by itself.
         raise RunFolderError(f"{path}: line {short[0] + 2} has fewer than {num_columns} values")
+    if "score" in columns and len(scoreless := frame.index[~np.isfinite(frame["score"])]):
+        raise RunFolderError(f"{path}: line {scoreless[0] + 2} has no finite score, as every game has: take it out")
     return frame
 
 

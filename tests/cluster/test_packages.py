@@ -12,9 +12,10 @@ from pipeline.cluster.packages import check_importable, why_not_importable
 from pipeline.errors import HostMismatchError, PlacementError
 
 
-def test_the_first_module_that_is_not_there_is_told_in_one_line() -> None:
-    assert why_not_importable(["json", "pipeline.seeding"]) is None
-    assert why_not_importable(["json", "nowhere.lion", "elsewhere"]) == "nowhere.lion: No module named 'nowhere'"
+def test_all_modules_that_are_not_there_are_told_in_a_line_each() -> None:
+    assert why_not_importable(["json", "pipeline.seeding"]) == []
+    said = ["nowhere.lion: No module named 'nowhere'", "elsewhere: No module named 'elsewhere'"]
+    assert why_not_importable(["json", "nowhere.lion", "elsewhere"]) == said
 
 
 def test_a_host_of_the_run_that_cannot_import_what_it_names_or_stands_still_is_refused(

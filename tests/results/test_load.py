@@ -105,6 +105,13 @@ def test_a_damaged_file_is_refused_with_its_path(tmp_path: Path, name: str, text
     assert str(folder) in str(caught.value)
 
 
+@pytest.mark.parametrize("score", [float("inf"), float("nan")])
+def test_a_game_without_a_finite_score_is_refused_by_its_line(tmp_path: Path, score: float) -> None:
+    folder = write_run(tmp_path, [episode(1.0), episode(score)])
+    with pytest.raises(RunFolderError, match=r"episodes\.csv: line 3 has no finite score"):
+        load_run(folder)
+
+
 def test_updates_of_either_kind_of_algorithm_are_told_by_their_header(tmp_path: Path) -> None:
     q_learning = write_run(tmp_path, [update(mean_q=0.75)], experiment="gorila")
     write_run(tmp_path, [actor_critic_update(mean_entropy=1.25)], experiment="dba3c")

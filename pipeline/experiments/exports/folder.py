@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pipeline.disk import why_unwritable
 from pipeline.errors import ConfigError, ExportError
 from pipeline.experiments.exports import formats
 from pipeline.experiments.exports.card import Exported, card, config_of
@@ -76,6 +77,8 @@ def export_policy(
 
 def mistakes_of_place(folder: Path, *, overwrite: bool) -> list[str]:
     """Why an export cannot be written there, a line each, beginning with the word of the command line."""
+    if (why := why_unwritable(folder.parent)) is not None:
+        return [f"out={folder} cannot be written: {why}; name another folder"]
     if not folder.exists():
         return []
     if not folder.is_dir() or (any(folder.iterdir()) and not (folder / CONFIG_JSON).is_file()):

@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 
 from pipeline.config.overrides import compose
+from pipeline.disk import check_writable
 from pipeline.envs.rom import action_names
 from pipeline.evaluation import recordings
 from pipeline.evaluation.person import play_as_person
@@ -30,10 +31,12 @@ def let_person_play(
     """One game under the evaluation protocol of an experiment; returns the recording, None if nothing was played.
 
     `folder` None is the next number in PERSONS. `fps` None is as fast as on the console, one picture per agent step.
-    Raises ConfigError for an unknown game or experiment, and where there is no display.
+    Raises ConfigError for an unknown game or experiment, a folder that cannot be written, and without a display.
     """
     config = compose([f"experiment={experiment}", f"game={game}", f"seed={seed}"])
     evaluation = replace(config.evaluation, environment=in_colour(config.evaluation.environment))
+    place = (folder or _next_folder(PERSONS / game)) / RECORDINGS
+    check_writable(f"output={place.parent}", place)
     names = action_names(game, evaluation.environment.full_action_set)
     pace = fps or real_time_fps(evaluation.environment)
     shape = (SCREEN_HEIGHT * scale, SCREEN_WIDTH * scale)
@@ -46,7 +49,7 @@ def let_person_play(
         played = play_as_person(game, evaluation, len(names), seed, ask)
     if played is None:
         return None
-    return recordings.save((folder or _next_folder(PERSONS / game)) / RECORDINGS, [played])
+    return recordings.save(place, [played])
 
 
 def _next_folder(parent: Path) -> Path:

@@ -46,6 +46,8 @@ def test_a_folder_says_what_it_is_and_is_not_overwritten_unasked(run: Path, tmp_
     assert api.export_policy(run, "pt2", out=out, overwrite=True).folder == out
     with pytest.raises(ConfigError, match="is there and is no exported agent"):
         api.export_policy(run, "pt2", out=run, overwrite=True)
+    with pytest.raises(ConfigError, match=r"out=.*README\.md/agent cannot be written: .* is read-only or no folder"):
+        api.export_policy(run, "pt2", out=out / "README.md" / "agent")
 
 
 def test_an_export_that_fails_leaves_nothing(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
