@@ -9,6 +9,7 @@ from typing import Any
 
 OF_THE_COURSE = frozenset(
     {
+        "topology.compute_threads",
         "budget",
         "checkpoint",
         "training_evaluation",
@@ -21,14 +22,18 @@ OF_THE_COURSE = frozenset(
         "logging",
     }
 )
-"""Settings that say how long, where and how visibly a run goes on, not what it computes."""
-
+"""Settings that say how long, where, how fast and how visibly a run goes on, not what it computes."""
 
 NAMES_OF_CLASSES = ("kind", "torso", "class")
 """Last words of settings that may be dotted names of classes."""
 
 MISSING = "???"
 """What Hydra leaves where a value must be given."""
+
+
+def is_of_the_course(name: str) -> bool:
+    """Whether a setting, by its dotted name, makes no other agent: a resume may change it."""
+    return name in OF_THE_COURSE or name.partition(".")[0] in OF_THE_COURSE
 
 
 def setting_name(field: str) -> str:

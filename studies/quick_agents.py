@@ -45,7 +45,7 @@ from studies.trained_runs import (
 )
 
 CASES: dict[str, tuple[str, ...]] = {
-    "dqn": ("experiment=dqn_quick", *FIRST_GORILA_QUICK),
+    "dqn": ("experiment=dqn_quick", "topology.compute_threads=2", *FIRST_GORILA_QUICK),
     "gorila": ("experiment=gorila_quick", "budget.minutes=null", *FIRST_GORILA_QUICK),
     "one_bundle": ("experiment=gorila_quick", "budget.minutes=null", "topology.num_bundles=1", *FIRST_GORILA_QUICK),
     "global": ("experiment=gorila_global_quick", "cluster=processes", *FIRST_GORILA_QUICK),

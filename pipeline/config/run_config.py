@@ -28,7 +28,7 @@ from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig
 from pipeline.replay.memory import fit_mistakes
 from pipeline.seeding import seed_mistakes
-from pipeline.settings import MISSING, NAMES_OF_CLASSES, OF_THE_COURSE, as_settings, flat
+from pipeline.settings import MISSING, NAMES_OF_CLASSES, as_settings, flat, is_of_the_course
 from pipeline.topologies.config import TopologyConfig
 from pipeline.topologies.needs import RoleNeeds
 
@@ -250,13 +250,13 @@ class RunConfig:
 def differences(saved: RunConfig, now: RunConfig) -> list[str]:
     """What a resume would change and may not, one line per setting; empty if the run may go on.
 
-    Budget, checkpoints, cluster, results folder, progress and logging may change: see `settings.OF_THE_COURSE`.
+    Budget, checkpoints, cluster, threads, results folder, progress and logging may: `settings.is_of_the_course`.
     """
     before, after = (dict(flat(as_settings(config))) for config in (saved, now))
     return [
         f"{name}: {before.get(name, 'not set')} in the run folder, {after.get(name, 'not set')} now"
         for name in dict.fromkeys([*before, *after])
-        if name.partition(".")[0] not in OF_THE_COURSE and before.get(name, _UNSET) != after.get(name, _UNSET)
+        if not is_of_the_course(name) and before.get(name, _UNSET) != after.get(name, _UNSET)
     ]
 
 

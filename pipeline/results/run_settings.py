@@ -12,10 +12,9 @@ import yaml
 
 from pipeline.checked_files import bytes_in, check_yaml
 from pipeline.older_settings import in_settings_of_today
-from pipeline.settings import OF_THE_COURSE, flat
+from pipeline.settings import flat, is_of_the_course
 
-MAY_DIFFER = OF_THE_COURSE | {"game", "seed"}
-"""Settings that make no other agent: which run it is, and how long, where and how visibly it goes on."""
+_WHICH_RUN = ("game", "seed")
 
 _MOST_SETTINGS = 5
 _MOST_RUNS = 3
@@ -46,7 +45,7 @@ def unlike_settings(runs: pd.DataFrame) -> list[str]:
 
 def _different(settings: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     for name in next(iter(settings.values()), {}):
-        if name.partition(".")[0] in MAY_DIFFER or not all(name in of_run for of_run in settings.values()):
+        if name in _WHICH_RUN or is_of_the_course(name) or not all(name in of_run for of_run in settings.values()):
             continue
         runs_with: dict[str, list[str]] = {}
         for run, of_run in settings.items():

@@ -58,7 +58,7 @@ def settings_of(tuned: pd.DataFrame) -> Mapping[str, tuple[str, ...]]:
     words = {system: CASES[system][chosen_case(tuned, system)] for system in (GORILA, DBA3C)}
     return {
         GORILA: (*COMMON[GORILA], *words[GORILA]),
-        DQN: ("experiment=dqn_quick", *words[GORILA]),
+        DQN: ("experiment=dqn_quick", "topology.compute_threads=2", *words[GORILA]),
         DBA3C: (*COMMON[DBA3C], *words[DBA3C]),
     }
 

@@ -335,6 +335,7 @@ def test_a_run_does_not_differ_from_itself(gorila: RunConfig) -> None:
         group("training_evaluation", every_frames=1_000_000),
         group("checkpoint", keep=5),
         group("cluster", kind="processes"),
+        group("topology", compute_threads=5),
         root(resume=True),
         root(overwrite=True),
         root(plan=True),

@@ -1,12 +1,10 @@
-import dataclasses
 from pathlib import Path
 
 import pytest
 import yaml
 
-from pipeline.config.run_config import RunConfig
 from pipeline.results.load import load_runs
-from pipeline.results.run_settings import MAY_DIFFER, unlike_settings
+from pipeline.results.run_settings import unlike_settings
 from tests.results.run_folders import evaluation, write_run
 
 
@@ -69,5 +67,5 @@ def test_a_config_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
     assert unlike_settings(load_runs(tmp_path / "runs").runs) == []
 
 
-def test_settings_that_make_no_other_agent_are_settings_of_a_run() -> None:
-    assert {field.name for field in dataclasses.fields(RunConfig)} >= MAY_DIFFER
+def test_runs_that_differ_in_their_threads_alone_are_alike(tmp_path: Path) -> None:
+    assert lines(tmp_path, *({"seed": 0, "topology": {"compute_threads": number}} for number in (1, 2))) == []

@@ -27,7 +27,7 @@ from pipeline.errors import RunFolderError
 from pipeline.experiments.curves.logger import LoggedRun
 from pipeline.experiments.curves.scalars import EVALUATIONS, SCORE, Scalar
 from pipeline.rows import CHECKPOINT
-from pipeline.settings import OF_THE_COURSE, as_settings, flat
+from pipeline.settings import as_settings, flat, is_of_the_course
 
 FOLDER = "tensorboard"
 """Name inside a run folder."""
@@ -143,7 +143,7 @@ class TensorBoardLogger:
 
 def _write_settings(writer: SummaryWriter, config: RunConfig) -> None:
     """The settings that make the agent, and what it is worth: the mean of its final evaluation, once it is there."""
-    own = [pair for pair in flat(as_settings(config)) if pair[0].partition(".")[0] not in OF_THE_COURSE]
+    own = [pair for pair in flat(as_settings(config)) if not is_of_the_course(pair[0])]
     metric = f"{EVALUATIONS}/{config.evaluation.protocol}/{CHECKPOINT}"
     assert writer.file_writer is not None  # made with the writer
     for summary in _of_hyper_parameters({name: _as_hyper_parameter(value) for name, value in own}, metric):
