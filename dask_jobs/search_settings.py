@@ -9,6 +9,9 @@ from typing import Any
 
 MAXIMIZE, MINIMIZE = DIRECTIONS = ("maximize", "minimize")
 
+_MAX_SEED = 2**32 - 1
+"""Of NumPy's generator in Optuna's samplers."""
+
 
 @dataclass
 class SearchSettings:
@@ -40,4 +43,6 @@ class SearchSettings:
             found.append(f"n_jobs={self.n_jobs} must be at least 1, or null")
         if self.sampler is not None and self.seed is not None:
             found.append(f"seed={self.seed} is for the sampler that stands when none is named: put it into sampler")
+        if self.seed is not None and not 0 <= self.seed <= _MAX_SEED:
+            found.append(f"seed={self.seed} must be from 0 to {_MAX_SEED}")
         return found

@@ -16,7 +16,7 @@ import optuna
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
 from hydra.core.utils import JobReturn, JobStatus
-from hydra.errors import CompactHydraException
+from hydra.errors import CompactHydraException, HydraException
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
@@ -164,7 +164,16 @@ def space_of(words: Sequence[str]) -> Space:
     """
     by_name = {word.get_key_element(): word for word in OverridesParser.create().parse_overrides(list(words))}
     fixed = [str(word.input_line) for word in by_name.values() if not word.is_sweep_override()]
-    tried = {name: _distribution(word) for name, word in by_name.items() if word.is_sweep_override()}
+    tried, mistakes = {}, []
+    for name, word in by_name.items():
+        try:
+            if word.is_sweep_override():
+                tried[name] = _distribution(word)
+        except (ValueError, HydraException) as error:
+            # Optuna's words for bounds in the wrong order, Hydra's for what it has no list of.
+            mistakes.append(f"  {word.input_line}: {' '.join(str(error).split())}")
+    if mistakes:
+        raise CompactHydraException("the search has nothing to choose from:\n" + "\n".join(mistakes))
     if not tried:
         raise CompactHydraException(
             "nothing is to be tried: name a setting with several values, e.g. optimizer.learning_rate='tag(log, "

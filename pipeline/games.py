@@ -5,8 +5,11 @@ the 49 alone, so that other games are trained, evaluated and drawn like these an
 Not here: the emulator itself (`pipeline.envs.rom`).
 """
 
+import difflib
 import re
 from collections.abc import Mapping
+
+from pipeline.errors import ConfigError
 
 ATARI49 = (
     "Alien", "Amidar", "Assault", "Asterix", "Asteroids", "Atlantis", "BankHeist", "BattleZone", "BeamRider",
@@ -43,3 +46,12 @@ def rom_name(game: str) -> str:
 def game_named(name: str) -> str | None:
     """The game that is meant by "beam_rider", "beamrider" or "BeamRider"; None if it is none of GAMES."""
     return _BY_BARE_NAME.get(name.replace("_", "").lower())
+
+
+def check_game(game: str) -> None:
+    """Raise ConfigError, with the nearest name, if it is none of GAMES."""
+    if game in GAMES:
+        return
+    near = difflib.get_close_matches(game, GAMES, n=1, cutoff=0.4)
+    meant = game_named(game) or next(iter(near), None)
+    raise ConfigError([f"game={game}: no such game" + ("" if meant is None else f"; did you mean {meant}?")])

@@ -70,7 +70,8 @@ def _report(arguments: ReportArguments, imports: "tuple[Import, ...]") -> int:
     for problem in (*loaded.problems, *imported.problems):
         print(problem, file=sys.stderr)
     if loaded.runs.empty:
-        print(f"error: {arguments.results_dir}: no run folder is below it, nothing to report", file=sys.stderr)
+        why = "none of its run folders can be read" if loaded.problems else "no run folder is below it"
+        print(f"error: {arguments.results_dir}: {why}, nothing to report", file=sys.stderr)
         return 1
     print(found(loaded.runs), flush=True)  # before the seconds that drawing takes
     source, num_processes = str(arguments.results_dir), os.cpu_count() or 1

@@ -4,7 +4,8 @@ Not here: what each one means, and what it may be (`pipeline.config.run_config`)
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 OF_THE_COURSE = frozenset(
@@ -29,6 +30,11 @@ NAMES_OF_CLASSES = ("kind", "torso", "class")
 
 MISSING = "???"
 """What Hydra leaves where a value must be given."""
+
+
+def several(given: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Words or paths as a tuple of words: who has one need not put it into a list."""
+    return tuple(os.fspath(one) for one in ([given] if isinstance(given, str | os.PathLike) else given))
 
 
 def is_of_the_course(name: str) -> bool:

@@ -55,7 +55,8 @@ def test_the_examples_of_the_page_on_python_print_scores_by_protocol_and_agent(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    first, _, rows = examples("docs/python.md")
+    first, loop, _, rows = examples("docs/python.md")
+    assert run(loop)[1]["seed"] == 2
     printed, names = run(first)
     score = names["result"].score
     assert f"MeanInterval(mean={score.mean!r}" in printed

@@ -1,10 +1,14 @@
+from pathlib import Path
+
 import ale_py.roms
 import pytest
 from ale_py.registration import rom_id_to_name
 
 from pipeline.config.overrides import compose
 from pipeline.errors import ConfigError
-from pipeline.games import ATARI49, GAMES, OTHER_GAMES, game_named, rom_name
+from pipeline.games import ATARI49, GAMES, OTHER_GAMES, check_game, game_named, rom_name
+from pipeline.results.load import load_runs
+from pipeline.results.table import game_table
 
 FOR_TWO = {"combat", "joust", "maze_craze", "warlords"}
 """ROMs that ale-py registers no environment of: nobody can play them alone."""
@@ -29,3 +33,10 @@ def test_any_of_them_can_be_trained_and_a_wrong_name_is_answered_with_the_neares
     for game, nearest in (("Pitfal", "Pitfall or Pitfall2"), ("ALE/Berzerkk-v5", "Berzerk"), ("breakout", "Breakout")):
         with pytest.raises(ConfigError, match=f"game={game}: no such game; did you mean {nearest}\\?"):
             compose(["experiment=smoke_gorila", f"game={game}"])
+
+
+def test_rows_of_a_game_that_there_is_not_are_no_empty_table() -> None:
+    check_game("Pong")
+    with pytest.raises(ConfigError, match=r"game=pong: no such game; did you mean Pong\?"):
+        game_table(load_runs(Path("nowhere")), "pong")
+    assert load_runs(Path("nowhere")).problems == ("nowhere: no such folder",)

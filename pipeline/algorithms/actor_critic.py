@@ -138,7 +138,7 @@ def clipping_factors(
     factors = torch.ones_like(norms)
     # A norm of 0 makes an infinite quotient, and clamp a factor of 1 of it.
     if max_average_norm is not None:
-        limits = torch.tensor([max_average_norm * size for size in sizes], device=norms.device)
+        limits = torch.tensor([max_average_norm * size for size in sizes], dtype=torch.float32, device=norms.device)
         factors = (limits / norms).clamp(max=1.0)
     if max_norm is not None:
         factors = factors * (max_norm / (factors * norms).norm()).clamp(max=1.0)

@@ -53,7 +53,7 @@ def quantile_loss(
     num_quantiles = theta.shape[1]
     if target_tm1.shape != theta.shape:
         raise TypeError(f"target_tm1 is of shape {tuple(target_tm1.shape)}, it must be {tuple(theta.shape)}")
-    tau = (torch.arange(num_quantiles, device=theta.device) + 0.5) / num_quantiles
+    tau = (torch.arange(num_quantiles, dtype=torch.float32, device=theta.device) + 0.5) / num_quantiles
     if fractions is not None:
         check_tensor("fractions", fractions, torch.float32, num_axes=2)
         tau = fractions

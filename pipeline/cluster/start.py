@@ -9,6 +9,7 @@ Not here: how each kind is started (`pipeline.cluster.kinds`), reports of hosts 
 
 import contextlib
 import importlib.util
+import os
 from collections.abc import Callable, Iterator
 
 from distributed import Client, get_worker
@@ -18,6 +19,9 @@ from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.errors import ConfigError, PipelineError, PlacementError
 from pipeline.extras import how_to_install
+
+_CONNECTED_IN: set[int] = set()
+"""This process, once it has had a client; in one that was forked, its parent too."""
 
 
 @contextlib.contextmanager
@@ -29,6 +33,7 @@ def open_client(config: ClusterConfig, num_hosts: int, threads_per_host: int) ->
     """
     check_installed(config.kind)
     num_hosts = config.num_hosts_to_come(num_hosts)
+    _CONNECTED_IN.add(os.getpid())
     with _started(config, num_hosts, threads_per_host) as cluster, config.connect(cluster) as client:
         yield client, num_hosts
 
@@ -68,8 +73,18 @@ def submission(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> 
     return config.submission(num_hosts, threads_per_host)
 
 
-def check_outside_tasks() -> None:
-    """Raise ConfigError inside a Dask task: a run there would take that task's cluster for its own."""
+def check_process() -> None:
+    """Raise ConfigError where no run can be: inside a Dask task, whose cluster it would take for its own, or in a fork.
+
+    A process that was forked from one that has begun a run has a copy of its locks and none of its threads.
+    """
+    if _CONNECTED_IN - {os.getpid()}:
+        raise ConfigError(
+            [
+                "this process was forked from one in which a run had begun, and would wait for threads that only that "
+                'one has: take multiprocessing.get_context("spawn"), or begin no run before the fork'
+            ]
+        )
     try:
         address = get_worker().address
     except ValueError:

@@ -6,6 +6,7 @@ Not here: wrong overrides (`overrides`, `sweep_words`), what a run may contain (
 
 import contextlib
 import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ from pipeline.older_settings import RENAMED_OPTIONS
 
 CONFIG_NAME = "config"
 HYDRA_VERSION_BASE = "1.3"
+
+_COMPOSING = threading.RLock()
 
 _PLAIN = re.compile(r"\$\{(?:\.\w+|(\w+))[\w.]*\}")
 """`${group.setting}`, with the group, or `${.setting}` of the same one; not resolvers, and not one inside another."""
@@ -151,14 +154,18 @@ def one_line(error: Exception) -> str:
 
 @contextlib.contextmanager
 def _hydra_over_conf() -> Iterator[None]:
-    """A Hydra of our own; one that is running already, since a job or a notebook composes, is put back afterwards."""
-    running = GlobalHydra.instance().hydra
-    GlobalHydra.instance().clear()
-    try:
-        with hydra.initialize_config_dir(str(config_directory()), version_base=HYDRA_VERSION_BASE):
-            yield
-    finally:
-        GlobalHydra.instance().hydra = running
+    """A Hydra of our own; one that is running already, since a job or a notebook composes, is put back afterwards.
+
+    There is one in a process: threads that compose take turns.
+    """
+    with _COMPOSING:
+        running = GlobalHydra.instance().hydra
+        GlobalHydra.instance().clear()
+        try:
+            with hydra.initialize_config_dir(str(config_directory()), version_base=HYDRA_VERSION_BASE):
+                yield
+        finally:
+            GlobalHydra.instance().hydra = running
 
 
 def _renamed(said: str) -> str:

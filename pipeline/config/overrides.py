@@ -28,7 +28,7 @@ from pipeline.config.warm_start import warm_start_mistakes
 from pipeline.config.words import listed, no_such, with_words_typed
 from pipeline.errors import ConfigError
 from pipeline.older_settings import RENAMED_OPTIONS
-from pipeline.settings import leaves
+from pipeline.settings import leaves, several
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ def compose(overrides: Sequence[str] = (), config_dir: Path | None = None) -> Ru
     `config_dir`: a folder with groups of one's own, e.g. `experiment/mine.yaml`. Raises ConfigError with all mistakes
     of all overrides.
     """
-    found, run = _check(overrides, multirun=False, config_dir=config_dir)
+    found, run = _check(several(overrides), multirun=False, config_dir=config_dir)
     if found or run is None:
         raise ConfigError(found)
     return run

@@ -17,7 +17,7 @@ from pipeline.config.course import BudgetConfig, CheckpointConfig, TrainingEvalu
 from pipeline.config.determinism import undeterministic
 from pipeline.config.factors import without_factors
 from pipeline.config.hosts import hosts_mistakes
-from pipeline.config.words import no_folder_name, no_such
+from pipeline.config.words import no_folder_name, no_such, none_of
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import num_actions
 from pipeline.evaluation.protocol import EvaluationConfig
@@ -139,9 +139,7 @@ class RunConfig:
             found.append(no_such("game", f"game={self.game}", _bare_name(self.game), GAMES, most=3))
         found += seed_mistakes(self.seed)
         for name, allowed in (("device", DEVICES), ("precision", PRECISIONS), ("progress", PROGRESS_KINDS)):
-            value = getattr(self, name)
-            if value not in allowed:
-                found.append(f"{name}={value} must be one of {', '.join(allowed)}")
+            found += none_of(name, getattr(self, name), allowed)
         found += [
             no_such("tool", f"logging={name}", name, LOGGING_TOOLS)
             for name in self.logging_tools

@@ -5,7 +5,7 @@ Used by every check of a configuration, so that all mistakes read alike.
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 _MOST_LISTED = 12
 _FOLDER_NAME = re.compile(r"[\w-][\w.-]{0,99}", re.ASCII)
@@ -23,6 +23,11 @@ def no_such(kind: str, given: str, word: str, known: Iterable[str], most: int = 
     *others, last = near if (near := nearest_ones(word, known, most)) else [""]
     meant = f"did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
     return f"{given}: no such {kind}; {meant if near else f'there is {listed(known)}'}"
+
+
+def none_of(name: str, value: str, allowed: Sequence[str]) -> list[str]:
+    """The mistake that a setting's value is none of those allowed, in one line; empty if it is one of them."""
+    return [] if value in allowed else [f"{name}={value} must be one of {', '.join(allowed)}"]
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

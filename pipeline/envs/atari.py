@@ -16,6 +16,7 @@ lost life means (`pipeline.roles.actor`).
 
 import atexit
 import difflib
+import os
 import threading
 import time
 from dataclasses import dataclass, fields
@@ -39,6 +40,8 @@ _OPENING = threading.Lock()
 _HEAD_START_SECONDS = 0.02
 _IDLE = IdleEmulators()
 atexit.register(_IDLE.end_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_IDLE.forget_after_fork)
 
 
 class LaneResults(NamedTuple):

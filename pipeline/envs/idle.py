@@ -8,6 +8,7 @@ the same lanes again and again: for each player of an evaluation, and for roles 
 Not here: making and playing them (`pipeline.envs.atari`).
 """
 
+import ctypes
 import threading
 from typing import NamedTuple
 
@@ -57,6 +58,16 @@ class IdleEmulators:
                 oldest, ended = self._kept.pop(0)
                 surplus -= oldest.num_lanes
                 end_emulators(ended)
+
+    def forget_after_fork(self) -> None:
+        """In a child process that was forked: its copies of the emulators have no threads, and would never answer.
+
+        Nor can they be ended: to delete one aborts the process.
+        """
+        self._lock = threading.Lock()
+        for _, emulators in self._kept:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(emulators.ale))  # so that nothing ever deletes it
+        self._kept = []
 
     def end_all(self) -> None:
         """Before the process ends: ale-py writes a warning to the terminal for each that is left."""

@@ -16,9 +16,11 @@ import numpy as np
 import torch
 
 from pipeline.algorithms.actor_critic import sample_actions
-from pipeline.config.run_config import RunConfig
+from pipeline.config.run_config import DEVICES, PRECISIONS, RunConfig
+from pipeline.config.words import none_of
 from pipeline.envs.one_game import OneGame
 from pipeline.envs.rom import action_names
+from pipeline.errors import ConfigError
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.config_anywhere import config_anywhere
 from pipeline.experiments.files.run_folder import CHECKPOINTS
@@ -143,8 +145,10 @@ def load_policy(
     """The agent of a run folder. `checkpoint`: "newest", "best" or the version of one that is there.
 
     `device` and `precision` as in a run's settings; `seed` of its random actions. Raises RunFolderError or
-    CheckpointError if the folder or its checkpoint cannot be used.
+    CheckpointError if the folder or its checkpoint cannot be used, ConfigError for another device or precision.
     """
+    if mistakes := [*none_of("device", device, DEVICES), *none_of("precision", precision, PRECISIONS)]:
+        raise ConfigError(mistakes)
     folder = Path(run)
     config = config_anywhere(folder)
     _, learned = chosen_checkpoint(folder / CHECKPOINTS, str(checkpoint), checkpoint_fit(config))

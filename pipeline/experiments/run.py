@@ -24,7 +24,7 @@ from pipeline.cluster.dashboard.plugin import register
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.hosts import open_hosts
 from pipeline.cluster.session import Session, open_session
-from pipeline.cluster.start import check_outside_tasks, submission
+from pipeline.cluster.start import check_process, submission
 from pipeline.config.run_config import RunConfig
 from pipeline.config.warm_start import warm_start_mistakes
 from pipeline.errors import CheckpointError, ConfigError, RunFolderError
@@ -66,12 +66,12 @@ def train(
 ) -> RunResult:
     """Carry out one run. Raises a PipelineError with one clear message for everything that can be foreseen.
 
+    Ctrl-C, SIGTERM and SIGHUP end the training and not the caller: a loop asks whether `end_reason` is INTERRUPTED.
     `granted`: what the run may use of `config.cluster`; None: all.
-    `evaluates_when_interrupted=False`: an interrupted run ends with its checkpoint, to be resumed, and one that is
-    interrupted in its final evaluation counts as interrupted.
+    `evaluates_when_interrupted=False`: an interrupted run ends without its final evaluation, to be resumed.
     `launch_id`: of the sweep's command, for `run.json`; None: there is no sweep.
     """
-    check_outside_tasks()
+    check_process()
     console = console or Console(file=lasting_output())
     check_installed(config.logging_tools)
     if config.deterministic:

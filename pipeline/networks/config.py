@@ -178,7 +178,8 @@ class QNetworkConfig(LayeredConfig):
         else:
             sizes = torso.num_features, num_actions, self.hidden_units, max(self.num_atoms, self.num_quantiles)
             head = (DuelingHead if self.dueling else PlainHead)(*sizes, layers)
-            support = torch.linspace(self.min_return, self.max_return, self.num_atoms) if self.num_atoms > 1 else None
+            returns = torch.linspace(self.min_return, self.max_return, self.num_atoms, dtype=torch.float32)
+            support = returns if self.num_atoms > 1 else None
             made = LayeredQNetwork(torso, head, support, self.num_quantiles)
         made.shapes = he_values(made.shapes) if self.initial_weights == "he" else made.shapes
         return made

@@ -47,12 +47,11 @@ class ImplicitQNetwork(QNetwork):
 
     def draw_fractions(self, generator: torch.Generator, num_observations: int) -> torch.Tensor:
         """(B, N) uniform in [0, 1), on the CPU whatever the device: with one seed they are the same on all devices."""
-        return torch.rand(num_observations, self.num_quantiles, generator=generator)
+        return torch.rand(num_observations, self.num_quantiles, dtype=torch.float32, generator=generator)
 
     def outputs(self, parameters: Tensors, observations: torch.Tensor, noise: Noise) -> torch.Tensor:
         """See `QNetwork`; at the midpoints."""
-        midpoints = (torch.arange(self.num_quantiles, device=observations.device) + 0.5) / self.num_quantiles
-        return self.outputs_at(midpoints[None], parameters, observations, noise)
+        return self.outputs_at(self._midpoints(observations.device), parameters, observations, noise)
 
     def outputs_at(
         self, fractions: torch.Tensor, parameters: Tensors, observations: torch.Tensor, noise: Noise
@@ -68,17 +67,21 @@ class ImplicitQNetwork(QNetwork):
         """See `Network`."""
         torso = ordinary_torso(self._torso, parameters)
         linear = linear_maker(parameters, torso.num_channels)
-        midpoints = (torch.arange(self.num_quantiles) + 0.5)[None] / self.num_quantiles
-        embedded = self._embedded(midpoints, parameters, torch.float32, {})[0].detach()
+        embedded = self._embedded(self._midpoints(None), parameters, torch.float32, {})[0].detach()
         at_midpoints = AtFractions(
             in_channels_first(embedded, torso.num_channels),
             torch.nn.Sequential(linear(self._hidden.name, True), torch.nn.ReLU(), linear(self._output.name, False)),
         )
         return torch.nn.Sequential(torso.layers, at_midpoints, MeanOfQuantiles())
 
+    def _midpoints(self, device: torch.device | None) -> torch.Tensor:
+        """(1, N)."""
+        steps = torch.arange(self.num_quantiles, dtype=torch.float32, device=device)
+        return ((steps + 0.5) / self.num_quantiles)[None]
+
     def _embedded(self, fractions: torch.Tensor, parameters: Tensors, dtype: torch.dtype, noise: Noise) -> torch.Tensor:
         """(B, N) -> (B, N, F)."""
-        frequencies = math.pi * torch.arange(NUM_COSINES, device=fractions.device)
+        frequencies = math.pi * torch.arange(NUM_COSINES, dtype=torch.float32, device=fractions.device)
         cosines = torch.cos(fractions[:, :, None] * frequencies).to(dtype)
         embedded = F.relu(self._embedding(parameters, cosines.flatten(0, 1), noise), inplace=True)
         unflattened: torch.Tensor = embedded.unflatten(0, fractions.shape)

@@ -73,7 +73,7 @@ class Linear:
 
     def draw_noise(self, generator: torch.Generator) -> LayerNoise:
         """Fresh noise, on the CPU whatever the device: runs with one seed then see the same noise on all devices."""
-        normal = torch.randn(self.num_inputs + self.num_outputs, generator=generator)
+        normal = torch.randn(self.num_inputs + self.num_outputs, dtype=torch.float32, generator=generator)
         scaled = normal.sign() * normal.abs().sqrt()
         return LayerNoise(scaled[: self.num_inputs], scaled[self.num_inputs :])
 

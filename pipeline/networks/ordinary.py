@@ -146,7 +146,7 @@ def convolution(parameters: Tensors, name: str, stride: int) -> nn.Conv2d:
     """A layer with the weights (O, C, H, W) of this name, and its bias if there is one."""
     weight, bias = parameters[f"{name}.weight"], parameters.get(f"{name}.bias")
     outputs, inputs, height, width = weight.shape
-    layer = nn.Conv2d(inputs, outputs, (height, width), stride, bias=bias is not None)
+    layer = nn.Conv2d(inputs, outputs, (height, width), stride, bias=bias is not None, dtype=torch.float32)
     return _loaded(layer, weight, bias)
 
 
@@ -157,7 +157,8 @@ def linear_maker(parameters: Tensors, num_channels: int) -> MakeLinear:
         weight, bias = parameters[f"{name}.weight"], parameters.get(f"{name}.bias")
         if of_features:
             weight = in_channels_first(weight, num_channels)
-        layer = _loaded(nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None), weight, bias)
+        outputs, inputs = weight.shape
+        layer = _loaded(nn.Linear(inputs, outputs, bias=bias is not None, dtype=torch.float32), weight, bias)
         return nn.Sequential(layer, _layer_norm(parameters, name)) if f"{name}.scale" in parameters else layer
 
     return make
@@ -171,7 +172,7 @@ def in_channels_first(columns: torch.Tensor, num_channels: int) -> torch.Tensor:
 
 def _layer_norm(parameters: Tensors, layer: str) -> nn.LayerNorm:
     scale, shift = parameters[f"{layer}.scale"], parameters[f"{layer}.shift"]
-    return _loaded(nn.LayerNorm(len(scale), EPSILON), scale, shift)
+    return _loaded(nn.LayerNorm(len(scale), EPSILON, dtype=torch.float32), scale, shift)
 
 
 def _loaded(layer: LayerT, weight: torch.Tensor, bias: torch.Tensor | None) -> LayerT:

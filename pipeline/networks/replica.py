@@ -35,12 +35,12 @@ class Replica(ABC):
         self._num_parameters = network.num_parameters
         self._num_torso = num_parameters([shape for shape in network.shapes if not shape.in_head])
         self._torso = torch.zeros(self._num_torso, dtype=dtype, device=device)
-        self._head = torch.zeros(network.num_parameters - self._num_torso, device=device)
+        self._head = torch.zeros(network.num_parameters - self._num_torso, dtype=torch.float32, device=device)
         views = _views(network.shapes, self._torso, self._head)
         names = [shape.name for shape in network.shapes]
         self.parameters = {name: view.requires_grad_() for name, view in zip(names, views, strict=True)}
         self._leaves = list(self.parameters.values())
-        self._gradient = torch.zeros(network.num_parameters, device=device)
+        self._gradient = torch.zeros(network.num_parameters, dtype=torch.float32, device=device)
         head = self._gradient[self._num_torso :]
         self._gradient_views = _views(network.shapes, self._gradient[: self._num_torso], head)
         self._plain_layers = network.plain_layers

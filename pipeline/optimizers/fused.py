@@ -38,7 +38,7 @@ class FusedOptimizer(FlatOptimizer):
             _tensors(gradient[:body], self._end_gradient),
             [_tensors(slot[:body], slot[body : body + VECTOR]) for slot in self._slots.values()],
             # The kernel adds one to each of these. Only Adam's bias correction reads them, which float32 serves well.
-            [torch.tensor(float(self.num_updates)) for _ in range(2)],
+            [torch.tensor(self.num_updates, dtype=torch.float32) for _ in range(2)],
         )
         params[body:] = self._end_params[:end]
         self.num_updates += 1

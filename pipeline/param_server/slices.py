@@ -119,7 +119,7 @@ class Multiplier:
     def _room(self, size: int) -> Float32Array:
         if self._memory.size < size:
             # Torch's memory begins where vector registers like it, as that of the sender's product does.
-            self._memory = torch.empty(size).numpy()
+            self._memory = torch.empty(size, dtype=torch.float32).numpy()
         return self._memory[:size]
 
 

@@ -17,6 +17,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from pipeline.games import check_game
 from pipeline.results.load import LoadedRuns
 from pipeline.results.run_frames import run_frames
 from pipeline.results.run_scores import LAST, SAMPLED, TRAINING
@@ -84,7 +85,9 @@ def learning_curves(loaded: LoadedRuns, game: str, *, x: HorizontalAxis = "frame
     """Episode score of every run of `game` against frames, wall hours or updates; one colour an experiment.
 
     A run without finished episodes appears in no curve. The figure belongs to no window: save it with `savefig`.
+    Raises ConfigError for no game.
     """
+    check_game(game)
     figure = Figure(figsize=(8.0, 5.5), layout="constrained")
     axes = figure.add_subplot()
     for run in _runs(loaded, game):

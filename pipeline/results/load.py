@@ -70,11 +70,11 @@ def load_run(folder: str | Path) -> LoadedRuns:
 def load_runs(runs_directory: str | Path) -> LoadedRuns:
     """The rows of every run at or below `runs_directory`, in order of their paths.
 
-    A folder that cannot be read is named in `problems` and skipped. So is a second folder of the same run, a copy for
-    instance: its games would count twice.
+    A folder that cannot be read, or is not there, is named in `problems` and skipped. So is a second folder of the
+    same run, a copy for instance: its games would count twice.
     """
     loaded: dict[tuple[Any, ...], LoadedRuns] = {}
-    problems: list[str] = []
+    problems = [] if Path(runs_directory).is_dir() else [f"{runs_directory}: no such folder"]
     for folder in run_folders(Path(runs_directory)):
         try:
             run = load_run(folder)

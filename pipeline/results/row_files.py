@@ -19,6 +19,9 @@ from pipeline.checked_files import bytes_in, text_in
 from pipeline.errors import RunFolderError
 from pipeline.rows import TRUE_BEFORE, Row
 
+_OF_EXCEL = "\ufeff"
+"""Mark that it writes before a text in UTF-8."""
+
 _DTYPES = {int: "int64", float: "float64", str: "str", bool: "bool"}
 
 
@@ -44,7 +47,7 @@ def read_rows(path: Path, row_types: Sequence[type[Row]]) -> FileRows:
     if not path.is_file():
         return FileRows(row_types[0], no_rows(row_types[0]), (f"{path}: missing",))
     try:
-        text = text_in(bytes_in(path)).replace("\r\n", "\n")
+        text = text_in(bytes_in(path)).removeprefix(_OF_EXCEL).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise RunFolderError(f"{path} is not text: {error}") from error
     whole = text[: text.rfind("\n") + 1]

@@ -14,7 +14,7 @@ from rich.box import SIMPLE
 from rich.markup import escape
 from rich.table import Table
 
-from pipeline.games import ATARI49
+from pipeline.games import ATARI49, check_game
 from pipeline.results.formats import ReportTable
 from pipeline.results.load import RUN_KEYS, LoadedRuns, short_commit
 from pipeline.results.protocols import NOOP_STARTS, OUR_START_STATES, published_scores
@@ -57,8 +57,9 @@ def game_table(loaded: LoadedRuns, game: str) -> pd.DataFrame:
     """The published rows of a game, then ours: each run's newest parameters, and its random player if it has one.
 
     Columns are COLUMNS; a cell that does not apply is NaN or "". Of a run evaluated several times the newest
-    parameters count, not the best ones: the best of many noisy means is too high.
+    parameters count, not the best ones: the best of many noisy means is too high. Raises ConfigError for no game.
     """
+    check_game(game)
     evaluations = loaded.evaluations[loaded.evaluations["game"] == game]
     return table_of_scores(run_scores(loaded._replace(evaluations=evaluations)), game)
 

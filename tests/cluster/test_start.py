@@ -1,15 +1,17 @@
 """Packages that only some kinds of cluster need."""
 
 import importlib.util
+import os
 import tomllib
 from pathlib import Path
 
 import pytest
 from distributed import Client
 
+from pipeline.cluster import start
 from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.cluster.session import open_session
-from pipeline.cluster.start import check_installed, check_outside_tasks, submission
+from pipeline.cluster.start import check_installed, check_process, submission
 from pipeline.errors import ConfigError
 from tests.clusters import cluster_config
 
@@ -41,9 +43,17 @@ def test_each_kind_that_needs_a_package_is_an_extra_of_the_project() -> None:
 
 
 def test_a_run_inside_a_dask_task_is_refused_in_one_sentence() -> None:
-    check_outside_tasks()
+    check_process()
     with (
         Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client,
         pytest.raises(ConfigError, match=r"a task on the Dask host inproc://.*, and a run is not: .*cluster=address"),
     ):
-        client.submit(check_outside_tasks, pure=False).result()
+        client.submit(check_process, pure=False).result()
+
+
+def test_a_run_in_a_process_forked_from_one_with_a_run_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "_CONNECTED_IN", {os.getppid()})
+    with pytest.raises(ConfigError, match=r"this process was forked .*get_context\(.spawn.\)"):
+        check_process()
+    monkeypatch.setattr(start, "_CONNECTED_IN", {os.getpid()})
+    check_process()

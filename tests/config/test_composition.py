@@ -1,10 +1,13 @@
 """What Hydra makes of files, a user's own ones among them."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hydra.core.global_hydra import GlobalHydra
 
 from pipeline.config.composition import Files
+from pipeline.config.overrides import compose
 from pipeline.errors import ConfigError
 
 MINE = """\
@@ -20,3 +23,10 @@ def test_a_file_of_the_user_s_that_chooses_an_option_by_its_old_name_is_told_the
     (tmp_path / "experiment" / "mine.yaml").write_text(MINE)
     with pytest.raises(ConfigError, match=r"; dba3c is now called dba3c_authors: write that in your file$"):
         Files(tmp_path).compose_tree(["experiment=mine"])
+
+
+def test_threads_may_compose_at_once_and_leave_no_hydra_behind() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        runs = list(pool.map(lambda seed: compose(["experiment=dqn", "game=Pong", f"seed={seed}"]), range(8)))
+    assert [run.seed for run in runs] == list(range(8))
+    assert not GlobalHydra.instance().is_initialized()

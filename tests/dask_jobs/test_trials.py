@@ -66,6 +66,12 @@ def test_a_search_for_nothing_is_one_clear_error() -> None:
         space_of(["game=Pong"])
 
 
+def test_every_setting_with_nothing_to_choose_from_is_named() -> None:
+    words = ["a=interval(2,1)", "b=tag(log,interval(0,1))", "c=glob(*)", "d=interval(0,1)"]
+    with pytest.raises(CompactHydraException, match=r"nothing to choose from:\n  a=.*low.*\n  b=.*log.*\n  c=glob.*"):
+        space_of(words)
+
+
 def test_trials_are_asked_for_until_there_are_as_many_as_wanted_and_the_best_is_known_by_what_they_returned() -> None:
     search = trials(["game=Pong", "a=interval(0,1)"], n_trials=3)
     asked = []

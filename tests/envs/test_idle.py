@@ -35,6 +35,26 @@ lanes.close()
 print("kept")
 """
 """As our commands begin; lanes that are left at its end have ale-py write to the terminal."""
+FORKED = """
+import multiprocessing
+import numpy as np
+from pipeline.envs.atari import AtariLanes
+from tests.protocols import nature_protocol
+
+def play(results):
+    lanes = AtariLanes("Pong", nature_protocol(), 2, 1)
+    results.put(int(lanes.reset(np.array([1, 2])).sum()))
+    lanes.close()
+
+here, forked = multiprocessing.SimpleQueue(), multiprocessing.get_context("fork")
+there = forked.SimpleQueue()
+play(here)
+child = forked.Process(target=play, args=(there,), daemon=True)
+child.start()
+child.join(60)
+print(child.exitcode, here.get() == there.get())
+"""
+"""As gymnasium's AsyncVectorEnv does: a game is made and closed, and then processes are forked that make others."""
 
 
 @pytest.fixture(autouse=True)
@@ -108,6 +128,14 @@ def test_more_than_there_is_room_for_take_nobody_s_place(made: list[Recipe], mon
 
 
 @pytest.mark.slow
+def test_a_process_that_was_forked_plays_emulators_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(FORKED)
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    words = [sys.executable, "-W", "ignore", "program.py"]
+    ended = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "0 True\n"), ended.stderr
+
+
 def test_a_command_whose_lanes_are_kept_ends_without_a_word(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from pipeline.networks import compute
+from pipeline.networks.config import QNetworkConfig
 from pipeline.networks.replica import PolicyReplica, QReplica
 from tests.networks.configs import actor_critic_config, network_config
 
@@ -125,3 +126,28 @@ def test_the_tensors_of_a_gradient_are_parts_of_it_in_vector_order() -> None:
     replica.gradient_tensors[-3].fill_(7.0)
     last_but_value = slice(POLICY.num_parameters - 17 - 3, POLICY.num_parameters - 17)
     assert gradient[last_but_value].tolist() == [7.0] * 3
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        network_config(dueling=True, num_atoms=3),
+        network_config(num_quantiles=4, drawn_fractions=True),
+        network_config(torso="nature_layer_norm", layer_norm=True),
+    ],
+)
+def test_torch_s_default_dtype_is_the_user_s_own_matter(network: QNetworkConfig) -> None:
+    def answers() -> list[torch.Tensor]:
+        made = network.make(4, (84, 84), 3)
+        replica = QReplica(made, torch.float32, CPU)
+        replica.load(made.initial_parameters(np.random.default_rng(1)))
+        gradient = replica.gradient(replica.outputs(FRAMES).square().mean())
+        return [replica.values(FRAMES), gradient, replica.ordinary()(torch.from_numpy(FRAMES).float())]
+
+    expected = answers()
+    torch.set_default_dtype(torch.float64)
+    try:
+        found = answers()
+    finally:
+        torch.set_default_dtype(torch.float32)
+    torch.testing.assert_close(found, expected, rtol=0.0, atol=0.0)

@@ -24,6 +24,7 @@ from pipeline.experiments.curves.scalars import scalars
 from pipeline.experiments.files.config_anywhere import config_anywhere
 from pipeline.extras import how_to_install
 from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
+from pipeline.settings import several
 
 if TYPE_CHECKING:
     from pipeline.results.load import LoadedRuns
@@ -95,6 +96,7 @@ def log_run(folder: Path, tools: Sequence[str]) -> None:
     Raises ConfigError for a tool that is unknown or not installed, RunFolderError for a folder that is of no run,
     PipelineError with what a tool failed of.
     """
+    folder, tools = Path(folder), several(tools)
     if unknown := [tool for tool in tools if tool not in LOGGING_TOOLS]:
         raise ConfigError([no_such("tool", tool, tool, LOGGING_TOOLS) for tool in unknown])
     check_installed(tools)

@@ -56,7 +56,7 @@ def export_policy(
     for what cannot be asked for, what `load_policy` raises, and ExportError where a file does not answer as the agent.
     """
     wanted = tuple(dict.fromkeys([form] if isinstance(form, str) else form))
-    if mistakes := formats.mistakes_of(wanted):
+    if mistakes := formats.mistakes_of(wanted) if wanted else ["form names no format: e.g. safetensors"]:
         raise ConfigError(mistakes)
     policy = load_policy(run, checkpoint)
     folder = Path(run) / EXPORTS / str(policy.version) if out is None else Path(out)

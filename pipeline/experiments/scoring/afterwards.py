@@ -26,7 +26,7 @@ from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.hosts import report_host
 from pipeline.cluster.packages import check_importable
 from pipeline.cluster.session import open_session
-from pipeline.cluster.start import check_outside_tasks
+from pipeline.cluster.start import check_process
 from pipeline.config.overrides import compose_cluster, compose_onto
 from pipeline.config.run_config import RunConfig, unlike_training
 from pipeline.config.words import listed
@@ -67,8 +67,8 @@ def evaluate_runs(request: EvaluationRequest, console: Console | None = None) ->
 
     Raises ConfigError with all mistakes before anything starts; RoleFailedError when hosts are lost.
     """
-    check_outside_tasks()
-    console = console or Console(file=lasting_output())
+    check_process()
+    console, request = console or Console(file=lasting_output()), request.in_full()
     cluster, planned = _plan(request)
     with ExitStack() as stack:
         _hold_all(stack, [one.folder for one in planned])

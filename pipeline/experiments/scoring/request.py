@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pipeline.errors import ConfigError
 from pipeline.run_folders import CONFIG, places_of, run_folders
+from pipeline.settings import several
 
 NEWEST = "newest"
 
@@ -33,6 +34,16 @@ class EvaluationRequest(NamedTuple):
     config_dir: Path | None = None
     """A folder with protocols of one's own, in `evaluation/`; None: those of `conf/` alone."""
 
+    def in_full(self) -> "EvaluationRequest":
+        """The same where somebody has given one word in the place of several, or paths as words."""
+        return self._replace(
+            folders=tuple(map(Path, several(self.folders))),
+            checkpoints=several(self.checkpoints),
+            protocols=several(self.protocols),
+            settings=several(self.settings),
+            cluster=several(self.cluster),
+        )
+
 
 def find_runs(words: Sequence[str]) -> list[Path]:
     """Run folders that `words` name: folders of runs, patterns such as `results/runs/gorila/*/0`, folders above runs.
@@ -41,7 +52,7 @@ def find_runs(words: Sequence[str]) -> list[Path]:
     """
     found: dict[Path, Path] = {}
     mistakes = []
-    for word in words:
+    for word in several(words):
         places = places_of(word)
         runs = [folder for place in places for folder in run_folders(place) if (folder / CONFIG).is_file()]
         for run in runs:
