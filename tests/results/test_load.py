@@ -177,10 +177,11 @@ def test_a_copy_of_a_run_is_named_and_does_not_count_twice(tmp_path: Path) -> No
 
 
 def test_no_runs_at_all_are_empty_frames_with_all_columns(tmp_path: Path) -> None:
-    loaded = load_runs(tmp_path / "nothing")
+    loaded = load_runs(tmp_path)
     assert [len(frame) for frame in loaded[:5]] == [0, 0, 0, 0, 0]
     assert "score" in loaded.episodes
     assert loaded.problems == ()
+    assert load_runs(tmp_path / "nothing").problems == (f"{tmp_path / 'nothing'}: no such folder",)
 
 
 def test_rows_appended_after_a_resume_belong_to_the_same_run(tmp_path: Path) -> None:
