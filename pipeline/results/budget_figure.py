@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from pipeline.results.budgets import MARKS, Yardstick, yardsticks
-from pipeline.results.style import COLOURS, FAINT, LINES, PAPER, STYLE
+from pipeline.results.style import COLOURS, FAINT, LINES, MARKERS, PAPER, STYLE
 
 DRAWN = ("DQN (nnabla-rl)", "DQN (Dopamine)", "QR-DQN n = 3, priorities (Dopamine)", "Rainbow (Dopamine)")
 """The nearest to our protocol first: its band is filled more strongly."""
@@ -32,11 +32,11 @@ def budget_figure(points: pd.DataFrame, game: str) -> Figure:
     ours = points[(points["game"] == game) & (points["frames"] >= _FIRST_FRAMES)]
     for index, ((entry, protocol), of_entry) in enumerate(ours.groupby(["entry", "protocol"], sort=True)):
         colour, label = COLOURS[index % len(COLOURS)], f"ours: {entry}, {protocol}"
+        marker = MARKERS[index // len(COLOURS) % len(MARKERS)]
         for of_run, line in zip((rows for _, rows in of_entry.groupby("seed")), LINES * len(of_entry), strict=False):
             in_order = of_run.sort_values("frames")
-            axes.plot(
-                in_order["frames"], in_order["score"], f"o{line}", color=colour, markerfacecolor=PAPER, label=label
-            )
+            place = in_order["frames"], in_order["score"]
+            axes.plot(*place, f"{marker}{line}", color=colour, markerfacecolor=PAPER, label=label)
             label = "_nolegend_"  # one entry, however many seeds
     axes.set_xscale("log")
     axes.set_xticks(MARKS)

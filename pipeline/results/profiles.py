@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from pipeline.results.aggregates import Estimate, stratified_estimates
 from pipeline.results.scores import FloatArray
-from pipeline.results.style import COLOURS, FAINT, LINES, STYLE
+from pipeline.results.style import FAINT, LINES, STYLE, look
 
 LEVELS = np.linspace(0.0, 400.0, 101)
 """Percent of the human. More than 400 % is on few games, and the curve's end says on how many."""
@@ -47,8 +47,8 @@ def profile_figure(
         profile = performance_profile(scores, levels)
         axes.step(levels, 100 * profile.value, LINES[index % len(LINES)], color=FAINT, linewidth=1.5, label=name)
     for index, (name, scores) in enumerate(ours.items()):
-        profile, colour = performance_profile(scores, levels), COLOURS[index % len(COLOURS)]
-        axes.step(levels, 100 * profile.value, color=colour, linewidth=1.8, label=name)
+        profile, (line, colour) = performance_profile(scores, levels), look(index)
+        axes.step(levels, 100 * profile.value, line, color=colour, linewidth=1.8, label=name)
         if not np.isnan(profile.low).any():
             axes.fill_between(
                 levels, 100 * profile.low, 100 * profile.high, step="pre", color=colour, alpha=0.2, linewidth=0

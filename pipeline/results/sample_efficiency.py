@@ -20,7 +20,7 @@ from pipeline.results.atari49 import counted_games
 from pipeline.results.protocols import NOOP_STARTS, Starts
 from pipeline.results.published import load_published
 from pipeline.results.scores import FloatArray, normalised_score
-from pipeline.results.style import COLOURS, STYLE
+from pipeline.results.style import STYLE, look
 
 AXES = {"frames": ("emulator frames (millions)", 1e6), "hours": ("wall time since the run's start (hours)", 1.0)}
 """Column of `our_points` -> label, and how much is one unit."""
@@ -71,9 +71,9 @@ def efficiency_figure(curves: pd.DataFrame, starts: Starts) -> Figure:
             rows = curves[(curves["entry"] == entry) & (curves["axis"] == axis)]
             if rows.empty:
                 continue
-            colour, games = COLOURS[index % len(COLOURS)], counted_games(range(int(rows["games"].iloc[0])))
+            (line, colour), games = look(index), counted_games(range(int(rows["games"].iloc[0])))
             budget, label = rows["budget"] / unit, f"ours: {entry}, {games}"
-            axes.step(budget, rows["iqm"], where="post", color=colour, label=label)
+            axes.step(budget, rows["iqm"], line, where="post", color=colour, label=label)
             axes.fill_between(budget, rows["low"], rows["high"], step="post", color=colour, alpha=0.2, linewidth=0)
         axes.set_xlabel(name)
     panels[0].set_ylabel("interquartile mean (% of the human)")

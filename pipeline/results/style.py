@@ -17,6 +17,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 LINES = ("-", "--", ":", "-.")
 """One per seed of an experiment, then again from the front."""
 
+MARKERS = ("o", "s", "^", "D")
+"""One per round through COLOURS or LINES, where a figure has more of either."""
+
 PAPER, INK, FAINT = "#ffffff", "#24292f", "#8c959f"
 """Background, text, and what stands behind: the grid, and scores that are there for comparison."""
 
@@ -90,3 +93,8 @@ def inline_svg(svg: str, name: str, label: str) -> str:
     element = re.sub("|".join(_ON_PAGE), lambda match: _ON_PAGE[match[0].lower()], element, flags=re.IGNORECASE)
     quoted = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     return element.replace("<svg", f'<svg role="img" aria-label="{quoted}"', 1)
+
+
+def look(index: int) -> tuple[str, str]:
+    """Line and colour of the agent with this number, from 0 on: another line for each round through COLOURS."""
+    return LINES[index // len(COLOURS) % len(LINES)], COLOURS[index % len(COLOURS)]

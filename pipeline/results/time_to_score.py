@@ -15,7 +15,7 @@ from pipeline.results.load import RUN_KEYS, LoadedRuns
 from pipeline.results.protocols import DQN, NOOP_STARTS, differences
 from pipeline.results.published import load_published
 from pipeline.results.run_scores import LAST, TRAINING, entry_name
-from pipeline.results.style import COLOURS, STYLE
+from pipeline.results.style import STYLE, look
 from pipeline.rows import PROTOCOL_FIELDS
 
 
@@ -64,7 +64,8 @@ def time_to_score_figure(hours: pd.DataFrame) -> Figure:
         most = max(most, len(passed))
         label = f"{experiment} ({len(passed)} of {len(games)} games played)"
         steps = [0.0, *passed, end], [0, *range(1, len(passed) + 1), len(passed)]
-        axes.step(*steps, where="post", color=COLOURS[index % len(COLOURS)], linewidth=1.8, label=label)
+        line, colour = look(index)
+        axes.step(*steps, line, where="post", color=colour, linewidth=1.8, label=label)
     axes.set_xlim(0, end)
     axes.set_ylim(0, 1.1 * max(1, most))
     axes.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True))

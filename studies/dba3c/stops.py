@@ -33,15 +33,12 @@ from pipeline.results.formats import cell
 from pipeline.results.load import LoadedRuns
 from pipeline.results.published import load_published
 from pipeline.results.run_scores import LAST, TRAINING
-from pipeline.results.style import COLOURS, FAINT, LINES, STYLE, save_figure
+from pipeline.results.style import COLOURS, FAINT, LINES, MARKERS, STYLE, save_figure
 from studies.dba3c.settings import FIGURES, OUTPUT
 
 CLAIMED_GAME, CLAIMED_GOAL, CLAIMED_CORE_HOURS = "Breakout", 300.0, 768 * 20 / 60
 MORE_GOALS = {"Pong": (18.0,)}
 """Ours: nearly every ball, where the authors stop at 10."""
-
-_MARKERS = (".", "x")
-"""Of the points of seeds whose lines look alike."""
 
 
 @dataclass(frozen=True)
@@ -217,12 +214,12 @@ def stops_figure(curves: pd.DataFrame) -> Figure:
     panels = figure.subplots(1, 3, sharey=True)
     game = str(curves["game"].iloc[0])
     for index, (experiment, of_experiment) in enumerate(curves.groupby("experiment", sort=False)):
-        looks = cycle(product(_MARKERS, LINES))
+        looks = cycle(product(MARKERS, LINES))
         for (marker, line), (seed, run) in zip(looks, of_experiment.groupby("seed", sort=True), strict=False):
             cores = run["num_cores"].iloc[0]
             label = f"{experiment}, seed {seed} ({cores} core{'s' if cores > 1 else ''})"
             for axes, column in zip(panels, ("steps", "hours", "core_hours"), strict=True):
-                axes.plot(run[column], run["mean"], line, marker=marker, color=COLOURS[index], label=label)
+                axes.plot(run[column], run["mean"], f"{marker}{line}", color=COLOURS[index], markersize=4, label=label)
     for axes, name in zip(
         panels, ("agent steps (millions)", "wall time (hours)", "core-hours of the workers"), strict=True
     ):

@@ -5,6 +5,7 @@ from pathlib import Path
 from pipeline.results.budget_figure import budget_figure
 from pipeline.results.equal_frames import our_points
 from pipeline.results.load import load_runs
+from pipeline.results.style import look
 from tests.results.run_folders import evaluation, write_run
 
 
@@ -22,3 +23,12 @@ def test_each_run_is_a_line_and_each_entry_one_word_of_the_legend(tmp_path: Path
     labels = axes.get_legend_handles_labels()[1]
     assert labels.count("ours: gorila, noop_starts") == 1
     assert labels[0] == "DQN (nnabla-rl)" and len(axes.collections) == 4
+
+
+def test_eight_experiments_look_different(tmp_path: Path) -> None:
+    for index in range(8):
+        write_run(tmp_path, [evaluation(1.0, total_frames=1_000_000)], f"mine_{index}", "Breakout")
+    (axes,) = budget_figure(our_points(load_runs(tmp_path / "runs").evaluations), "Breakout").axes
+    ours = [line for line in axes.lines if str(line.get_label()).startswith("ours: ")]
+    assert len({(line.get_color(), line.get_marker()) for line in ours}) == len(ours) == 8
+    assert len({look(index) for index in range(8)}) == 8
