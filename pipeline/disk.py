@@ -31,7 +31,9 @@ def why_unwritable(folder: Path) -> str | None:
         # Only a try tells: the files of /proc belong to root, who can make none there. What it leaves, if it is killed,
         # is no obstacle for a run (`pipeline.experiments.files.deletion.HIDDEN`).
         Path(tempfile.mkdtemp(prefix=f".{CONFIG}.", dir=there)).rmdir()
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        return error.strerror or str(error)  # without the name of what was tried
+    except ValueError as error:
         return str(error)
     return None
 
