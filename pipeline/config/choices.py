@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, ValueType
+from hydra.core.override_parser.types import IntervalSweep, Override, ValueType
 from hydra.errors import HydraException
 
 from pipeline.config.composition import Files, one_line
@@ -50,7 +50,7 @@ def read_choices(overrides: Sequence[str], files: Files, *, multirun: bool) -> t
 def of_sweep_file(parsed: Sequence[Sequence[Override]], files: Files) -> tuple[list[list[Override]], list[str]]:
     """What the file of a sweep says, if there is one, the words that are typed as well included; and why it is no use.
 
-    What a sweeper chooses by itself, such as the numbers of an interval, is left to the jobs.
+    Of an interval both ends are choices: what lies between is for a sweeper that searches to choose.
     """
     for word, *_ in parsed:
         if word.key_or_group == SWEEP:
@@ -58,7 +58,7 @@ def of_sweep_file(parsed: Sequence[Sequence[Override]], files: Files) -> tuple[l
                 params = files.sweep_params(text_of(word))
             except ConfigError as error:
                 return [], [f"{text_of(word)}: {error.mistakes[0]}"]
-            words = [f"{name}={values}" for name, values in params.items()]
+            words = [_ends(f"{name}={values}") for name, values in params.items()]
             return read_choices(words, files, multirun=True)[0], []
     return [], []
 
@@ -82,6 +82,18 @@ def _choices(override: Override, files: Files) -> list[str]:
     if override.value_type == ValueType.GLOB_CHOICE_SWEEP:
         return [f"{key}={name}" for name in override.value().filter(files.options(override.key_or_group))]  # type: ignore[union-attr]
     return [f"{key}={value}" for value in override.sweep_string_iterator()]
+
+
+def _ends(word: str) -> str:
+    """An interval as the choice of its two ends; any other word as it is."""
+    try:
+        override = OverridesParser.create().parse_override(word)
+    except HydraException:
+        return word  # whoever reads it says why
+    if not override.is_interval_sweep():
+        return word
+    interval = cast(IntervalSweep, override.value())
+    return f"{override.get_key_element()}=choice({interval.start},{interval.end})"
 
 
 def text_of(override: Override) -> str:

@@ -48,6 +48,16 @@ def test_a_sweep_that_names_no_game_leaves_that_to_the_command_line() -> None:
     assert check_command_line(["-m", "+sweep=optuna_example"]) == ["game is missing: name one, e.g. game=Breakout"]
 
 
+def test_names_and_both_ends_of_what_a_search_tries_are_checked_before_its_first_trial(tmp_path: Path) -> None:
+    text = (config_directory() / "sweep" / "optuna_example.yaml").read_text(encoding="utf-8")
+    text = text.replace("tag(log, interval(0.0001, 0.002))", "interval(-1, 0.002)")
+    (tmp_path / "sweep").mkdir()
+    (tmp_path / "sweep" / "mine.yaml").write_text(text.replace("entropy_weight: choice", "entropy_wieght: choice"))
+    found = check_command_line(["-m", "+sweep=mine", "game=Pong", "--config-dir", str(tmp_path)])
+    assert "optimizer.learning_rate=-1.0 must be positive" in found
+    assert "algorithm.entropy_wieght=0.01: no such setting; did you mean algorithm.entropy_weight?" in found
+
+
 def test_the_optuna_example_tunes_two_settings_by_the_score() -> None:
     sweeper = hydra_config("+sweep=optuna_example").sweeper
     assert (len(sweeper.params), sweeper.direction, sweeper.seed) == (2, "maximize", 0)
