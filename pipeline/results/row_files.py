@@ -19,9 +19,6 @@ from pipeline.checked_files import bytes_in, text_in
 from pipeline.errors import RunFolderError
 from pipeline.rows import TRUE_BEFORE, Row
 
-_OF_EXCEL = "\ufeff"
-"""Mark that it writes before a text in UTF-8."""
-
 _DTYPES = {int: "int64", float: "float64", str: "str", bool: "bool"}
 
 
@@ -47,7 +44,7 @@ def read_rows(path: Path, row_types: Sequence[type[Row]]) -> FileRows:
     if not path.is_file():
         return FileRows(row_types[0], no_rows(row_types[0]), (f"{path}: missing",))
     try:
-        text = text_in(bytes_in(path)).removeprefix(_OF_EXCEL).replace("\r\n", "\n")
+        text = text_in(bytes_in(path), "utf-8-sig").replace("\r\n", "\n")  # Excel writes both
     except UnicodeDecodeError as error:
         raise RunFolderError(f"{path} is not text: {error}") from error
     whole = text[: text.rfind("\n") + 1]
@@ -102,7 +99,10 @@ def _parse(path: Path, text: str, row_type: type[Row], num_columns: int) -> pd.D
         # pandas fills a short line up with NaN; the last column of every row type is never NaN by itself.
         raise RunFolderError(f"{path}: line {short[0] + 2} has fewer than {num_columns} values")
     if "score" in columns and len(scoreless := frame.index[~np.isfinite(frame["score"])]):
-        raise RunFolderError(f"{path}: line {scoreless[0] + 2} has no finite score, as every game has: take it out")
+        raise RunFolderError(
+            f"{path}: line {scoreless[0] + 2} has no finite score, as every game has; resume=true moves it to "
+            "discarded/, or take it out by hand"
+        )
     return frame
 
 

@@ -105,6 +105,13 @@ def test_a_damaged_file_is_refused_with_its_path(tmp_path: Path, name: str, text
     assert str(folder) in str(caught.value)
 
 
+def test_the_mark_that_excel_writes_before_a_file_is_read_over(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [episode(1.0)])
+    path = folder / "episodes.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert load_run(folder).episodes["score"].tolist() == [1.0]
+
+
 @pytest.mark.parametrize("score", [float("inf"), float("nan")])
 def test_a_game_without_a_finite_score_is_refused_by_its_line(tmp_path: Path, score: float) -> None:
     folder = write_run(tmp_path, [episode(1.0), episode(score)])

@@ -27,8 +27,8 @@ _DECLARED: dict[type[Row], dict[str, type]] = {
 """Row type -> column -> type."""
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]{1,3})?|-?inf|nan")
-_FINITE = ("wall_seconds",)
-"""Columns that rows are sorted by: they are always known."""
+_FINITE = ("score", "wall_seconds")
+"""Columns that are always known: what every game has, and what rows are sorted by."""
 
 _READABLE: dict[type, Callable[[str], bool]] = {
     str: lambda text: True,

@@ -281,6 +281,8 @@ def test_rows_of_a_folder_that_was_deleted_are_not_written_into_nothing(tmp_path
         b"bundle-0,3,100,800,12.0,50,False,0.5,7,1.2x5\n",
         b"bundle-0,3,100,800,12.0,50,Falsf,0.5,7,1.25\n",
         b"bundle-0,3,100,800,12.0,50,False,0.5,7,nan\n",
+        b"bundle-0,3,100,800,inf,50,False,0.5,7,1.25\n",
+        b"bundle-0,3,100,800,nan,50,False,0.5,7,1.25\n",
         b'"bundle-0,3,100,800,12.0,50,False,0.5,7,1.25\n',
         b"bundle-\xff,3,100,800,12.0,50,False,0.5,7,1.25\n",
         b"bundle-0,3,100,800,12.0,50,False\r0.5,7,1.25\n",
