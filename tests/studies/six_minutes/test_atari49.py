@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pipeline.games import ATARI49
 from pipeline.results.protocols import NOOP_STARTS
 from pipeline.results.published import load_published
 from studies.six_minutes import atari49, tuning
 from studies.six_minutes.atari49 import (
+    ORDER,
     SYSTEMS,
     figure_of,
     games_table,
@@ -54,6 +56,11 @@ def test_the_49_are_not_played_before_settings_are_chosen(tmp_path: Path) -> Non
     with pytest.raises(SystemExit, match="the settings of gorila are not chosen yet"):
         atari49.main(["--output", str(tmp_path)])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_games_that_are_there_at_any_time_are_a_sample_of_the_49() -> None:
+    assert sorted(ORDER) == sorted(ATARI49)
+    assert ORDER[:5] == ("Robotank", "Krull", "VideoPinball", "Zaxxon", "Jamesbond")
 
 
 def test_who_is_ahead_is_told_by_whole_intervals() -> None:
