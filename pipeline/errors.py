@@ -45,6 +45,11 @@ class ConfigError(PipelineError):
         return (ConfigError, (self.mistakes,))
 
 
+def in_words(error: BaseException) -> str:
+    """What another's code raised, in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
 def status_of(error: PipelineError) -> int:
     """What a command that it ends gives to its shell: 2 if its words were wrong, and 1 if what they say failed."""
     return 2 if isinstance(error, ConfigError) else 1

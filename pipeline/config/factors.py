@@ -3,6 +3,7 @@
 Not here: how it travels (`pipeline.param_server.slices`), where it is written (`pipeline.networks.written_out`).
 """
 
+from pipeline.config.words import shown
 from pipeline.networks.activations import RELU
 from pipeline.networks.config import ActorCriticNetworkConfig, LayeredConfig, NetworkConfig, QNetworkConfig
 from pipeline.param_server.config import DENSE, FACTORS, ParamServerConfig
@@ -33,7 +34,7 @@ def _wrong(network: NetworkConfig) -> list[tuple[str, str]]:
     elif isinstance(network, ActorCriticNetworkConfig):
         wanted = {"activation": RELU}
     found = [
-        (f"network.{name}={_word(getattr(network, name))}", f"network.{name}={_word(value)}")
+        (f"network.{name}={shown(getattr(network, name))}", f"network.{name}={shown(value)}")
         for name, value in wanted.items()
         if getattr(network, name) != value
     ]
@@ -48,7 +49,3 @@ def _is_written_out(torso: str) -> bool:
     from pipeline.networks.torso import TORSOS, DifferentiatedTorso  # torch: for a torso of the user's alone
 
     return issubclass(TORSOS[torso], DifferentiatedTorso)
-
-
-def _word(value: object) -> str:
-    return str(value).lower()

@@ -9,9 +9,9 @@ starting it (`pipeline.train`).
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from hydra._internal.utils import get_args_parser  # the words that Hydra itself takes from the command line
 from hydra.core.override_parser.types import Override
@@ -21,6 +21,7 @@ from pipeline.cluster.config import ClusterConfig
 from pipeline.config import tree as config_tree
 from pipeline.config.choices import of_sweep_file, read_choices, text_of
 from pipeline.config.composition import Files, as_tree, launchers, resolved
+from pipeline.config.kept_values import kept_values
 from pipeline.config.run_config import RunConfig
 from pipeline.config.sweep_words import SWEEP, cases, shared_folder, wrong_launcher_words
 from pipeline.config.tree import Tree
@@ -77,7 +78,8 @@ def check_command_line(arguments: Sequence[str], say: Callable[[str], object] = 
 
     Nothing is checked where Hydra only shows something (`--help`, `--info`, `--cfg`, ...), nor where files in the place
     of `conf/` are named (`-cp`, `-cn`, `hydra.searchpath`): there `from_hydra` has the last word. Those in a folder
-    beside it (`--config-dir`, `-cd`) count like those of `conf/`. `say` hears how many values it is that take seconds.
+    beside it (`--config-dir`, `-cd`) count like those of `conf/`. `say` hears how many values it is that take seconds,
+    and what of an experiment stays beside an option that was typed.
     """
     words = typed_words(arguments)
     return [] if words is None else _check(words.overrides, words.multirun, words.own, say)[0]
@@ -112,7 +114,7 @@ def check_overrides(overrides: Sequence[str], *, multirun: bool = False, config_
 
 
 def _check(
-    overrides: Sequence[str], multirun: bool, config_dir: Path | None, say: Callable[[str], object] = lambda _: None
+    overrides: Sequence[str], multirun: bool, config_dir: Path | None, say: Callable[[str], object] | None = None
 ) -> tuple[list[str], RunConfig | None]:
     """All mistakes, and the run that the first choices make; what is wrong by itself is left out of it."""
     if config_dir is not None and not config_dir.is_dir():
@@ -128,12 +130,15 @@ def _check(
     compose_once = functools.cache(files.compose_tree)
     folders: dict[Path, RunConfig] = {}
     first_run: RunConfig | None = None
-    if (count := sum(map(len, parsed))) > _MANY_VALUES:
+    kept: list[str] = []
+    if say is not None and (count := sum(map(len, parsed))) > _MANY_VALUES:
         say(f"checking {count:,} values of this command line")
     for swept, case in cases(parsed):
         mistakes, run = check_case(case, files, compose_once)
         first_run = first_run or run
         found += mistakes
+        if say is not None and not mistakes:
+            kept += _kept(case, files, compose_once)
         # A word that is wrong was left out of its run, whose folder is not the one that was meant.
         is_wrong = any(line.lstrip("+").startswith(f"{swept}=") for line in found)
         if is_wrong or run is None or run.plan:
@@ -141,11 +146,26 @@ def _check(
         first = folders.setdefault(run.folder, run)
         if first is not run and swept:
             found.append(shared_folder(swept, first, run))
+    if say is not None and not found:
+        for line in dict.fromkeys(kept):
+            say(line)
     right = {text_of(choices[0]) for choices in parsed}
     if any(text.lstrip("+").startswith(f"{SWEEP}=") and text not in right for text in overrides):
         # One that is misspelt would have named the games.
         found = [line for line in found if not line.startswith("game is missing")]
     return list(dict.fromkeys(found)), first_run
+
+
+def _kept(case: Sequence[Override], files: Files, compose_once: Callable[[tuple[str, ...]], Tree]) -> list[str]:
+    """What stays of the experiment's in groups of which the overrides of a sound run choose an option themselves."""
+    groups = {word.key_or_group: text_of(word) for word in case if files.options(word.key_or_group)}
+    chosen = {group: text for group, text in groups.items() if group in _ALWAYS_CHOSEN and group != _EXPERIMENT}
+    if not chosen:
+        return []
+    options = compose_once((f"~{_EXPERIMENT}", *chosen.values()))
+    typed = {leaf for word in case for leaf, _ in leaves(word.key_or_group, word.value())}
+    run = compose_once(tuple(groups.values()))
+    return kept_values(chosen, run, options, typed, groups.get(_EXPERIMENT, f"the {_EXPERIMENT} {run[_EXPERIMENT]}"))
 
 
 def _changed(saved: Tree, overrides: Sequence[str], groups: Sequence[str], files: Files) -> tuple[Tree, list[str]]:
@@ -219,7 +239,7 @@ def _wrong_setting(override: Override, tree: Tree, files: Files) -> str | None:
     name, text = override.key_or_group, text_of(override)
     for leaf, value in leaves(name, override.value()):
         if (mistake := config_tree.unknown_setting(leaf, text, tree)) is not None:
-            return mistake
+            return None if override.is_delete() and _has(tree, leaf) else mistake
         if override.is_delete():
             return f"{text}: a run needs {name}"
         if override.is_add():
@@ -234,7 +254,7 @@ def _wrong_setting(override: Override, tree: Tree, files: Files) -> str | None:
 
 
 def _with(tree: Tree, settings: Sequence[Override]) -> Tree:
-    """A copy of `tree` in which each of `settings`, all known to it, has its value: as Hydra does it, but quickly."""
+    """A copy of `tree` in which each of `settings` has its value, or is away: as Hydra does it, but quickly."""
     changed = dict(tree)
     for override in settings:
         for leaf, value in leaves(override.key_or_group, override.value()):
@@ -243,12 +263,26 @@ def _with(tree: Tree, settings: Sequence[Override]) -> Tree:
             for group in groups:
                 node[group] = dict(node[group])
                 node = node[group]
-            node[word] = value
+            if override.is_delete():
+                node.pop(word, None)
+            else:
+                node[word] = value
     return changed
+
+
+def _has(tree: Any, name: str) -> bool:
+    """Whether something is there by this dotted name."""
+    for part in name.split("."):
+        if not isinstance(tree, Mapping) or part not in tree:
+            return False
+        tree = tree[part]
+    return True
 
 
 _MANY_VALUES = 200
 """So many are checked in two seconds."""
+
+_EXPERIMENT = "experiment"
 
 _ALWAYS_CHOSEN = frozenset(RunConfig.__dataclass_fields__)
 

@@ -17,13 +17,14 @@ from pipeline.config.course import BudgetConfig, CheckpointConfig, TrainingEvalu
 from pipeline.config.determinism import undeterministic
 from pipeline.config.factors import without_factors
 from pipeline.config.hosts import hosts_mistakes
-from pipeline.config.words import no_folder_name, no_such, none_of
+from pipeline.config.words import no_folder_name, no_such, none_of, shown
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import num_actions
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.games import GAMES
 from pipeline.networks.config import NetworkConfig
 from pipeline.optimizers.optimizer import OptimizerConfig
+from pipeline.optimizers.trial import faults
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig
 from pipeline.replay.memory import fit_mistakes
@@ -155,6 +156,8 @@ class RunConfig:
 
     def _impossible_combinations(self, sound: set[str]) -> list[str]:
         found = self._unfit_for_algorithm()
+        if "optimizer" in sound and "." in self.optimizer.kind:
+            found += [f"optimizer.kind={self.optimizer.kind} {line}" for line in faults(self.optimizer)]
         if self.deterministic:
             found += undeterministic(
                 self.algorithm,
@@ -252,7 +255,7 @@ def differences(saved: RunConfig, now: RunConfig) -> list[str]:
     """
     before, after = (dict(flat(as_settings(config))) for config in (saved, now))
     return [
-        f"{name}: {before.get(name, 'not set')} in the run folder, {after.get(name, 'not set')} now"
+        f"{name}: {shown(before.get(name, 'not set'))} in the run folder, {shown(after.get(name, 'not set'))} now"
         for name in dict.fromkeys([*before, *after])
         if not is_of_the_course(name) and before.get(name, _UNSET) != after.get(name, _UNSET)
     ]
@@ -273,7 +276,7 @@ def unlike_training(config: RunConfig) -> str | None:
     """
     played, learned = config.evaluation.environment, config.environment
     different = [
-        f"{name}={getattr(played, name)}, in training {getattr(learned, name)}"
+        f"{name}={shown(getattr(played, name))}, in training {shown(getattr(learned, name))}"
         for name in ("frame_skip", "min_frame_skip", "max_pool")
         if getattr(played, name) != getattr(learned, name)
     ]
@@ -287,8 +290,8 @@ def unlike_training(config: RunConfig) -> str | None:
 
 def _other_network_in_evaluation(training: EnvironmentConfig, evaluation: EnvironmentConfig) -> list[str]:
     return [
-        f"evaluation.environment.{name}={getattr(evaluation, name)} must equal environment.{name}="
-        f"{getattr(training, name)}: one network plays both"
+        f"evaluation.environment.{name}={shown(getattr(evaluation, name))} must equal environment.{name}="
+        f"{shown(getattr(training, name))}: one network plays both, so choose an evaluation of games that look the same"
         for name in ("full_action_set", "grey", "frame_height", "frame_width", "stack")
         if getattr(evaluation, name) != getattr(training, name)
     ]

@@ -21,7 +21,7 @@ from pipeline.cluster.groups import HostGroup
 from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.config.other_words import ELSEWHERE
 from pipeline.config.run_config import RunConfig
-from pipeline.config.words import listed, nearest, no_such
+from pipeline.config.words import IS_MISSING, listed, nearest, no_such, shown
 from pipeline.errors import ConfigError
 from pipeline.kinds import Kinds
 from pipeline.networks.config import NETWORKS, NetworkConfig
@@ -168,7 +168,7 @@ def _build(declared: type, tree: Any, prefix: str, found: list[str]) -> Any:
     """An instance of `declared`, or None with at least one line added to `found`."""
     group = prefix.removesuffix(".")
     if not isinstance(tree, Mapping):
-        found.append(f"{group}={_shown(tree)}: a group of settings is expected")
+        found.append(f"{group}={shown(tree)}: a group of settings is expected")
         return None
     cls = _class_of(declared, tree)
     if declared in VARIANTS and cls is declared:
@@ -196,7 +196,7 @@ def _no_such_kind(kinds: Mapping[str, type], given: str, kind: str) -> str:
 
 def _convert(declared: Any, value: Any, name: str, found: list[str]) -> Any:
     if value is _ABSENT:
-        found.append(f"{name} is missing: a run needs it")
+        found.append(f"{name}{IS_MISSING}")
         return None
     allowed = _alternatives(declared)
     if value is None and types.NoneType in allowed:
@@ -206,7 +206,7 @@ def _convert(declared: Any, value: Any, name: str, found: list[str]) -> Any:
     for kind in allowed:
         if (converted := _as_type(kind, value)) is not None:
             return converted
-    found.append(f"{name}={_shown(value)}: {_wanted(declared)} is expected")
+    found.append(f"{name}={shown(value)}: {_wanted(declared)} is expected")
     return None
 
 
@@ -289,11 +289,3 @@ def _class_of(declared: type, tree: Any) -> type:
 def _hints(cls: type) -> dict[str, Any]:
     hints = typing.get_type_hints(cls)
     return {setting_name(field.name): hints[field.name] for field in dataclasses.fields(cls)}
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_shown, value))}]"
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{name}: {_shown(item)}' for name, item in value.items())}}}"
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

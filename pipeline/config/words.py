@@ -6,6 +6,7 @@ Used by every check of a configuration, so that all mistakes read alike.
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 _MOST_LISTED = 12
 _FOLDER_NAME = re.compile(r"[\w-][\w.-]{0,99}", re.ASCII)
@@ -50,6 +51,15 @@ def listed(known: Iterable[str]) -> str:
     return ", ".join(names) if rest <= 0 else f"{', '.join(names[:_MOST_LISTED])} and {rest} more"
 
 
+def shown(value: Any) -> str:
+    """A setting's value as a command line has it: true, null, [1, 2]."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(shown, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name}: {shown(item)}' for name, item in value.items())}}}"
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def no_folder_name(setting: str, name: str) -> list[str]:
     """The mistake of a name that would not stay where it is put: one that goes up, or is a path; none of any other."""
     if _FOLDER_NAME.fullmatch(name) is not None:
@@ -61,9 +71,10 @@ def with_words_typed(lines: Iterable[str], words: Mapping[str, str]) -> tuple[st
     """Mistakes of several groups, with the words that chose their options.
 
     `words`: group -> word of the command line, e.g. "algorithm" -> "algorithm=actor_critic". An experiment sets what
-    its own option has, which another one typed in its place may lack; and it chooses the options that nobody typed.
+    its own option has, which another one typed in its place, or in the file of an experiment upon it, may lack; and it
+    chooses the options that nobody typed.
     """
-    return tuple(_with_word_typed(_with_kinds_typed(line, words), words) for line in lines)
+    return tuple(dict.fromkeys(_with_word_typed(_with_kinds_typed(line, words), words) for line in lines))
 
 
 def _with_kinds_typed(line: str, words: Mapping[str, str]) -> str:
@@ -78,13 +89,21 @@ def _with_kinds_typed(line: str, words: Mapping[str, str]) -> str:
 
 
 def _with_word_typed(line: str, words: Mapping[str, str]) -> str:
-    name, colon, rest = line.partition(f": {NO_SUCH_SETTING}")
-    word = words.get(name.partition(".")[0])
-    if not colon or word is None or "=" in name:
-        return line
     experiment = words.get("experiment", "the experiment")
-    return f"{word} has no setting {name}, which {experiment} sets: choose an experiment that has {word}{rest}"
+    name, colon, rest = line.partition(f": {NO_SUCH_SETTING}")
+    group = name.partition(".")[0]
+    word = words.get(group)
+    if word == f"{group}=none" and line == f"{name.removesuffix(IS_MISSING)}{IS_MISSING}":
+        return f"{word} leaves none, and {experiment} sets something of it: choose an experiment that has {word}"
+    if not colon or "=" in name:
+        return line
+    if word is None:
+        return f"{line}; {experiment}, or what it builds on, sets it: mend it there, or ~{name} takes it away"
+    return (
+        f"{word} has no setting {name}, which {experiment} sets: choose an experiment that has {word}, or ~{name} "
+        f"takes it away{rest}"
+    )
 
 
-NO_SUCH_SETTING = "no such setting"
+NO_SUCH_SETTING, IS_MISSING = "no such setting", " is missing: a run needs it"
 """In mistakes."""

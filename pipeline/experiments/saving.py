@@ -115,6 +115,9 @@ class Saver:
     def save_what_is_left(self, fleet: Fleet, roles: Mapping[str, RoleProgress], generation: int) -> None:
         """Take one of a fleet that ends with an error, if its shards still answer and that version has none yet."""
         self.settle()
+        if not fleet.has_servers:
+            self.save_kept()
+            return
         if self._exact is not None:
             return  # roles that failed in mid-step have no state that it could be gone on from bit for bit
         try:

@@ -8,6 +8,7 @@ import math
 
 from pipeline.cluster.placement import Demand
 from pipeline.config.run_config import RunConfig
+from pipeline.experiments.exact import state_of
 from pipeline.experiments.files.checkpoint import Fit
 from pipeline.experiments.files.run_folder import CHECKPOINTS
 from pipeline.experiments.plan import network_of
@@ -40,6 +41,13 @@ def fleet_spec(config: RunConfig, demands: tuple[Demand, ...], generation: int, 
         lease_seconds=config.cluster.lease_seconds,
         max_restarts=0 if config.deterministic else config.cluster.max_restarts,
     )
+
+
+def check_role(config: RunConfig) -> None:
+    """Raise ConfigError where no role carries out its algorithm, or the one of a deterministic run has no state."""
+    role_of(type(config.algorithm))
+    if config.deterministic:
+        state_of(config.algorithm)
 
 
 def checkpoint_fit(config: RunConfig) -> Fit:

@@ -6,6 +6,7 @@ Not here: the networks (`pipeline.networks.layered`, `.module`).
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from pipeline.errors import ConfigError
@@ -102,6 +103,17 @@ class LayeredConfig(NetworkConfig):
         if self.hidden_units < 1:
             found.append(f"hidden_units={self.hidden_units} must be at least 1")
         return found
+
+    def unfit_for_games(
+        self, stack: int, frame_shape: tuple[int, ...], num_actions: Callable[[], int], precision: str
+    ) -> list[str]:
+        """See `NetworkConfig`. A torso of the user's own is made, and computes a little."""
+        if "." not in self.torso:
+            return []
+        from pipeline.networks.torso_trial import faults_of_torso
+
+        found = faults_of_torso(self.torso, stack, frame_shape, centred=self.centred_pixels, precision=precision)
+        return [f"torso={self.torso} {line}" for line in found]
 
 
 @dataclass(frozen=True)
@@ -266,18 +278,11 @@ class ModuleNetworkConfig(NetworkConfig):
         self, stack: int, frame_shape: tuple[int, ...], num_actions: Callable[[], int], precision: str
     ) -> list[str]:
         """See `NetworkConfig`. The module is made, and computes a little."""
-        import torch
-
-        from pipeline.networks.trial import cannot_compute_in, faults, in_words, wanted
+        from pipeline.networks.trial import faults_of_class
 
         size = (stack, frame_shape, num_actions())
-        try:
-            module = self._wrapped(*size)
-        except Exception as error:  # whatever its constructor raises
-            return [f"class={self.class_} cannot be made as {self.class_.rpartition('.')[2]}{size}: {in_words(error)}"]
-        found = faults(module, *wanted(size[2], is_q=self.answers == Q_NETWORK))
-        if not found and precision == "bfloat16" and (why := cannot_compute_in(module, torch.bfloat16)) is not None:
-            found = [f"cannot compute in precision=bfloat16: {why}"]
+        made_as = f"{self.class_.rpartition('.')[2]}{size}"
+        found = faults_of_class(partial(self._wrapped, *size), made_as, size[2], self.answers == Q_NETWORK, precision)
         return [f"class={self.class_} {line}" for line in found]
 
     def make(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> "Network":

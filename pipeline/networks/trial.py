@@ -7,10 +7,11 @@
 Not here: how it computes afterwards (`pipeline.networks.wrapped`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
+from pipeline.errors import in_words
 from pipeline.networks.wrapped import WrappedModule
 
 NUM_FRAMES = 3
@@ -26,6 +27,23 @@ def wanted(num_actions: int, is_q: bool) -> tuple[str, list[list[tuple[int, ...]
         return f"Q-values {of_actions}", [[of_actions]]
     values: list[tuple[int, ...]] = [(NUM_FRAMES,), (NUM_FRAMES, 1)]
     return f"logits {of_actions} and values {' or '.join(map(str, values))}", [[of_actions], values]
+
+
+def faults_of_class(
+    make: Callable[[], WrappedModule], made_as: str, num_actions: int, is_q: bool, precision: str
+) -> list[str]:
+    """Why what `make` makes cannot be a network of that kind, each as the end of a line that begins with its name.
+
+    `made_as`: the call, for a constructor that raises.
+    """
+    try:
+        module = make()
+    except Exception as error:  # whatever its constructor raises
+        return [f"cannot be made as {made_as}: {in_words(error)}"]
+    found = faults(module, *wanted(num_actions, is_q))
+    if not found and precision == "bfloat16" and (why := cannot_compute_in(module, torch.bfloat16)) is not None:
+        return [f"cannot compute in precision=bfloat16: {why}"]
+    return found
 
 
 def faults(module: WrappedModule, answers: str, shapes: Sequence[Sequence[tuple[int, ...]]]) -> list[str]:
@@ -75,11 +93,6 @@ def trial_frames(module: WrappedModule) -> torch.Tensor:
     """uint8 (NUM_FRAMES, K, H, W[, 3]), none like the other, always the same."""
     shape = (NUM_FRAMES, *module.observation_shape)
     return torch.randint(256, shape, dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
-
-
-def in_words(error: Exception) -> str:
-    """One line."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def _tensors(answer: object) -> list[torch.Tensor]:

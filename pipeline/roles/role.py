@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 from pipeline.algorithms.config import AlgorithmConfig
+from pipeline.errors import ConfigError
 from pipeline.interfaces import RowSink, Servers
 from pipeline.kinds import all_below, classes_in
 from pipeline.replay.frames import FrameReader
@@ -101,9 +102,18 @@ class LearningRole(ABC):
 
 
 def role_of(algorithm: type[AlgorithmConfig]) -> type[LearningRole]:
-    """The role that carries out the algorithm with these settings. Raises TypeError if there is none."""
+    """The role that carries out the algorithm with these settings. Raises ConfigError if there is none, or a half."""
     classes_in("pipeline.roles", LearningRole)  # type: ignore[type-abstract]  # ours are defined now, too
     for role in all_below(LearningRole):  # type: ignore[type-abstract]
-        if "SPEC" in vars(role) and typing.get_type_hints(role.SPEC)["algorithm"] is algorithm:
+        if "SPEC" in vars(role) and typing.get_type_hints(role.SPEC).get("algorithm") is algorithm:
+            if missing := sorted(getattr(role, "__abstractmethods__", ())):
+                raise ConfigError(
+                    [f"{role.__name__} does not define {', '.join(missing)}, which LearningRole leaves to it"]
+                )
             return role
-    raise TypeError(f"no role carries out {algorithm.__name__}: derive one from LearningRole, with a spec for it")
+    raise ConfigError(
+        [
+            f"no role carries out {algorithm.__name__}: where it is defined, derive one from "
+            f"pipeline.roles.role.LearningRole, whose SPEC has a field algorithm: {algorithm.__name__}"
+        ]
+    )

@@ -105,6 +105,11 @@ class Fleet:
         return dict(self._placement)
 
     @property
+    def has_servers(self) -> bool:
+        """Whether all servers were started: before that there is nothing to take a snapshot of."""
+        return bool(self._servers.addresses.shards)
+
+    @property
     def num_restarted(self) -> int:
         """Roles that were started again so far."""
         return self._supervision.num_restarted

@@ -162,12 +162,13 @@ def test_a_sound_run_has_no_mistakes(gorila: RunConfig, dba3c: RunConfig) -> Non
         ),
         (
             [group("environment", stack=3)],
-            "evaluation.environment.stack=4 must equal environment.stack=3: one network plays both",
+            "evaluation.environment.stack=4 must equal environment.stack=3: one network plays both, so choose an "
+            "evaluation of games that look the same",
         ),
         (
             [group("environment", full_action_set=True)],
-            "evaluation.environment.full_action_set=False must equal environment.full_action_set=True: "
-            "one network plays both",
+            "evaluation.environment.full_action_set=false must equal environment.full_action_set=true: "
+            "one network plays both, so choose an evaluation of games that look the same",
         ),
     ],
 )
@@ -366,7 +367,7 @@ def test_another_optimizer_differs_in_the_settings_that_only_one_of_them_has(gor
 
 def test_a_setting_that_became_null_differs(gorila: RunConfig) -> None:
     now = group("param_server", max_staleness=None)(gorila)
-    assert differences(gorila, now) == ["param_server.max_staleness: 8 in the run folder, None now"]
+    assert differences(gorila, now) == ["param_server.max_staleness: 8 in the run folder, null now"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """The wording of unknown names."""
 
-from pipeline.config.words import listed, nearest, nearest_ones, no_such, with_words_typed
+from pipeline.config.words import listed, nearest, nearest_ones, no_such, shown, with_words_typed
 
 
 def test_a_misspelt_name_is_answered_with_the_nearest_one() -> None:
@@ -32,10 +32,36 @@ def test_what_an_experiment_sets_and_another_option_lacks_is_told_with_the_words
     (told,) = with_words_typed(["algorithm.outlier_deviations: no such setting; algorithm has kind"], words)
     assert told == (
         "algorithm=actor_critic has no setting algorithm.outlier_deviations, which experiment=gorila sets: "
-        "choose an experiment that has algorithm=actor_critic; algorithm has kind"
+        "choose an experiment that has algorithm=actor_critic, or ~algorithm.outlier_deviations takes it away; "
+        "algorithm has kind"
     )
-    for other in ("algorithm.x=1: no such setting", "topology.x: no such setting", "algorithm.x=1 must be positive"):
+    for other in (
+        "algorithm.x=1: no such setting",
+        "algorithm.x is missing: a run needs it",
+        "algorithm.x=1 must be 2",
+    ):
         assert with_words_typed([other], words) == (other,)
+
+
+def test_what_only_a_file_sets_is_told_with_the_experiment_and_a_way_out() -> None:
+    (told,) = with_words_typed(["optimizer.epsilon: no such setting"], {"experiment": "experiment=mine"})
+    assert told == (
+        "optimizer.epsilon: no such setting; experiment=mine, or what it builds on, sets it: mend it there, or "
+        "~optimizer.epsilon takes it away"
+    )
+
+
+def test_no_replay_beside_settings_of_one_is_one_line() -> None:
+    words = {"experiment": "experiment=dqn_quick", "replay": "replay=none"}
+    lines = ["replay.batch_size is missing: a run needs it", "replay.capacity_bytes is missing: a run needs it"]
+    assert with_words_typed(lines, words) == (
+        "replay=none leaves none, and experiment=dqn_quick sets something of it: choose an experiment that has "
+        "replay=none",
+    )
+
+
+def test_values_are_shown_as_a_command_line_has_them() -> None:
+    assert shown([True, None, {"a": 1.0}]) == "[true, null, {a: 1.0}]"
 
 
 def test_kinds_that_do_not_go_together_are_told_with_the_words_that_chose_them() -> None:

@@ -174,7 +174,7 @@ def test_the_plan_of_a_deterministic_run_has_one_role_and_names_its_disk(tmp_pat
 def test_final_games_unlike_those_of_training_are_a_warning(tmp_path: Path) -> None:
     words = ["experiment=dba3c", "game=Pong", f"results_dir={tmp_path}"]
     unlike = printed(compose([*words, "evaluation=ba3c_50_deterministic"]))
-    assert "plays other games than the training (max_pool=False, in training True)" in " ".join(unlike.split())
+    assert "plays other games than the training (max_pool=false, in training true)" in " ".join(unlike.split())
     assert "other games" not in printed(compose(words))
     assert "other games" not in printed(compose([*words, "evaluation=sticky"])), "that is a protocol's own matter"
 

@@ -25,6 +25,7 @@ class SlowFleet:
     error: Exception | None = None
     version = 0
     params = np.zeros(7, np.float32)
+    has_servers = True
 
     def __init__(self) -> None:
         self.go_on = threading.Event()
@@ -194,6 +195,14 @@ def test_of_a_fleet_that_cannot_be_asked_memory_is_saved(tmp_path: Path, clock: 
         "saved as the command had it in memory, at update 3",
     ]
     assert checkpoint.load_newest(tmp_path).server.version == 3
+
+
+def test_of_a_fleet_whose_servers_were_never_there_nothing_is_saved_or_said(tmp_path: Path) -> None:
+    said: list[str] = []
+    saver, slow = in_memory(tmp_path, said.append)
+    slow.has_servers = False
+    saver.save_what_is_left(cast(Fleet, slow), {}, 1)
+    assert said == [] and slow.num_asked == 0 and list(tmp_path.iterdir()) == []
 
 
 def test_a_disk_that_refuses_what_was_in_memory_is_said_and_it_is_gone_on_from_all_the_same(

@@ -223,7 +223,8 @@ def test_all_mistakes_are_told_at_once(runs: Path, tmp_path: Path, capsys: pytes
     assert mistakes(f"run={runs}", *words) == (
         "cluster=thread: no such cluster; did you mean threads?",
         "evaluation.epsilom=1: no such setting; did you mean evaluation.epsilon?",
-        "evaluation.environment.grey=False must equal environment.grey=True: one network plays both",
+        "evaluation.environment.grey=false must equal environment.grey=true: one network plays both, so choose an "
+        "evaluation of games that look the same",
     )
     found = mistakes(f"run={runs}", "checkpoint=best,999999")
     assert found[0].startswith(f"{runs / '0'}: checkpoint=best: there is none")

@@ -1,0 +1,102 @@
+"""Whether a torso of anybody's can be one here: it is made and computes a little, before any work.
+
+    features        as many as it says, finite, in the dtype of its parameters
+    gradients       reach every parameter; where they are written out, they are those of autograd
+
+Not here: whole modules as networks (`pipeline.networks.trial`), ours, which their tests try.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import torch
+
+from pipeline.errors import in_words
+from pipeline.networks.linear import Noise
+from pipeline.networks.network import QNetwork
+from pipeline.networks.parameters import Tensors, weight_and_bias
+from pipeline.networks.replica import QReplica
+from pipeline.networks.torso import TORSOS, DifferentiatedTorso, Torso
+from pipeline.networks.trial import NUM_FRAMES
+from pipeline.types import UInt8Array
+
+_NEAR = 1e-2
+"""How far a written-out gradient may be from autograd's, as a share of its length: rounding is a thousandth of it."""
+
+
+def faults_of_torso(name: str, stack: int, frame_shape: tuple[int, ...], *, centred: bool, precision: str) -> list[str]:
+    """`torso_faults` of the torso that `network.torso` calls so, in float32 and, where that is asked for, bfloat16."""
+    make = partial(TORSOS[name], stack, frame_shape, centred, weight_and_bias)
+    shape = (stack, *frame_shape)
+    found = torso_faults(make, shape, torch.float32)
+    return found or (torso_faults(make, shape, torch.bfloat16) if precision == "bfloat16" else [])
+
+
+def torso_faults(make: Callable[[], Torso], observation_shape: tuple[int, ...], dtype: torch.dtype) -> list[str]:
+    """Why it cannot be a torso of stacks (K, H, W[, 3]), the first reason alone, as the end of a line with its name.
+
+    What its own code raises stands in the line.
+    """
+    try:
+        torso = make()
+        replica = QReplica(_Alone(torso), dtype, torch.device("cpu"))
+    except Exception as error:  # whatever its constructor raises
+        return [f"cannot be made for observations {observation_shape}: {in_words(error)}"]
+    try:
+        replica.load(_Alone(torso).initial_parameters(np.random.default_rng(0)))
+        fault = _fault(torso, replica, _frames(observation_shape), dtype)
+    except Exception as error:  # whatever it raises
+        fault = f"cannot compute with frames {(NUM_FRAMES, *observation_shape)} in {_name(dtype)}: {in_words(error)}"
+    return [] if fault is None else [fault]
+
+
+class _Alone(QNetwork):
+    """A torso with nothing behind it."""
+
+    def __init__(self, torso: Torso) -> None:
+        super().__init__(torso.shapes)
+        self._torso = torso
+
+    def outputs(self, parameters: Tensors, observations: torch.Tensor, noise: Noise) -> torch.Tensor:
+        """Its features."""
+        return self._torso(parameters, observations)
+
+
+def _fault(torso: Torso, replica: QReplica, frames: UInt8Array, dtype: torch.dtype) -> str | None:
+    features = replica.outputs(frames)
+    wanted = (NUM_FRAMES, torso.num_features)
+    if features.shape != wanted or features.dtype != dtype:
+        return (
+            f"answers {tuple(features.shape)} in {_name(features.dtype)} to {NUM_FRAMES} observations, and must "
+            f"answer (B, num_features)={wanted} in {_name(dtype)}, as its parameters are"
+        )
+    if not features.isfinite().all():
+        return "answers what is no finite number with the first values of its parameters: does it divide by 0?"
+    leaves = list(replica.parameters.values())
+    found = torch.autograd.grad(features.float().sum(), leaves, allow_unused=True)
+    if unreached := [name for name, g in zip(replica.parameters, found, strict=True) if g is None]:
+        return f"has parameters that its features do not depend on: {', '.join(unreached)}"
+    if isinstance(torso, DifferentiatedTorso) and dtype == torch.float32:
+        return _fault_of_way_back(torso, replica, frames, dict(zip(replica.parameters, found, strict=True)))
+    return None
+
+
+def _fault_of_way_back(
+    torso: DifferentiatedTorso, replica: QReplica, frames: UInt8Array, expected: Tensors
+) -> str | None:
+    written = {name: torch.zeros_like(g) for name, g in expected.items()}
+    with torch.no_grad():
+        activations = torso.activations(replica.parameters, torch.from_numpy(frames))
+        torso.backward(replica.parameters, activations, torch.ones_like(activations[-1]), written)
+    apart = [name for name, g in expected.items() if (written[name] - g).norm() > _NEAR * g.norm()]
+    return f"writes a gradient that is not autograd's: {', '.join(apart)}" if apart else None
+
+
+def _frames(observation_shape: tuple[int, ...]) -> UInt8Array:
+    shape = (NUM_FRAMES, *observation_shape)
+    return np.random.default_rng(0).integers(256, size=shape, dtype=np.uint8)
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

@@ -1,0 +1,62 @@
+"""What stays of an experiment beside an option that was typed."""
+
+import pytest
+
+from pipeline.config.kept_values import kept_values
+from pipeline.config.overrides import check_command_line
+
+
+def told(words: str) -> list[str]:
+    """What is said of a command line without mistakes."""
+    lines: list[str] = []
+    assert check_command_line(words.split(), lines.append) == []
+    return lines
+
+
+def test_only_values_that_both_have_and_nobody_typed_are_told() -> None:
+    lines = kept_values(
+        {"optimizer": "optimizer=rmsprop", "replay": "replay=none", "network": "network=nature"},
+        {"optimizer": {"rate": 1.0, "epsilon": 2.0, "beta": 3.0, "decay": 4.0}, "replay": None, "network": {"a": 1}},
+        {"optimizer": {"rate": 0.5, "epsilon": 0.25, "decay": 4.0}, "replay": None, "network": {"a": 1}},
+        {"optimizer.rate"},
+        "experiment=mine",
+    )
+    assert lines == ["optimizer=rmsprop keeps epsilon=2.0 of experiment=mine (by itself: 0.25)"]
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        ("experiment=gorila_quick game=Pong", []),
+        ("experiment=gorila_quick game=Pong optimizer=rmsprop optimizer.epsilon=1e-5", []),
+        (
+            "experiment=gorila_quick game=Pong optimizer=rmsprop",
+            ["optimizer=rmsprop keeps epsilon=1e-08 of experiment=gorila_quick (by itself: 9.765625e-06)"],
+        ),
+        (
+            "experiment=smoke_gorila game=Pong evaluation=sticky network=nature",
+            ["network=nature keeps hidden_units=16 of experiment=smoke_gorila (by itself: 512)"],
+        ),
+        (
+            "-m experiment=gorila_quick game=Pong,Alien optimizer=adam,rmsprop results_dir=x/${optimizer.kind}",
+            [
+                "optimizer=adam keeps learning_rate=0.00025, epsilon=1e-08 of experiment=gorila_quick "
+                "(by itself: 0.0001, 0.00015)",
+                "optimizer=rmsprop keeps epsilon=1e-08 of experiment=gorila_quick (by itself: 9.765625e-06)",
+            ],
+        ),
+    ],
+)
+def test_a_command_line_hears_of_each_once(words: str, lines: list[str]) -> None:
+    assert told(words) == lines
+
+
+def test_what_an_experiment_sets_can_be_taken_away_where_the_option_lacks_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend("tests/own")
+    assert check_command_line("experiment=gorila_quick game=Pong optimizer=adagrad ~optimizer.epsilon".split()) == [
+        "~optimizer.epsilon: a run needs optimizer.epsilon"
+    ]
+    line = "--config-dir tests/own/conf experiment=gorila_quick game=Pong optimizer=lion optimizer.learning_rate=1e-4"
+    (mistake,) = check_command_line(line.split())
+    assert "or ~optimizer.epsilon takes it away" in mistake
+    assert check_command_line([*line.split(), "~optimizer.epsilon"]) == []

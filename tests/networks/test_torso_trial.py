@@ -1,0 +1,106 @@
+"""A torso of anybody's is tried before any work: what goes wrong with one's own is told in a sentence."""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import torch
+
+from pipeline.config.overrides import check_overrides
+from pipeline.networks.nature import NatureTorso
+from pipeline.networks.parameters import Tensors, weight_and_bias
+from pipeline.networks.torso import TORSOS, Torso
+from pipeline.networks.torso_trial import torso_faults
+
+OWN = Path("tests/own/conf")
+GREY, RGB = (4, 84, 84), (4, 84, 84, 3)
+
+
+class Toy(Torso):
+    """The means of the frames in a linear layer."""
+
+    num_features = 7
+
+    def __init__(self, *_: object) -> None:
+        self.shapes = weight_and_bias("linear", (7, 4))
+
+    def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
+        """See `Torso`."""
+        means = observations.to(parameters["linear.weight"].dtype).mean((2, 3))
+        return means @ parameters["linear.weight"].T + parameters["linear.bias"]
+
+
+class TooMany(Toy):
+    num_features = 8
+
+
+class Float32(Toy):
+    def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
+        return super().__call__({name: p.float() for name, p in parameters.items()}, observations)
+
+
+class WithoutBias(Toy):
+    def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
+        return super().__call__({**parameters, "linear.bias": torch.zeros(7)}, observations)
+
+
+class ByZero(Toy):
+    def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
+        return super().__call__(parameters, observations) / 0
+
+
+class Misspelt(Toy):
+    def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
+        return parameters["liner.weight"]
+
+
+class HalfWayBack(NatureTorso):
+    def backward(
+        self, parameters: Tensors, activations: Sequence[torch.Tensor], d_features: torch.Tensor, into: Tensors
+    ) -> None:
+        super().backward(parameters, activations, d_features, into)
+        into["conv1.weight"].div_(2)
+
+
+def faults(torso: Callable[..., Torso], shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> list[str]:
+    return torso_faults(lambda: torso(shape[0], shape[1:], False, weight_and_bias), shape, dtype)
+
+
+@pytest.mark.parametrize("name", list(TORSOS))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", [GREY, RGB])
+def test_ours_have_no_faults(name: str, dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    assert faults(TORSOS[name], shape, dtype) == []
+
+
+@pytest.mark.parametrize(
+    ("torso", "dtype", "told"),
+    [
+        (TooMany, torch.float32, "answers (3, 7) in float32 to 3 observations, and must answer (B, num_features)=(3, "
+                                 "8) in float32, as its parameters are"),
+        (Float32, torch.bfloat16, "answers (3, 7) in float32 to 3 observations, and must answer (B, num_features)=(3, "
+                                  "7) in bfloat16, as its parameters are"),
+        (WithoutBias, torch.float32, "has parameters that its features do not depend on: linear.bias"),
+        (ByZero, torch.float32, "answers what is no finite number with the first values of its parameters: does it "
+                                "divide by 0?"),
+        (Misspelt, torch.float32, "cannot compute with frames (3, 4, 84, 84) in float32: KeyError: 'liner.weight'"),
+        (HalfWayBack, torch.float32, "writes a gradient that is not autograd's: conv1.weight"),
+    ],
+)  # fmt: skip
+def test_each_fault_is_told_with_what_is_wanted(torso: type[Torso], dtype: torch.dtype, told: str) -> None:
+    assert faults(Toy, GREY, dtype) == [] and faults(torso, GREY, dtype) == [told]
+
+
+def test_a_constructor_that_raises_is_told() -> None:
+    (line,) = faults(NatureTorso, (4, 20, 20))
+    assert line.startswith("cannot be made for observations (4, 20, 20): ValueError: ")
+
+
+def test_ones_own_is_tried_with_the_other_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend("tests/own")
+    words = ["experiment=mine", "game=Pong"]
+    assert check_overrides(words, config_dir=OWN) == []
+    monkeypatch.setattr(import_module("mylab.torsos").OneConvolution, "__call__", Misspelt.__call__)
+    (line,) = check_overrides(words, config_dir=OWN)
+    assert line.startswith("network.torso=mylab.torsos.OneConvolution cannot compute with frames")
