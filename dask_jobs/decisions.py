@@ -187,7 +187,7 @@ class Decisions:
         is_lost, seconds = outcome == HOST_LOST, round(now - started_at, 3)
         found: list[Instruction] = [Forget(job, host)] if is_lost else []
         pause = None
-        if outcome.status == FAILED and self._stop is None:
+        if outcome.status == FAILED and outcome.again and self._stop is None:
             # Its process may outlive its host for so long, and may be writing what the next attempt goes on with.
             pause = self._queue.fail(job, now, least_pause=self._settings.stop_seconds if is_lost else 0.0)
         else:

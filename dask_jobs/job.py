@@ -19,8 +19,8 @@ from hydra.core.utils import JobReturn, JobStatus
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from dask_jobs.needs import JobNeeds, Part
-from dask_jobs.outcome import JobFailedError, Outcome
+from dask_jobs.needs import JobFailedError, JobNeeds, Part
+from dask_jobs.outcome import Outcome
 from dask_jobs.settings import LauncherSettings, locate
 from dask_jobs.work import Work, in_one_line
 

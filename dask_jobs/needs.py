@@ -1,4 +1,4 @@
-"""What a job needs, what it was granted, and how it says that it was interrupted: for the authors of job functions.
+"""What a job needs, what it was granted, and how it says how it ended: for the authors of job functions.
 
     def job_needs(config: DictConfig) -> JobNeeds:                  hydra.launcher.needs=my_package.my_module.job_needs
         return JobNeeds((Part(num_threads=4, memory_bytes=2**31),))
@@ -8,13 +8,15 @@
         client = distributed.Client(grant.scheduler)                and use grant.hosts, no others
 
 A job is told to stop by SIGINT, which Python turns into KeyboardInterrupt. One that handles the signal itself raises
-JobInterrupted when it has ended in order.
+JobInterrupted when it has ended in order. A failure that words can tell is a JobFailedError.
 Not here: how far a job is (`progress`), who gets what (`allocation`).
 """
 
 import json
 import os
 from typing import NamedTuple
+
+from hydra.errors import CompactHydraException
 
 GRANT_VARIABLE = "DASK_LAUNCHER_GRANT"
 """Environment variable of a job's process."""
@@ -63,6 +65,18 @@ class JobInterrupted(Exception):
 
     It counts as interrupted, not as failed; the same command runs it again.
     """
+
+
+class JobFailedError(CompactHydraException):
+    """Raised by a job whose failure its words tell: Hydra ends with them, and the traceback is in the job's log alone.
+
+    The launcher raises it for jobs that ended without an exception that could travel.
+    """
+
+    def __init__(self, words: str, *, again: bool = True) -> None:
+        """`again=False`: another attempt would come to the same, and none is made."""
+        super().__init__(words)
+        self.again = again
 
 
 def current_grant() -> Grant | None:

@@ -18,6 +18,8 @@ class Outcome(NamedTuple):
     """One line; empty for a job that is done."""
     job_return: bytes | None = None
     """Hydra's JobReturn, pickled; None where the job's process did not get as far."""
+    again: bool = True
+    """Whether another attempt may come to something else."""
 
 
 HOST_LOST = Outcome(FAILED, "its host was lost")
@@ -54,10 +56,6 @@ class Order(NamedTuple):
     """Granted on the job's own host."""
     work: bytes
     """What the job's process runs, pickled: see `work.Work`."""
-
-
-class JobFailedError(Exception):
-    """A job that ended without an exception that could travel: its process was killed, its host was lost."""
 
 
 def log_name(job: int, attempt: int) -> str:

@@ -27,8 +27,8 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
 from dask_jobs.ledger import DONE, FAILED, INTERRUPTED
-from dask_jobs.needs import JobInterrupted
-from dask_jobs.outcome import JobFailedError, Outcome
+from dask_jobs.needs import JobFailedError, JobInterrupted
+from dask_jobs.outcome import Outcome
 from dask_jobs.terminal import begin
 
 LENGTH_BYTES = 8
@@ -114,7 +114,9 @@ def carry_out(load: Callable[[], Work]) -> Outcome:
         traceback.print_exc()
         return Outcome(FAILED, in_one_line(failure))
     traceback.print_exception(error)
-    return Outcome(INTERRUPTED if isinstance(error, JobInterrupted) else FAILED, in_one_line(error), pickled)
+    if isinstance(error, JobInterrupted):
+        return Outcome(INTERRUPTED, in_one_line(error), pickled)
+    return Outcome(FAILED, in_one_line(error), pickled, again=not isinstance(error, JobFailedError) or error.again)
 
 
 def in_one_line(error: BaseException) -> str:

@@ -5,6 +5,7 @@
     ├── PlacementError       the cluster that is there cannot hold what the run wants
     ├── HostMismatchError    a host runs another version of something that must be equal
     ├── RunFolderError       the run folder is taken, damaged or of another experiment
+    │   └── UnfitFolderError     what is in it does not go with the settings, however often it is tried
     ├── SweepError           the folder of a sweep has no ledger, or none that can be read
     ├── CheckpointError      a checkpoint cannot be read or does not fit the network
     ├── DiskError            a disk is full, or may not be written
@@ -65,6 +66,10 @@ class HostMismatchError(PipelineError):
 
 class RunFolderError(PipelineError):
     """A run folder is already taken, or is not what the command needs."""
+
+
+class UnfitFolderError(RunFolderError):
+    """What is in the run folder does not go with the settings of the run: it stays as it is, and the run ends."""
 
 
 class SweepError(PipelineError):

@@ -15,6 +15,7 @@ import sys
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.errors import CompactHydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
@@ -39,10 +40,12 @@ def _job(config: DictConfig) -> float | None:
     # Again: Hydra has set up logging meanwhile.
     leave_dask_out()
     if (grant := current_grant()) is not None:
-        from pipeline.experiments.sweeps.job import run_granted
+        from pipeline.experiments.sweeps.job import failed_job, run_granted
 
-        # The launcher tells of errors, and needs them as they are.
-        return run_granted(from_hydra(config), grant)
+        try:
+            return run_granted(from_hydra(config), grant)
+        except PipelineError as error:
+            raise failed_job(error) from error
     try:
         run = from_hydra(config)
         with told_if_refused(run.folder):
@@ -58,7 +61,7 @@ def _job(config: DictConfig) -> float | None:
             sys.exit(status_of(error))
         # The other runs of a sweep go on; Hydra names this one again at their end.
         print(f"error: {error}", file=sys.stderr)
-        raise
+        raise CompactHydraException(str(error)) from error
 
 
 def main() -> None:

@@ -89,6 +89,13 @@ def test_each_pause_is_twice_as_long_until_the_job_is_given_up() -> None:
     assert decisions.is_over and decisions.outcomes == {0: WRONG}
 
 
+def test_a_job_that_would_fail_again_is_not_tried_again() -> None:
+    decisions = started(sweep(range(1)), job_0="a")
+    for_good = Outcome(FAILED, "no such game", again=False)
+    assert decisions.ended(0, for_good, 101.0) == [Over(0, for_good, 1.0)]
+    assert decisions.is_over and decisions.outcomes == {0: for_good}
+
+
 def test_a_job_whose_host_was_lost_waits_for_as_long_as_its_process_may_outlive_the_host() -> None:
     decisions = started(sweep(), job_0="a")
     assert decisions.ended(0, HOST_LOST, 101.0) == [Forget(0, "a"), Again(0, "its host was lost; again in 30 s", 1.0)]

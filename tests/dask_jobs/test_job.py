@@ -7,13 +7,14 @@ from typing import Any, cast
 import cloudpickle
 import pytest
 from hydra.core.utils import JobReturn, JobStatus
+from hydra.errors import CompactHydraException
 from hydra.test_utils.test_utils import SweepTaskFunction
 from omegaconf import DictConfig, OmegaConf
 
 from dask_jobs.job import as_json
 from dask_jobs.ledger import FAILED, read_ledger
-from dask_jobs.needs import JobInterrupted
-from dask_jobs.outcome import JobFailedError
+from dask_jobs.needs import JobFailedError, JobInterrupted
+from dask_jobs.outcome import Outcome
 from dask_jobs.work import carry_out, in_one_line
 
 pytestmark = pytest.mark.usefixtures("end_commands", "hydra_restore_singletons")
@@ -102,6 +103,19 @@ def test_what_cannot_be_read_where_the_command_runs_fails_its_job_and_no_other(l
     assert [(row.status, row.return_value) for row in read_ledger(launched.folder)] == [("done", ""), ("done", "8")]
 
 
+def refused_at_seven(config: DictConfig) -> Any:
+    if config.bar == 7:
+        raise JobFailedError("bar=7 is\n  too much", again=False) from ValueError("of the job's own")
+    return config.bar
+
+
+def test_a_failure_that_words_tell_ends_with_them_and_is_not_tried_again(launched: Launched) -> None:
+    with pytest.raises(CompactHydraException, match=r"^bar=7 is\n  too much$"):
+        launched.launch("hydra.launcher.retries=3", "bar=7,8", task_function=refused_at_seven)
+    rows = [(row.status, row.attempts, row.reason) for row in read_ledger(launched.folder)]
+    assert rows == [("failed", 1, "bar=7 is too much"), ("done", 1, "")]
+
+
 def test_an_error_is_told_in_one_line_by_its_name_and_its_words() -> None:
     assert in_one_line(ValueError("two\n  lines")) == "ValueError: two lines"
     assert in_one_line(ValueError()) == "ValueError"
@@ -113,5 +127,5 @@ def test_a_job_whose_parts_cannot_be_loaded_has_failed(capsys: pytest.CaptureFix
     def load() -> Any:
         raise ModuleNotFoundError("No module named 'task'")
 
-    assert carry_out(load) == (FAILED, "ModuleNotFoundError: No module named 'task'", None)
+    assert carry_out(load) == Outcome(FAILED, "ModuleNotFoundError: No module named 'task'")
     assert "Traceback" in capsys.readouterr().err

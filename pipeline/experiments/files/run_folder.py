@@ -24,7 +24,7 @@ from pipeline.checked_files import bytes_in
 from pipeline.config.run_config import RunConfig, differences
 from pipeline.config.tree import Tree, build, to_yaml, tree_from_yaml
 from pipeline.disk import why_unwritable
-from pipeline.errors import ConfigError, RunFolderError
+from pipeline.errors import ConfigError, RunFolderError, UnfitFolderError
 from pipeline.experiments.files import checkpoint, run_lock
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.deletion import HIDDEN, delete
@@ -235,7 +235,7 @@ def _is_ours_to_begin(path: Path) -> bool:
 
 def _check_same_run(path: Path, config: RunConfig) -> None:
     if changed := differences(read_config(path), config):
-        raise RunFolderError(
+        raise UnfitFolderError(
             f"{path} cannot be resumed with other settings:\n  "
             + "\n  ".join(changed)
             + "\nGive the same settings again, or start another run (another seed or results_dir); with "
@@ -246,18 +246,18 @@ def _check_same_run(path: Path, config: RunConfig) -> None:
         header = lines_of(path / name).header
         if header and columns_of(header) != [field.name for field in dataclasses.fields(row_type)]:
             way_out = "go on with that version, or start another run (another seed or results_dir)"
-            raise RunFolderError(f"{path / name} {what_is_foreign(header, way_out)}")
+            raise UnfitFolderError(f"{path / name} {what_is_foreign(header, way_out)}")
 
 
 def _check_checkpoints(path: Path) -> None:
     """A start leaves a checkpoint before any role can write."""
     folder = path / CHECKPOINTS
     if folder.is_symlink() and not folder.exists():
-        raise RunFolderError(f"{folder} is a link to {folder.readlink()}, where nothing is: is a disk missing?")
+        raise UnfitFolderError(f"{folder} is a link to {folder.readlink()}, where nothing is: is a disk missing?")
     if folder.exists() and not folder.is_dir():
-        raise RunFolderError(f"{folder} is no folder: put the run's checkpoints there, or {_ANEW}")
+        raise UnfitFolderError(f"{folder} is no folder: put the run's checkpoints there, or {_ANEW}")
     if not checkpoint.any_in(folder) and any(lines_of(path / name).lines for name in set(ROW_FILES.values())):
-        raise RunFolderError(
+        raise UnfitFolderError(
             f"{path} has rows of a training, and no checkpoint of it to go on from: put it into {folder}, or {_ANEW}"
         )
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from omegaconf import DictConfig
 from rich.console import Console
 
-from dask_jobs.needs import Grant, JobInterrupted, JobNeeds, Part
+from dask_jobs.needs import Grant, JobFailedError, JobInterrupted, JobNeeds, Part
 from dask_jobs.terminal import lasting_output
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.kinds.address import at_scheduler
@@ -21,7 +21,7 @@ from pipeline.cluster.kinds.local import in_this_process
 from pipeline.config.course import fraction_spent
 from pipeline.config.overrides import from_hydra
 from pipeline.config.run_config import RunConfig
-from pipeline.errors import ConfigError
+from pipeline.errors import ConfigError, PipelineError, UnfitFolderError
 from pipeline.experiments.files.run_folder import RunFolder, check_folder
 from pipeline.experiments.life import BUDGET, INTERRUPTED
 from pipeline.experiments.plan import COORDINATOR_BYTES, host_demands
@@ -68,6 +68,12 @@ def run_granted(config: RunConfig, grant: Grant, console: Console | None = None)
     if result.end_reason == INTERRUPTED:
         raise JobInterrupted(f"stopped with a checkpoint in {result.folder}")
     return mean_score(result)
+
+
+def failed_job(error: PipelineError) -> JobFailedError:
+    """What the launcher is told of a run that ended so: words, and whether it is worth another attempt."""
+    always = isinstance(error, ConfigError | UnfitFolderError)
+    return JobFailedError(f"{type(error).__name__}: {error}", again=not always)
 
 
 def granted_config(config: RunConfig, grant: Grant) -> RunConfig:

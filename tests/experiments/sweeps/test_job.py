@@ -12,11 +12,11 @@ from pipeline.cluster.kinds.address import AddressConfig
 from pipeline.cluster.kinds.local import LocalConfig
 from pipeline.config.run_config import RunConfig
 from pipeline.config.tree import to_yaml
-from pipeline.errors import ConfigError, RunFolderError
+from pipeline.errors import ConfigError, RemoteLostError, RunFolderError, UnfitFolderError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.run_folder import RunFolder
 from pipeline.experiments.run import train
-from pipeline.experiments.sweeps.job import granted_config, job_needs, run_granted
+from pipeline.experiments.sweeps.job import failed_job, granted_config, job_needs, run_granted
 from pipeline.results.load import load_run
 from tests.experiments.smoke_runs import smoke_config
 
@@ -113,6 +113,12 @@ def test_beginning_anew_replaces_what_other_commands_have_left_and_no_attempt_of
 
 
 @pytest.mark.slow
+def test_only_what_another_attempt_may_mend_is_tried_again() -> None:
+    lost, unfit, wrong = RemoteLostError("shard-0 is gone"), UnfitFolderError("other\n settings"), ConfigError(["x"])
+    assert [failed_job(error).again for error in (lost, unfit, wrong)] == [True, False, False]
+    assert str(failed_job(unfit)) == "UnfitFolderError: other\n settings"
+
+
 def test_a_run_is_begun_gone_on_with_and_when_it_is_finished_only_asked_for_its_score(tmp_path: Path) -> None:
     quiet = Console(file=io.StringIO())
     half = smoke_config(tmp_path, "budget.frames=2_000", "progress=none")
