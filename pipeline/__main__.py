@@ -12,6 +12,7 @@ from dask_jobs.terminal import MISTAKEN_STATUS, begin
 if __name__ == "__main__":
     begin()  # before the other imports
 
+import os
 import runpy
 import sys
 from collections.abc import Sequence
@@ -44,6 +45,9 @@ def main(words: Sequence[str] | None = None) -> int:
         elif first in COMMANDS:
             # As the module by itself would be, so that signals, Hydra and processes of a run find what they find there.
             sys.argv = [f"pipeline {first}", *rest]
+            if not sys.flags.safe_path and os.getcwd() not in sys.path:
+                # Where -m looks for packages of the user's own first.
+                sys.path.insert(0, os.getcwd())
             runpy.run_module(f"pipeline.{first}", run_name="__main__", alter_sys=True)
         else:
             raise ConfigError([no_such("command", first, first, COMMANDS)])

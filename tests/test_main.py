@@ -1,5 +1,9 @@
 """The command `pipeline`: it lists, it completes, and each command is that of its module."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 import pipeline
@@ -43,3 +47,11 @@ def test_a_command_is_its_module_with_its_status_and_loads_no_more(words: list[s
     by_module = command("pipeline.train", *words)
     assert (status, said) == by_module[:2]
     assert not loaded & HEAVY
+
+
+def test_a_package_where_the_command_is_typed_is_found_as_by_python_m(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("raise ValueError('it was found')")
+    words = ["train", "game=Pong", "network=module", "network.class=mine.Net"]
+    for command_line in ([Path(sys.executable).with_name("pipeline")], [sys.executable, "-m", "pipeline"]):
+        done = subprocess.run([*command_line, *words], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2 and "mine raises ValueError: it was found" in done.stderr
