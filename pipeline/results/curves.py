@@ -23,7 +23,7 @@ from pipeline.results.run_frames import run_frames
 from pipeline.results.run_scores import LAST, SAMPLED, TRAINING
 from pipeline.results.scores import FloatArray, seed_interval
 from pipeline.results.seed_bands import seed_band
-from pipeline.results.style import COLOURS, FAINT, LINES, PAPER, STYLE, save_figure
+from pipeline.results.style import FAINT, LINES, PAPER, STYLE, look, save_figure
 from pipeline.rows import PROTOCOL_FIELDS
 
 ROLLING_EPISODES = 100
@@ -75,6 +75,9 @@ class _Run(NamedTuple):
     evaluations: pd.DataFrame
     colour: str
     line: str
+    """Of its own curve: none like that of another seed."""
+    line_of_seeds: str
+    """Of the mean over its experiment's seeds: beyond the sixth experiment colours come again, with another line."""
     label: str
     markers: Mapping[str, str]
     """Name of a protocol -> its symbol, the same for all runs of a figure."""
@@ -107,14 +110,16 @@ def learning_panels(loaded: LoadedRuns, game: str, beside: Sequence[Curve] = (),
     Curves `beside` ours are grey, against frames only, and as far as ours go.
     """
     runs = _runs(loaded, game)
-    # Room for a legend of two entries a run, in inches. Worked out here: a layout engine takes as long as the drawing,
-    # and a report has one such figure for each of 49 games.
-    legend = 0.3 + 0.2 * -(-(2 * len(runs) + len(beside)) // _LEGEND_COLUMNS) if runs else 0.0
+    experiments = {run.experiment: [one for one in runs if one.experiment == run.experiment] for run in runs}
+    # Room for a legend of a line and some symbols an experiment, in inches. Worked out here: a layout engine takes as
+    # long as the drawing, and a report has one such figure for each of 49 games.
+    symbols = {(run.experiment, protocol) for run in runs for protocol in _protocols(run.evaluations)}
+    rows = -(-(len(experiments) + len(symbols) + len(beside)) // _LEGEND_COLUMNS)
+    legend = 0.3 + 0.2 * rows if runs else 0.0
     height = 3.8 + legend
     figure = Figure(figsize=(11.0, height))
     panels = list(figure.subplots(1, 3, sharey=True))
     figure.subplots_adjust(left=0.08, right=0.99, top=1 - 0.4 / height, bottom=(0.6 + legend) / height, wspace=0.08)
-    experiments = {run.experiment: [one for one in runs if one.experiment == run.experiment] for run in runs}
     for axes, axis in zip(panels, _AXES.values(), strict=True):
         for of_experiment in experiments.values():
             if len(of_experiment) > 1:
@@ -144,20 +149,16 @@ def _runs(loaded: LoadedRuns, game: str) -> list[_Run]:
     ]
     keys = sorted({*_keys_of(episodes), *_keys_of(evaluations)})
     experiments = sorted({experiment for experiment, _ in keys})
-    protocols = sorted({_protocol(row) for _, row in evaluations[["protocol", "sampled"]].drop_duplicates().iterrows()})
-    markers = dict(zip(protocols, itertools.cycle(_MARKERS), strict=False))
-    return [
-        _Run(
-            experiment,
-            _with_run_frames(_of_run(episodes, experiment, seed)),
-            _of_run(evaluations, experiment, seed),
-            COLOURS[experiments.index(experiment) % len(COLOURS)],
-            LINES[[other for name, other in keys if name == experiment].index(seed) % len(LINES)],
-            f"{experiment}, seed {seed}",
-            markers,
-        )
-        for experiment, seed in keys
-    ]
+    markers = dict(zip(sorted(_protocols(evaluations)), itertools.cycle(_MARKERS), strict=False))
+    runs = []
+    for experiment, seed in keys:
+        line, colour = look(experiments.index(experiment))
+        number = [other for name, other in keys if name == experiment].index(seed)
+        own_line = LINES[(LINES.index(line) + number) % len(LINES)]
+        played, rows = (_of_run(one, experiment, seed) for one in (episodes, evaluations))
+        label = f"{experiment}, seed {seed}"
+        runs.append(_Run(experiment, _with_run_frames(played), rows, colour, own_line, line, label, markers))
+    return runs
 
 
 def _with_run_frames(episodes: pd.DataFrame) -> pd.DataFrame:
@@ -196,7 +197,8 @@ def _draw_band(axes: Axes, runs: Sequence[_Run], axis: _Axis, *, with_seeds: boo
     if band is None:
         return
     colour = runs[0].colour
-    axes.plot(band.place, band.mean, color=colour, linewidth=1.8, label=f"{runs[0].experiment}, {len(curves)} seeds")
+    label = f"{runs[0].experiment}, {len(curves)} seeds"
+    axes.plot(band.place, band.mean, runs[0].line_of_seeds, color=colour, linewidth=1.8, label=label)
     axes.fill_between(band.place, band.low, band.high, color=colour, alpha=0.2, linewidth=0)
     for run in runs if with_seeds else ():
         axes.plot(*_rolling(run, axis, _MAX_POINTS), run.line, color=colour, linewidth=0.7, alpha=0.7)
@@ -250,6 +252,10 @@ def _draw_evaluations_of_seeds(axes: Axes, runs: Sequence[_Run], axis: _Axis) ->
 
 def _protocol(row: pd.Series) -> str:
     return str(row["protocol"]) + (f", {SAMPLED}" if row["sampled"] else "")
+
+
+def _protocols(evaluations: pd.DataFrame) -> set[str]:
+    return {_protocol(row) for _, row in evaluations[["protocol", "sampled"]].drop_duplicates().iterrows()}
 
 
 def _draw_beside(axes: Axes, runs: Sequence[_Run], beside: Sequence[Curve]) -> None:

@@ -70,6 +70,16 @@ def test_each_experiment_has_its_colour_and_the_title_names_game_experiments_and
     assert axes.get_title() == "Pong: dqn, gorila; seed 0"
 
 
+@pytest.mark.parametrize("num_seeds", [1, 2])
+def test_experiments_beyond_the_sixth_have_the_colours_again_with_another_line(tmp_path: Path, num_seeds: int) -> None:
+    for index in range(len(COLOURS) + 2):
+        for seed in range(num_seeds):
+            write_run(tmp_path, [episode(3.0), episode(5.0, 2000)], experiment=f"mine_{index}", seed=seed)
+    lines = learning_panels(load_runs(tmp_path), "Pong").axes[0].lines
+    looks = {(line.get_color(), line.get_linestyle()) for line in lines}
+    assert len(lines) == len(looks) == len(COLOURS) + 2
+
+
 def test_evaluations_during_training_are_points_and_the_best_played_again_is_not(tmp_path: Path) -> None:
     points = [("training", 100), ("training", 200), ("checkpoint", 300), ("best", 200)]
     games = [
