@@ -19,6 +19,7 @@ NAMES = (
     "main_job",
     "quick_agents",
     "centred_pixels",
+    "second_dqn",
     "six_minutes.tuning",
     "six_minutes.atari49",
     "gorila_growth.simulation",

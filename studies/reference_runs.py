@@ -14,12 +14,18 @@ from pipeline.results.cautions import living_filters
 from pipeline.results.formats import cell, interval_cell
 from pipeline.results.load import RUN_KEYS, LoadedRuns, load_runs
 from pipeline.results.run_scores import BEST, LAST, RANDOM, TRAINING, run_scores
+from studies.second_dqn import marks_table, points_of
 
 
 def tables(folder: Path) -> Mapping[str, str]:
     """Table name -> Markdown, of the run folders in `folder`."""
     loaded = load_runs(folder)
-    return {"runs": runs_table(loaded), "evaluations": evaluations_table(loaded), "filters": filters_table(loaded)}
+    return {
+        "runs": runs_table(loaded),
+        "evaluations": evaluations_table(loaded),
+        "filters": filters_table(loaded),
+        "second_dqn": marks_table(points_of(loaded.evaluations)),
+    }
 
 
 def runs_table(loaded: LoadedRuns) -> str:

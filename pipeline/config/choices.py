@@ -19,8 +19,14 @@ from pipeline.config.sweep_words import SWEEP, wrong_sweep
 from pipeline.errors import ConfigError
 
 
-def read_choices(overrides: Sequence[str], files: Files, *, multirun: bool) -> tuple[list[list[Override]], list[str]]:
-    """Each override as the list of its choices (one, if it is no sweep), and the mistakes of those that are none."""
+def read_choices(
+    overrides: Sequence[str], files: Files, *, multirun: bool, searches: bool = False
+) -> tuple[list[list[Override]], list[str]]:
+    """Each override as the list of its choices (one, if it is no sweep), and the mistakes of those that are none.
+
+    Of an interval both ends are choices: what lies between is for a sweeper that searches to choose. `searches`: there
+    is one, whatever these words say.
+    """
     parser = OverridesParser.create()
     parsed: list[list[Override]] = []
     found: list[str] = []
@@ -34,7 +40,13 @@ def read_choices(overrides: Sequence[str], files: Files, *, multirun: bool) -> t
                 if mistake is not None:
                     found.append(mistake)
                     continue
+            if multirun and override.is_interval_sweep() and not searches and files.sweeper(overrides) is None:
+                found.append(f"{text}: {_FOR_A_SEARCH}")
+                continue
             choices = [parser.parse_override(choice) for choice in _choices(override, files)]
+        except ConfigError as error:
+            found += error.mistakes
+            continue
         except (HydraException, AttributeError) as error:
             found.append(f"{text}: Hydra cannot read this: {one_line(error)}")
             continue
@@ -48,18 +60,15 @@ def read_choices(overrides: Sequence[str], files: Files, *, multirun: bool) -> t
 
 
 def of_sweep_file(parsed: Sequence[Sequence[Override]], files: Files) -> tuple[list[list[Override]], list[str]]:
-    """What the file of a sweep says, if there is one, the words that are typed as well included; and why it is no use.
-
-    Of an interval both ends are choices: what lies between is for a sweeper that searches to choose.
-    """
+    """What the file of a sweep says, if there is one, words that are typed as well included; and why it is no use."""
     for word, *_ in parsed:
         if word.key_or_group == SWEEP:
             try:
                 params = files.sweep_params(text_of(word))
             except ConfigError as error:
                 return [], [f"{text_of(word)}: {error.mistakes[0]}"]
-            words = [_ends(f"{name}={values}") for name, values in params.items()]
-            return read_choices(words, files, multirun=True)[0], []
+            words = [f"{name}={values}" for name, values in params.items()]
+            return read_choices(words, files, multirun=True, searches=True)[0], []
     return [], []
 
 
@@ -79,23 +88,17 @@ def _choices(override: Override, files: Files) -> list[str]:
     if not override.is_sweep_override():
         return [cast(str, override.input_line)]
     key = override.get_key_element()
+    if override.is_interval_sweep():
+        interval = cast(IntervalSweep, override.value())
+        return [f"{key}={interval.start}", f"{key}={interval.end}"]
     if override.value_type == ValueType.GLOB_CHOICE_SWEEP:
         return [f"{key}={name}" for name in override.value().filter(files.options(override.key_or_group))]  # type: ignore[union-attr]
     return [f"{key}={value}" for value in override.sweep_string_iterator()]
 
 
-def _ends(word: str) -> str:
-    """An interval as the choice of its two ends; any other word as it is."""
-    try:
-        override = OverridesParser.create().parse_override(word)
-    except HydraException:
-        return word  # whoever reads it says why
-    if not override.is_interval_sweep():
-        return word
-    interval = cast(IntervalSweep, override.value())
-    return f"{override.get_key_element()}=choice({interval.start},{interval.end})"
-
-
 def text_of(override: Override) -> str:
     """As it was typed, or stands for one choice of what was."""
     return cast(str, override.input_line)
+
+
+_FOR_A_SEARCH = "an interval is for a search, which chooses in it: add hydra/sweeper=ask_and_tell, or list values"

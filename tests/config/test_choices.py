@@ -6,6 +6,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from pipeline.config.choices import all_jobs, of_sweep_file, read_choices, text_of
 from pipeline.config.composition import Files
+from pipeline.config.overrides import check_command_line
 
 FILES = Files()
 OF_SMOKE = "experiment=smoke_gorila,smoke_dba3c"
@@ -35,3 +36,25 @@ def test_jobs_stand_in_the_order_in_which_hydra_numbers_them(typed: list[str], o
 def test_a_word_without_a_sweep_is_its_only_choice_and_one_about_hydra_is_none() -> None:
     parsed, _ = read_choices(["seed=1,2", "game=Pong", "hydra/launcher=dask"], FILES, multirun=True)
     assert [[text_of(choice) for choice in choices] for choices in parsed] == [["seed=1", "seed=2"], ["game=Pong"]]
+
+
+def test_an_interval_is_no_list_of_values() -> None:
+    (mistake,) = check_command_line(["-m", "game=Pong", "optimizer.learning_rate=interval(0,1)"])
+    assert mistake == (
+        "optimizer.learning_rate=interval(0,1): an interval is for a search, which chooses in it: add "
+        "hydra/sweeper=ask_and_tell, or list values"
+    )
+    (mistake,) = check_command_line(["game=Pong", "optimizer.learning_rate=interval(0.1,1)"])
+    assert "several values need --multirun (-m)" in mistake
+
+
+def test_both_ends_of_an_interval_that_a_search_is_given_are_checked() -> None:
+    search = ["-m", "game=Pong", "hydra/sweeper=ask_and_tell", "results_dir='x/${optimizer.learning_rate}'"]
+    assert check_command_line([*search, "optimizer.learning_rate=tag(log, interval(1e-5,1e-3))"]) == []
+    assert check_command_line([*search, "optimizer.learning_rate=interval(-1,1)"]) == [
+        "optimizer.learning_rate=-1.0 must be positive"
+    ]
+    assert "would share the folder" in check_command_line([*search[:3], "optimizer.learning_rate=interval(1,2)"])[0]
+    assert check_command_line([*search, "optimizer.lerning_rate=interval(1,2)"])[0] == (
+        "optimizer.lerning_rate=1.0: no such setting; did you mean optimizer.learning_rate?"
+    )

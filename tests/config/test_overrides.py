@@ -292,11 +292,6 @@ def test_a_glob_sweeps_over_the_files_of_its_group() -> None:
     ]
 
 
-def test_an_interval_is_no_list_of_values() -> None:
-    (mistake,) = check_command_line(["-m", "game=Pong", "optimizer.learning_rate=interval(0,1)"])
-    assert mistake.startswith("optimizer.learning_rate=interval(0,1): Hydra cannot read this: ")
-
-
 @pytest.mark.parametrize(
     "line", ["--help", "--hydra-help", "--cfg job", "--info defaults", "-c all seed=x", "-cp somewhere experiment=mine"]
 )
