@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from pipeline.errors import in_words
+from pipeline.networks.compute import resolve_precision
 from pipeline.networks.linear import Noise
 from pipeline.networks.network import QNetwork
 from pipeline.networks.parameters import Tensors, weight_and_bias
@@ -26,11 +27,14 @@ _NEAR = 1e-2
 
 
 def faults_of_torso(name: str, stack: int, frame_shape: tuple[int, ...], *, centred: bool, precision: str) -> list[str]:
-    """`torso_faults` of the torso that `network.torso` calls so, in float32 and, where that is asked for, bfloat16."""
+    """`torso_faults` of the torso that `network.torso` calls so, in float32 and in what `precision` means here."""
     make = partial(TORSOS[name], stack, frame_shape, centred, weight_and_bias)
     shape = (stack, *frame_shape)
-    found = torso_faults(make, shape, torch.float32)
-    return found or (torso_faults(make, shape, torch.bfloat16) if precision == "bfloat16" else [])
+    if found := torso_faults(make, shape, torch.float32):
+        return found
+    if (dtype := resolve_precision(precision, torch.device("cpu"))) == torch.float32:
+        return []
+    return [f"{line}; precision=float32 leaves out {_name(dtype)}" for line in torso_faults(make, shape, dtype)]
 
 
 def torso_faults(make: Callable[[], Torso], observation_shape: tuple[int, ...], dtype: torch.dtype) -> list[str]:

@@ -92,6 +92,15 @@ def test_each_fault_is_told_with_what_is_wanted(torso: type[Torso], dtype: torch
     assert faults(Toy, GREY, dtype) == [] and faults(torso, GREY, dtype) == [told]
 
 
+def test_a_torso_that_cannot_compute_in_bfloat16_is_told_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["experiment=smoke_gorila", "game=Pong", f"network.torso={__name__}.Float32"]
+    assert check_overrides([*words, "precision=float32"]) == []
+    (line,) = check_overrides([*words, "precision=bfloat16"])
+    assert line.endswith("in bfloat16, as its parameters are; precision=float32 leaves out bfloat16")
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
+    assert check_overrides([*words, "precision=auto"]) == []
+
+
 def test_a_constructor_that_raises_is_told() -> None:
     (line,) = faults(NatureTorso, (4, 20, 20))
     assert line.startswith("cannot be made for observations (4, 20, 20): ValueError: ")
