@@ -3,6 +3,7 @@
     a job is next              Try it, if it fits what is there; Refused, if it never will; else it waits, and the later
                                ones with it
     an attempt ended           done or stopped: Over; failed: Again after a pause, or Over when it has failed too often
+                               or would fail again
     its host is gone           Forget the host, and the same as if it had failed
     a failure with fail_fast   start nothing more, Stop what runs
     an interrupt               the same; the second time with no time left to end in order

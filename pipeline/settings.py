@@ -47,6 +47,15 @@ def setting_name(field: str) -> str:
     return field.removesuffix("_")
 
 
+def shown(value: Any) -> str:
+    """A setting's value as a command line has it: true, null, [1, 2]."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(shown, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name}: {shown(item)}' for name, item in value.items())}}}"
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def as_settings(config: Any) -> dict[str, Any]:
     """The settings that a dataclass holds, and those that it is made of, as nested dictionaries."""
 

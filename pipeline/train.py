@@ -43,7 +43,9 @@ def _job(config: DictConfig) -> float | None:
         from pipeline.experiments.sweeps.job import failed_job, run_granted
 
         try:
-            return run_granted(from_hydra(config), grant)
+            run = from_hydra(config)
+            with told_if_refused(run.folder):
+                return run_granted(run, grant)
         except PipelineError as error:
             raise failed_job(error) from error
     try:

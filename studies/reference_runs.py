@@ -24,7 +24,7 @@ def tables(folder: Path) -> Mapping[str, str]:
         "runs": runs_table(loaded),
         "evaluations": evaluations_table(loaded),
         "filters": filters_table(loaded),
-        "second_dqn": marks_table(points_of(loaded.evaluations)),
+        "second_dqn": marks_table(points) if (points := points_of(loaded.evaluations)) else "Not measured yet.",
     }
 
 

@@ -21,6 +21,7 @@ from measuring.markdown import markdown
 from pipeline.results.budgets import NEAR, Score, Yardstick, yardsticks
 from pipeline.results.formats import cell, interval_cell
 from pipeline.results.load import load_runs
+from pipeline.results.protocols import NOOP_STARTS
 from pipeline.results.run_scores import LAST, TRAINING
 from pipeline.results.scores import mean_interval
 from pipeline.results.style import COLOURS, FAINT, LINES, PAPER, STYLE, save_figure
@@ -52,12 +53,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--runs-dir", type=Path, default=Path("results/reference_runs"), help="where run folders are")
     parser.add_argument("--output", type=Path, default=FIGURE, help="where the figure goes")
     chosen = parser.parse_args(arguments)
-    save_figure(curves_figure(points_of(load_runs(chosen.runs_dir).evaluations)), chosen.output)
+    if not (points := points_of(load_runs(chosen.runs_dir).evaluations)):
+        raise SystemExit(f"no run of {' or '.join(EXPERIMENTS)} below {chosen.runs_dir}: name a --runs-dir")
+    save_figure(curves_figure(points), chosen.output)
 
 
 def points_of(evaluations: pd.DataFrame) -> list[Point]:
     """The evaluations of EXPERIMENTS' newest parameters, in order of game, experiment, seed and frames."""
     games = evaluations[evaluations["agent"].isin([TRAINING, LAST]) & evaluations["experiment"].isin(EXPERIMENTS)]
+    games = games[games["protocol"] == NOOP_STARTS.key]
     found = []
     # Where a run was stopped, two evaluations of the same parameters are one.
     for key, played in games.groupby(["game", "experiment", "seed", "total_frames"], sort=True):

@@ -19,6 +19,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from pipeline.config.words import no_such
 from pipeline.errors import ConfigError
 from pipeline.run_folders import unquoted
+from pipeline.settings import shown
 
 T = TypeVar("T")
 
@@ -78,16 +79,10 @@ def help_text(arguments: type) -> str:
         if not isinstance(field, ast.AnnAssign):
             continue
         assert isinstance(field.target, ast.Name)
-        lines.append(f"  {field.target.id}={_as_typed(getattr(arguments, field.target.id))}")
+        lines.append(f"  {field.target.id}={shown(getattr(arguments, field.target.id))}")
         if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
             lines.append(textwrap.indent(inspect.cleandoc(str(text.value.value)), "      "))
     return "\n".join(lines)
-
-
-def _as_typed(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "null" if value is None else str(value)
 
 
 def _value(text: str, declared: Any) -> Any:

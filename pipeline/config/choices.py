@@ -20,12 +20,12 @@ from pipeline.errors import ConfigError
 
 
 def read_choices(
-    overrides: Sequence[str], files: Files, *, multirun: bool, searches: bool = False
+    overrides: Sequence[str], files: Files, *, multirun: bool, beside: Sequence[str] = ()
 ) -> tuple[list[list[Override]], list[str]]:
     """Each override as the list of its choices (one, if it is no sweep), and the mistakes of those that are none.
 
-    Of an interval both ends are choices: what lies between is for a sweeper that searches to choose. `searches`: there
-    is one, whatever these words say.
+    Of an interval both ends are choices: what lies between is for a sweeper that searches to choose. It may be named in
+    these words or in those `beside` them.
     """
     parser = OverridesParser.create()
     parsed: list[list[Override]] = []
@@ -40,13 +40,10 @@ def read_choices(
                 if mistake is not None:
                     found.append(mistake)
                     continue
-            if multirun and override.is_interval_sweep() and not searches and files.sweeper(overrides) is None:
+            if multirun and override.is_interval_sweep() and not _searches([*overrides, *beside], files):
                 found.append(f"{text}: {_FOR_A_SEARCH}")
                 continue
             choices = [parser.parse_override(choice) for choice in _choices(override, files)]
-        except ConfigError as error:
-            found += error.mistakes
-            continue
         except (HydraException, AttributeError) as error:
             found.append(f"{text}: Hydra cannot read this: {one_line(error)}")
             continue
@@ -59,8 +56,13 @@ def read_choices(
     return parsed, found
 
 
-def of_sweep_file(parsed: Sequence[Sequence[Override]], files: Files) -> tuple[list[list[Override]], list[str]]:
-    """What the file of a sweep says, if there is one, words that are typed as well included; and why it is no use."""
+def of_sweep_file(
+    parsed: Sequence[Sequence[Override]], files: Files, overrides: Sequence[str]
+) -> tuple[list[list[Override]], list[str]]:
+    """What the file of a sweep says, if there is one, words that are typed as well included; and why it is no use.
+
+    parsed: the choices of `overrides`.
+    """
     for word, *_ in parsed:
         if word.key_or_group == SWEEP:
             try:
@@ -68,7 +70,7 @@ def of_sweep_file(parsed: Sequence[Sequence[Override]], files: Files) -> tuple[l
             except ConfigError as error:
                 return [], [f"{text_of(word)}: {error.mistakes[0]}"]
             words = [f"{name}={values}" for name, values in params.items()]
-            return read_choices(words, files, multirun=True, searches=True)[0], []
+            return read_choices(words, files, multirun=True, beside=overrides)
     return [], []
 
 
@@ -90,10 +92,20 @@ def _choices(override: Override, files: Files) -> list[str]:
     key = override.get_key_element()
     if override.is_interval_sweep():
         interval = cast(IntervalSweep, override.value())
-        return [f"{key}={interval.start}", f"{key}={interval.end}"]
+        ends = [cast(float, interval.start), cast(float, interval.end)]
+        # int(interval(0,5)) has whole numbers alone; of others 0.5 is one, which a setting of whole numbers cannot be.
+        is_fractional = isinstance(ends[0], float) and ends[0].is_integer()
+        return [f"{key}={value}" for value in (*ends, *([ends[0] + 0.5] if is_fractional else []))]
     if override.value_type == ValueType.GLOB_CHOICE_SWEEP:
         return [f"{key}={name}" for name in override.value().filter(files.options(override.key_or_group))]  # type: ignore[union-attr]
     return [f"{key}={value}" for value in override.sweep_string_iterator()]
+
+
+def _searches(overrides: Sequence[str], files: Files) -> bool:
+    try:
+        return files.sweeper(overrides) is not None
+    except ConfigError:
+        return True  # what is wrong with a word that would name it is told of that word
 
 
 def text_of(override: Override) -> str:
@@ -101,4 +113,7 @@ def text_of(override: Override) -> str:
     return cast(str, override.input_line)
 
 
-_FOR_A_SEARCH = "an interval is for a search, which chooses in it: add hydra/sweeper=ask_and_tell, or list values"
+_FOR_A_SEARCH = (
+    "an interval is for a search, which chooses in it: add hydra/sweeper=ask_and_tell hydra/launcher=dask, or list "
+    "values"
+)

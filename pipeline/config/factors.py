@@ -3,10 +3,10 @@
 Not here: how it travels (`pipeline.param_server.slices`), where it is written (`pipeline.networks.written_out`).
 """
 
-from pipeline.config.words import shown
 from pipeline.networks.activations import RELU
 from pipeline.networks.config import ActorCriticNetworkConfig, LayeredConfig, NetworkConfig, QNetworkConfig
 from pipeline.param_server.config import DENSE, FACTORS, ParamServerConfig
+from pipeline.settings import shown
 
 _WRITTEN_OUT = ("nature", "dqn_2013")
 """Torsos of ours; of a user's own, those below `DifferentiatedTorso`."""

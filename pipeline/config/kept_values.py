@@ -8,8 +8,7 @@ Not here: settings that the chosen option lacks, which are mistakes (`words.with
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from pipeline.config.words import shown
-from pipeline.settings import flat
+from pipeline.settings import MISSING, flat, shown
 
 
 def kept_values(
@@ -25,7 +24,7 @@ def kept_values(
     for group, word in chosen.items():
         own = dict(_settings(options.get(group)))
         values = [(name, value) for name, value in _settings(run.get(group)) if f"{group}.{name}" not in typed]
-        kept = [(name, value) for name, value in values if name in own and own[name] != value]
+        kept = [(name, value) for name, value in values if own.get(name, MISSING) not in (MISSING, value)]
         if kept:
             stay = ", ".join(f"{name}={shown(value)}" for name, value in kept)
             instead = ", ".join(shown(own[name]) for name, _ in kept)

@@ -22,6 +22,7 @@ from pipeline.config import tree as config_tree
 from pipeline.config.choices import of_sweep_file, read_choices, text_of
 from pipeline.config.composition import Files, as_tree, launchers, resolved
 from pipeline.config.kept_values import kept_values
+from pipeline.config.own_parts import faults_of_own_parts
 from pipeline.config.run_config import RunConfig
 from pipeline.config.sweep_words import SWEEP, cases, shared_folder, wrong_launcher_words
 from pipeline.config.tree import Tree
@@ -122,7 +123,7 @@ def _check(
     files = Files(config_dir)
     parsed, found = read_choices(overrides, files, multirun=multirun)
     found += wrong_launcher_words(overrides, launchers())
-    of_file, unusable = of_sweep_file(parsed, files)
+    of_file, unusable = of_sweep_file(parsed, files, overrides)
     if unusable:
         return [*found, *unusable], None
     given = {choices[0].key_or_group for choices in parsed}
@@ -162,9 +163,9 @@ def _kept(case: Sequence[Override], files: Files, compose_once: Callable[[tuple[
     chosen = {group: text for group, text in groups.items() if group in _ALWAYS_CHOSEN and group != _EXPERIMENT}
     if not chosen:
         return []
-    options = compose_once((f"~{_EXPERIMENT}", *chosen.values()))
+    options = resolved(compose_once((f"~{_EXPERIMENT}", *chosen.values())))
     typed = {leaf for word in case for leaf, _ in leaves(word.key_or_group, word.value())}
-    run = compose_once(tuple(groups.values()))
+    run = resolved(compose_once(tuple(groups.values())))
     return kept_values(chosen, run, options, typed, groups.get(_EXPERIMENT, f"the {_EXPERIMENT} {run[_EXPERIMENT]}"))
 
 
@@ -212,9 +213,11 @@ def check_case(
         chosen = compose_once(tuple(text_of(override) for override in groups if found[text_of(override)] is None))
         found |= {text_of(override): _wrong_setting(override, chosen, files) for override in settings}
         run = config_tree.build(resolved(_with(chosen, [word for word in settings if found[text_of(word)] is None])))
-        others = tuple(warm_start_mistakes(run))
+        others = (*warm_start_mistakes(run), *faults_of_own_parts(run))
     except ConfigError as error:
-        others = with_words_typed(error.mistakes, {word.key_or_group: text_of(word) for word in groups})
+        words = {word.key_or_group: text_of(word) for word in groups}
+        alone = (f"~{_EXPERIMENT}", *(text for group, text in words.items() if group in _ALWAYS_CHOSEN - {_EXPERIMENT}))
+        others = with_words_typed(error.mistakes, words, lambda name: _has(compose_once(alone), name))
     in_order = [found.get(text_of(override)) for override in case]
     return [*(line for line in in_order if line is not None), *others], run
 

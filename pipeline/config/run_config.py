@@ -17,19 +17,18 @@ from pipeline.config.course import BudgetConfig, CheckpointConfig, TrainingEvalu
 from pipeline.config.determinism import undeterministic
 from pipeline.config.factors import without_factors
 from pipeline.config.hosts import hosts_mistakes
-from pipeline.config.words import no_folder_name, no_such, none_of, shown
+from pipeline.config.words import no_folder_name, no_such, none_of
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import num_actions
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.games import GAMES
 from pipeline.networks.config import NetworkConfig
 from pipeline.optimizers.optimizer import OptimizerConfig
-from pipeline.optimizers.trial import faults
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig
 from pipeline.replay.memory import fit_mistakes
 from pipeline.seeding import seed_mistakes
-from pipeline.settings import MISSING, NAMES_OF_CLASSES, as_settings, flat, is_of_the_course
+from pipeline.settings import MISSING, NAMES_OF_CLASSES, as_settings, flat, is_of_the_course, shown
 from pipeline.topologies.config import TopologyConfig
 from pipeline.topologies.needs import RoleNeeds
 
@@ -156,8 +155,6 @@ class RunConfig:
 
     def _impossible_combinations(self, sound: set[str]) -> list[str]:
         found = self._unfit_for_algorithm()
-        if "optimizer" in sound and "." in self.optimizer.kind:
-            found += [f"optimizer.kind={self.optimizer.kind} {line}" for line in faults(self.optimizer)]
         if self.deterministic:
             found += undeterministic(
                 self.algorithm,

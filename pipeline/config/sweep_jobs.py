@@ -36,7 +36,7 @@ def jobs_to_plan(arguments: Sequence[str]) -> list[SweepJob] | None:
     parsed, _ = read_choices(words.overrides, files, multirun=True)
     if not any(choices[0].key_or_group == "plan" and choices[0].value() is True for choices in parsed):
         return None
-    of_file, _ = of_sweep_file(parsed, files)
+    of_file, _ = of_sweep_file(parsed, files, words.overrides)
     if (sweeper := files.sweeper(words.overrides)) is not None:
         raise ConfigError([f"plan=true: {_SWEEPER}={sweeper} chooses each job when others have ended; leave out -m"])
     compose_once = functools.cache(files.compose_tree)

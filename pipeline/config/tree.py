@@ -21,7 +21,7 @@ from pipeline.cluster.groups import HostGroup
 from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.config.other_words import ELSEWHERE
 from pipeline.config.run_config import RunConfig
-from pipeline.config.words import IS_MISSING, listed, nearest, no_such, shown
+from pipeline.config.words import IS_MISSING, listed, nearest, no_such
 from pipeline.errors import ConfigError
 from pipeline.kinds import Kinds
 from pipeline.networks.config import NETWORKS, NetworkConfig
@@ -29,7 +29,7 @@ from pipeline.older_settings import in_settings_of_today
 from pipeline.optimizers.optimizer import OPTIMIZERS, OptimizerConfig
 from pipeline.roles.straggler import Stragglers
 from pipeline.schedules import Changes
-from pipeline.settings import as_settings, setting_name
+from pipeline.settings import as_settings, setting_name, shown
 from pipeline.topologies.config import TOPOLOGIES, TopologyConfig
 
 Tree = Mapping[str, Any]
@@ -172,7 +172,8 @@ def _build(declared: type, tree: Any, prefix: str, found: list[str]) -> Any:
         return None
     cls = _class_of(declared, tree)
     if declared in VARIANTS and cls is declared:
-        found.append(_no_such_kind(VARIANTS[declared], f"{prefix}kind={tree.get('kind')}", str(tree.get("kind"))))
+        kind = shown(tree.get("kind"))
+        found.append(_no_such_kind(VARIANTS[declared], f"{prefix}kind={kind}", kind))
         return None
     hints = _hints(cls)
     before = len(found)

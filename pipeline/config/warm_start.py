@@ -20,7 +20,7 @@ from pipeline.errors import ConfigError
 from pipeline.extras import how_to_install
 from pipeline.games import GAMES
 from pipeline.older_settings import in_settings_of_today
-from pipeline.settings import as_settings
+from pipeline.settings import as_settings, shown
 
 RUN, CHECKPOINT, EXPORT = "run", "checkpoint", "export"
 
@@ -97,14 +97,15 @@ def _unfit(config: RunConfig, source: Source) -> Iterator[str]:
         return
     # Those of one kind have the same settings; what an older file has besides means nothing.
     different = [
-        f"network.{name}={network.get(name)}, here {value}"
+        f"network.{name}={shown(network.get(name))}, here {shown(value)}"
         for name, value in ours.items()
         if name not in _FIRST_VALUES and network.get(name) != value
     ]
     if different:
         yield f"has another network ({'; '.join(different)}): give this run the same one"
     if theirs["frames"] != (frames := _frames(as_settings(config.environment))):
-        yield f"sees (stack, height, width, grey) {theirs['frames']}, this run {frames}: give it the same ones"
+        seen, here = shown(theirs["frames"]), shown(frames)
+        yield f"sees [stack, height, width, grey]={seen}, this run {here}: give it the same ones"
     wanted = num_actions(config.game, config.environment.full_action_set)
     if theirs["num_actions"] not in (None, wanted):
         yield (

@@ -5,8 +5,7 @@ Used by every check of a configuration, so that all mistakes read alike.
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _MOST_LISTED = 12
 _FOLDER_NAME = re.compile(r"[\w-][\w.-]{0,99}", re.ASCII)
@@ -51,15 +50,6 @@ def listed(known: Iterable[str]) -> str:
     return ", ".join(names) if rest <= 0 else f"{', '.join(names[:_MOST_LISTED])} and {rest} more"
 
 
-def shown(value: Any) -> str:
-    """A setting's value as a command line has it: true, null, [1, 2]."""
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(shown, value))}]"
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{name}: {shown(item)}' for name, item in value.items())}}}"
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def no_folder_name(setting: str, name: str) -> list[str]:
     """The mistake of a name that would not stay where it is put: one that goes up, or is a path; none of any other."""
     if _FOLDER_NAME.fullmatch(name) is not None:
@@ -67,14 +57,16 @@ def no_folder_name(setting: str, name: str) -> list[str]:
     return [f"{setting}={name!r} must be the name of one folder: letters, digits, _ - and ."]
 
 
-def with_words_typed(lines: Iterable[str], words: Mapping[str, str]) -> tuple[str, ...]:
+def with_words_typed(
+    lines: Iterable[str], words: Mapping[str, str], by_option: Callable[[str], bool] = lambda _: False
+) -> tuple[str, ...]:
     """Mistakes of several groups, with the words that chose their options.
 
     `words`: group -> word of the command line, e.g. "algorithm" -> "algorithm=actor_critic". An experiment sets what
     its own option has, which another one typed in its place, or in the file of an experiment upon it, may lack; and it
-    chooses the options that nobody typed.
+    chooses the options that nobody typed. `by_option`: whether the file of a typed option itself sets this setting.
     """
-    return tuple(dict.fromkeys(_with_word_typed(_with_kinds_typed(line, words), words) for line in lines))
+    return tuple(dict.fromkeys(_with_word_typed(_with_kinds_typed(line, words), words, by_option) for line in lines))
 
 
 def _with_kinds_typed(line: str, words: Mapping[str, str]) -> str:
@@ -88,7 +80,7 @@ def _with_kinds_typed(line: str, words: Mapping[str, str]) -> str:
     return _OF_A_KIND.sub(typed, line)
 
 
-def _with_word_typed(line: str, words: Mapping[str, str]) -> str:
+def _with_word_typed(line: str, words: Mapping[str, str], by_option: Callable[[str], bool]) -> str:
     experiment = words.get("experiment", "the experiment")
     name, colon, rest = line.partition(f": {NO_SUCH_SETTING}")
     group = name.partition(".")[0]
@@ -98,7 +90,9 @@ def _with_word_typed(line: str, words: Mapping[str, str]) -> str:
     if not colon or "=" in name:
         return line
     if word is None:
-        return f"{line}; {experiment}, or what it builds on, sets it: mend it there, or ~{name} takes it away"
+        return f"{line}; {experiment}, or what it builds on or chooses, sets it: mend that, or ~{name} takes it away"
+    if by_option(name):
+        return f"{line}; the file of {word} sets it: mend it there"
     return (
         f"{word} has no setting {name}, which {experiment} sets: choose an experiment that has {word}, or ~{name} "
         f"takes it away{rest}"

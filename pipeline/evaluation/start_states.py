@@ -29,6 +29,7 @@ from pipeline.envs.rom import ale_version, rom_md5
 from pipeline.errors import ConfigError
 from pipeline.evaluation.checks import check_actions, check_seed, environment_in
 from pipeline.evaluation.protocol import EvaluationConfig
+from pipeline.settings import shown
 from pipeline.whole_file import whole_text
 
 FORMAT = 1
@@ -185,7 +186,8 @@ def load_for(config: EvaluationConfig, game: str) -> StartStates | None:
         recorded, wanted = getattr(starts.environment, name), getattr(config.environment, name)
         if recorded != wanted:
             found.append(
-                f"evaluation.environment.{name}={wanted} must be {recorded}, as in the games that {path} was drawn from"
+                f"evaluation.environment.{name}={shown(wanted)} must be {shown(recorded)}, as in the games that "
+                f"{path} was drawn from"
             )
     if starts.rom_md5 != rom_md5(game):
         found.append(f"evaluation.start_states={path} was drawn from another ROM of {game}: draw it again")

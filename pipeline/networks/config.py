@@ -104,17 +104,6 @@ class LayeredConfig(NetworkConfig):
             found.append(f"hidden_units={self.hidden_units} must be at least 1")
         return found
 
-    def unfit_for_games(
-        self, stack: int, frame_shape: tuple[int, ...], num_actions: Callable[[], int], precision: str
-    ) -> list[str]:
-        """See `NetworkConfig`. A torso of the user's own is made, and computes a little."""
-        if "." not in self.torso:
-            return []
-        from pipeline.networks.torso_trial import faults_of_torso
-
-        found = faults_of_torso(self.torso, stack, frame_shape, centred=self.centred_pixels, precision=precision)
-        return [f"torso={self.torso} {line}" for line in found]
-
 
 @dataclass(frozen=True)
 class QNetworkConfig(LayeredConfig):

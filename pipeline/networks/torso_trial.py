@@ -78,21 +78,24 @@ def _fault(torso: Torso, replica: QReplica, frames: UInt8Array, dtype: torch.dty
     if not features.isfinite().all():
         return "answers what is no finite number with the first values of its parameters: does it divide by 0?"
     leaves = list(replica.parameters.values())
-    found = torch.autograd.grad(features.float().sum(), leaves, allow_unused=True)
+    # Drawn, and not all alike: features or observations in another order on the way back would not show.
+    d_features = torch.from_numpy(np.random.default_rng(0).standard_normal(wanted, np.float32))
+    found = torch.autograd.grad((features.float() * d_features).sum(), leaves, allow_unused=True)
     if unreached := [name for name, g in zip(replica.parameters, found, strict=True) if g is None]:
         return f"has parameters that its features do not depend on: {', '.join(unreached)}"
     if isinstance(torso, DifferentiatedTorso) and dtype == torch.float32:
-        return _fault_of_way_back(torso, replica, frames, dict(zip(replica.parameters, found, strict=True)))
+        expected = dict(zip(replica.parameters, found, strict=True))
+        return _fault_of_way_back(torso, replica, frames, d_features, expected)
     return None
 
 
 def _fault_of_way_back(
-    torso: DifferentiatedTorso, replica: QReplica, frames: UInt8Array, expected: Tensors
+    torso: DifferentiatedTorso, replica: QReplica, frames: UInt8Array, d_features: torch.Tensor, expected: Tensors
 ) -> str | None:
     written = {name: torch.zeros_like(g) for name, g in expected.items()}
     with torch.no_grad():
         activations = torso.activations(replica.parameters, torch.from_numpy(frames))
-        torso.backward(replica.parameters, activations, torch.ones_like(activations[-1]), written)
+        torso.backward(replica.parameters, activations, d_features.clone(), written)
     apart = [name for name, g in expected.items() if (written[name] - g).norm() > _NEAR * g.norm()]
     return f"writes a gradient that is not autograd's: {', '.join(apart)}" if apart else None
 

@@ -75,7 +75,7 @@ class _Run(NamedTuple):
     evaluations: pd.DataFrame
     colour: str
     line: str
-    """Of its own curve: none like that of another seed."""
+    """Of its own curve: another for each seed, until all lines are there."""
     line_of_seeds: str
     """Of the mean over its experiment's seeds: beyond the sixth experiment colours come again, with another line."""
     label: str

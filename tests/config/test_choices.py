@@ -1,5 +1,7 @@
 """Words of a command line as choices, and jobs numbered as Hydra's own sweeper numbers them."""
 
+from pathlib import Path
+
 import pytest
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -15,7 +17,7 @@ OF_SMOKE = "experiment=smoke_gorila,smoke_dba3c"
 def jobs_of(*words: str) -> list[tuple[str, ...]]:
     parsed, mistakes = read_choices(words, FILES, multirun=True)
     assert mistakes == []
-    return [tuple(map(text_of, job)) for job in all_jobs(parsed, of_sweep_file(parsed, FILES)[0])]
+    return [tuple(map(text_of, job)) for job in all_jobs(parsed, of_sweep_file(parsed, FILES, words)[0])]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +44,7 @@ def test_an_interval_is_no_list_of_values() -> None:
     (mistake,) = check_command_line(["-m", "game=Pong", "optimizer.learning_rate=interval(0,1)"])
     assert mistake == (
         "optimizer.learning_rate=interval(0,1): an interval is for a search, which chooses in it: add "
-        "hydra/sweeper=ask_and_tell, or list values"
+        "hydra/sweeper=ask_and_tell hydra/launcher=dask, or list values"
     )
     (mistake,) = check_command_line(["game=Pong", "optimizer.learning_rate=interval(0.1,1)"])
     assert "several values need --multirun (-m)" in mistake
@@ -51,10 +53,32 @@ def test_an_interval_is_no_list_of_values() -> None:
 def test_both_ends_of_an_interval_that_a_search_is_given_are_checked() -> None:
     search = ["-m", "game=Pong", "hydra/sweeper=ask_and_tell", "results_dir='x/${optimizer.learning_rate}'"]
     assert check_command_line([*search, "optimizer.learning_rate=tag(log, interval(1e-5,1e-3))"]) == []
-    assert check_command_line([*search, "optimizer.learning_rate=interval(-1,1)"]) == [
-        "optimizer.learning_rate=-1.0 must be positive"
+    assert check_command_line([*search, "optimizer.learning_rate=interval(-0.9,1)"]) == [
+        "optimizer.learning_rate=-0.9 must be positive"
     ]
     assert "would share the folder" in check_command_line([*search[:3], "optimizer.learning_rate=interval(1,2)"])[0]
     assert check_command_line([*search, "optimizer.lerning_rate=interval(1,2)"])[0] == (
         "optimizer.lerning_rate=1.0: no such setting; did you mean optimizer.learning_rate?"
     )
+
+
+def test_an_interval_of_a_setting_of_whole_numbers_has_to_be_one_of_whole_numbers() -> None:
+    search = ["-m", "game=Pong", "hydra/sweeper=ask_and_tell", "results_dir='x/${seed}'"]
+    assert check_command_line([*search, "seed=interval(0,5)"]) == ["seed=0.5: an integer is expected"]
+    assert check_command_line([*search, "seed=int(interval(0,5))"]) == []
+
+
+def test_a_misspelt_sweep_beside_an_interval_is_told_once() -> None:
+    words = ["-m", "+sweep=atari94", "optimizer.learning_rate=interval(1e-5,1e-3)", "results_dir='x/${optimizer}'"]
+    assert check_command_line(words) == ["+sweep=atari94: no such sweep; did you mean atari49?"]
+
+
+def test_a_file_with_an_interval_and_no_search_is_refused_as_words_are(tmp_path: Path) -> None:
+    (tmp_path / "sweep").mkdir()
+    text = "# @package _global_\nhydra:\n  sweeper:\n    params:\n      optimizer.learning_rate: interval(0.1, 0.2)\n"
+    (tmp_path / "sweep" / "mine.yaml").write_text(text)
+    words = ["--config-dir", str(tmp_path), "-m", "+sweep=mine", "game=Pong"]
+    (mistake,) = check_command_line(words)
+    assert mistake.startswith("optimizer.learning_rate=interval(0.1, 0.2): an interval is for a search")
+    searched = [*words, "hydra/sweeper=ask_and_tell", "results_dir='x/${optimizer.learning_rate}'"]
+    assert check_command_line(searched) == []

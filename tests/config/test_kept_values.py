@@ -1,5 +1,7 @@
 """What stays of an experiment beside an option that was typed."""
 
+from pathlib import Path
+
 import pytest
 
 from pipeline.config.kept_values import kept_values
@@ -60,3 +62,22 @@ def test_what_an_experiment_sets_can_be_taken_away_where_the_option_lacks_it(mon
     (mistake,) = check_command_line(line.split())
     assert "or ~optimizer.epsilon takes it away" in mistake
     assert check_command_line([*line.split(), "~optimizer.epsilon"]) == []
+
+
+def test_what_has_no_value_by_itself_is_not_told_and_interpolations_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "experiment").mkdir()
+    text = "# @package _global_\ndefaults:\n  - dqn\n  - override /network: module\n  - _self_\n"
+    more = "network:\n  class: tests.networks.modules.Values\nenvironment:\n  min_frame_skip: 4\n"
+    (tmp_path / "experiment" / "own.yaml").write_text(text + more)
+    own = f"--config-dir {tmp_path} experiment=own game=Pong"
+    assert told(f"{own} network=module environment=nature") == []
+
+
+def test_a_setting_that_only_the_file_of_an_option_has_is_told_of_that_file(tmp_path: Path) -> None:
+    (tmp_path / "optimizer").mkdir()
+    (tmp_path / "optimizer" / "own.yaml").write_text("defaults:\n  - adam\n  - _self_\nbetta2: 0.9\n")
+    (line,) = check_command_line(f"--config-dir {tmp_path} experiment=dqn optimizer=own game=Pong".split())
+    assert line == (
+        "optimizer.betta2: no such setting; did you mean optimizer.beta2?; the file of optimizer=own sets it: mend it "
+        "there"
+    )

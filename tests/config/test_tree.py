@@ -60,7 +60,7 @@ def test_names_and_types_at_every_depth_are_reported_together(tree: Tree) -> Non
         "network=3: a group of settings is expected",
         "environment.grey=1: true or false is expected",
         "replay.capacity is missing: a run needs it",
-        f"cluster.kind=None: no such kind; there is {', '.join(CLUSTER_KINDS)}",
+        f"cluster.kind=null: no such kind; there is {', '.join(CLUSTER_KINDS)}",
         "evaluation.environment.stack=true: an integer is expected",
     ]
 

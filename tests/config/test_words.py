@@ -1,6 +1,6 @@
 """The wording of unknown names."""
 
-from pipeline.config.words import listed, nearest, nearest_ones, no_such, shown, with_words_typed
+from pipeline.config.words import listed, nearest, nearest_ones, no_such, with_words_typed
 
 
 def test_a_misspelt_name_is_answered_with_the_nearest_one() -> None:
@@ -46,9 +46,11 @@ def test_what_an_experiment_sets_and_another_option_lacks_is_told_with_the_words
 def test_what_only_a_file_sets_is_told_with_the_experiment_and_a_way_out() -> None:
     (told,) = with_words_typed(["optimizer.epsilon: no such setting"], {"experiment": "experiment=mine"})
     assert told == (
-        "optimizer.epsilon: no such setting; experiment=mine, or what it builds on, sets it: mend it there, or "
+        "optimizer.epsilon: no such setting; experiment=mine, or what it builds on or chooses, sets it: mend that, or "
         "~optimizer.epsilon takes it away"
     )
+    of_option = with_words_typed(["optimizer.betta: no such setting"], {"optimizer": "optimizer=own"}, lambda _: True)
+    assert of_option == ("optimizer.betta: no such setting; the file of optimizer=own sets it: mend it there",)
 
 
 def test_no_replay_beside_settings_of_one_is_one_line() -> None:
@@ -58,10 +60,6 @@ def test_no_replay_beside_settings_of_one_is_one_line() -> None:
         "replay=none leaves none, and experiment=dqn_quick sets something of it: choose an experiment that has "
         "replay=none",
     )
-
-
-def test_values_are_shown_as_a_command_line_has_them() -> None:
-    assert shown([True, None, {"a": 1.0}]) == "[true, null, {a: 1.0}]"
 
 
 def test_kinds_that_do_not_go_together_are_told_with_the_words_that_chose_them() -> None:

@@ -63,6 +63,13 @@ class HalfWayBack(NatureTorso):
         into["conv1.weight"].div_(2)
 
 
+class AnotherOrder(NatureTorso):
+    def backward(
+        self, parameters: Tensors, activations: Sequence[torch.Tensor], d_features: torch.Tensor, into: Tensors
+    ) -> None:
+        super().backward(parameters, activations, d_features.flip(1), into)
+
+
 def faults(torso: Callable[..., Torso], shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> list[str]:
     return torso_faults(lambda: torso(shape[0], shape[1:], False, weight_and_bias), shape, dtype)
 
@@ -86,6 +93,8 @@ def test_ours_have_no_faults(name: str, dtype: torch.dtype, shape: tuple[int, ..
                                 "divide by 0?"),
         (Misspelt, torch.float32, "cannot compute with frames (3, 4, 84, 84) in float32: KeyError: 'liner.weight'"),
         (HalfWayBack, torch.float32, "writes a gradient that is not autograd's: conv1.weight"),
+        (AnotherOrder, torch.float32, "writes a gradient that is not autograd's: conv1.weight, conv1.bias, "
+                                      "conv2.weight, conv2.bias, conv3.weight, conv3.bias"),
     ],
 )  # fmt: skip
 def test_each_fault_is_told_with_what_is_wanted(torso: type[Torso], dtype: torch.dtype, told: str) -> None:

@@ -58,7 +58,11 @@ def uncounted(optimizer: FlatOptimizer, params: Float32Array, gradient: Float32A
 
 
 def by_its_norm(_: FlatOptimizer, params: Float32Array, gradient: Float32Array) -> None:
-    params -= gradient / np.linalg.norm(gradient)
+    params -= np.float32(1e-7) * gradient / np.linalg.norm(gradient)
+
+
+def less_its_mean(_: FlatOptimizer, params: Float32Array, gradient: Float32Array) -> None:
+    params -= np.float32(1e-7) * (gradient - gradient.mean())
 
 
 def with_a_memory_of_its_own(optimizer: FlatOptimizer, params: Float32Array, gradient: Float32Array) -> None:
@@ -82,18 +86,32 @@ def test_ours_and_a_right_one_have_no_faults(config: OptimizerConfig) -> None:
     assert faults(config) == faults(toy(descend)) == []
 
 
-def test_a_rate_that_falls_to_nothing_is_no_fault() -> None:
-    assert faults(replace(toy(descend), learning_rate_changes=((1, 0.0),))) == []
+def warmed_up(optimizer: FlatOptimizer, params: Float32Array, gradient: Float32Array) -> None:
+    params -= np.float32(1e-6 * optimizer.num_updates) * gradient
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        replace(toy(descend), learning_rate_changes=((1, 0.0),)),
+        replace(toy(descend), learning_rate=1e-12),
+        toy(warmed_up),
+    ],
+)
+def test_a_rate_that_falls_to_nothing_is_tiny_or_begins_at_nothing_is_no_fault(config: OptimizerConfig) -> None:
+    assert faults(config) == []
 
 
 @pytest.mark.parametrize(
     ("config", "told"),
     [
         (toy(rebound), "leaves the parameters as they are: `apply` has to change them in place, as in params -= ..."),
-        (toy(uncounted), "counts 0 updates after one: `apply` has to add 1 to num_updates"),
+        (toy(uncounted), "counts 0 updates after 8: `apply` has to add 1 to num_updates"),
         (toy(by_zero), "makes parameters that are no finite numbers: does it divide by 0?"),
         (toy(by_its_norm), "computes otherwise in two slices than in one: each element may depend on its own gradient "
                            "and state alone, as the parameters lie on shards"),
+        (toy(less_its_mean), "computes otherwise in two slices than in one: each element may depend on its own "
+                             "gradient and state alone, as the parameters lie on shards"),
         (toy(with_a_memory_of_its_own), "goes on otherwise after a resume: what it remembers between two updates has "
                                         "to lie in `_slots`, with names in SLOTS"),
         (toy(into_the_gradient), "cannot update 40 parameters: ValueError: output array is read-only"),

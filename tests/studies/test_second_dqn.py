@@ -16,6 +16,7 @@ def runs(tmp_path: Path) -> Path:
         *(evaluation(score, agent="training", version=1, total_frames=1_010_000) for score in (-21.0, -20.0, -19.0)),
         *(evaluation(score, agent="best", version=1, total_frames=1_010_000) for score in (0.0, 1.0)),
         *(evaluation(score, version=2, total_frames=2_020_000) for score in (-15.0, -14.0, -13.0)),
+        *(evaluation(score, protocol="sticky", version=2, total_frames=2_020_000) for score in (5.0, 6.0)),
     ]
     write_run(tmp_path, games, experiment="dqn_nnabla")
     write_run(tmp_path, games[:3], experiment="dqn_nature", seed=4)
@@ -64,3 +65,9 @@ def test_each_game_has_a_panel_with_their_band_and_our_runs(runs: Path, tmp_path
     ]  # fmt: skip
     main(["--runs-dir", str(runs), "--output", str(tmp_path / "figure.png")])
     assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+def test_a_folder_without_such_runs_is_named(tmp_path: Path) -> None:
+    write_run(tmp_path, [evaluation(1.0)], experiment="dqn")
+    with pytest.raises(SystemExit, match="no run of dqn_nnabla or dqn_nature below"):
+        main(["--runs-dir", str(tmp_path)])

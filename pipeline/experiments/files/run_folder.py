@@ -154,7 +154,7 @@ def read_config(path: Path) -> RunConfig:
     try:
         return build(tree)
     except ConfigError as error:
-        raise RunFolderError(f"{path / CONFIG} names what is not here: {'; '.join(error.mistakes)}") from error
+        raise UnfitFolderError(f"{path / CONFIG} names what is not here: {'; '.join(error.mistakes)}") from error
 
 
 def saved_settings(path: Path) -> Tree:
@@ -182,7 +182,7 @@ def check_version(path: Path, tree: Tree, aside: tuple[str, ...] = ("cluster",))
         commit = RunFolder(path).read_run().get("commit")
         which = f", commit {str(commit)[:7]} of it" if commit else ""
         more = len(mistakes) - _MOST_MISTAKES
-        raise RunFolderError(
+        raise UnfitFolderError(
             f"{path / CONFIG} was written by another version of pipeline{which}: go on with that version, or start "
             "another run (another seed or results_dir). What does not fit:\n  "
             + "\n  ".join([*mistakes[:_MOST_MISTAKES], *([f"and {more} more"] if more > 0 else [])])
@@ -200,11 +200,11 @@ def check_folder(config: RunConfig) -> None:
         )
     exists = (path / CONFIG).exists()
     if not exists and path.exists() and not (path.is_dir() and _is_ours_to_begin(path)):
-        raise RunFolderError(f"{path} is there and is no run folder: move it away, or choose another results_dir")
+        raise UnfitFolderError(f"{path} is there and is no run folder: move it away, or choose another results_dir")
     if exists and (config.resume or config.overwrite):
         run_lock.check_free(path / CONFIG)
     if exists and not config.resume and not config.overwrite:
-        raise RunFolderError(
+        raise UnfitFolderError(
             f"{path} holds a run already. Go on with it: resume=true. Delete it and start anew: overwrite=true. "
             "Or choose another seed or results_dir"
         )
@@ -253,7 +253,7 @@ def _check_checkpoints(path: Path) -> None:
     """A start leaves a checkpoint before any role can write."""
     folder = path / CHECKPOINTS
     if folder.is_symlink() and not folder.exists():
-        raise UnfitFolderError(f"{folder} is a link to {folder.readlink()}, where nothing is: is a disk missing?")
+        raise RunFolderError(f"{folder} is a link to {folder.readlink()}, where nothing is: is a disk missing?")
     if folder.exists() and not folder.is_dir():
         raise UnfitFolderError(f"{folder} is no folder: put the run's checkpoints there, or {_ANEW}")
     if not checkpoint.any_in(folder) and any(lines_of(path / name).lines for name in set(ROW_FILES.values())):

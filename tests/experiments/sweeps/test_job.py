@@ -112,13 +112,13 @@ def test_beginning_anew_replaces_what_other_commands_have_left_and_no_attempt_of
     assert (run.overwrite, run.resume) == (is_older, not is_older)
 
 
-@pytest.mark.slow
 def test_only_what_another_attempt_may_mend_is_tried_again() -> None:
     lost, unfit, wrong = RemoteLostError("shard-0 is gone"), UnfitFolderError("other\n settings"), ConfigError(["x"])
     assert [failed_job(error).again for error in (lost, unfit, wrong)] == [True, False, False]
     assert str(failed_job(unfit)) == "UnfitFolderError: other\n settings"
 
 
+@pytest.mark.slow
 def test_a_run_is_begun_gone_on_with_and_when_it_is_finished_only_asked_for_its_score(tmp_path: Path) -> None:
     quiet = Console(file=io.StringIO())
     half = smoke_config(tmp_path, "budget.frames=2_000", "progress=none")
