@@ -44,14 +44,16 @@ def profile_figure(
     figure = Figure(figsize=(8.0, 4.5), layout="constrained")
     axes = figure.add_subplot()
     for index, (name, scores) in enumerate(published.items()):
-        profile = performance_profile(scores, levels)
-        axes.step(levels, 100 * profile.value, LINES[index % len(LINES)], color=FAINT, linewidth=1.5, label=name)
+        at = _with_scores(levels, scores)
+        shares, line = 100 * performance_profile(scores, at).value, LINES[index % len(LINES)]
+        axes.step(at, shares, line, where="post", color=FAINT, linewidth=1.5, label=name)
     for index, (name, scores) in enumerate(ours.items()):
-        profile, (line, colour) = performance_profile(scores, levels), look(index)
-        axes.step(levels, 100 * profile.value, line, color=colour, linewidth=1.8, label=name)
+        at, (line, colour) = _with_scores(levels, scores), look(index)
+        profile = performance_profile(scores, at)
+        axes.step(at, 100 * profile.value, line, where="post", color=colour, linewidth=1.8, label=name)
         if not np.isnan(profile.low).any():
             axes.fill_between(
-                levels, 100 * profile.low, 100 * profile.high, step="pre", color=colour, alpha=0.2, linewidth=0
+                at, 100 * profile.low, 100 * profile.high, step="post", color=colour, alpha=0.2, linewidth=0
             )
     axes.axvline(100, color=FAINT, linewidth=0.8)
     axes.set_xlim(float(levels[0]), float(levels[-1]))
@@ -61,3 +63,9 @@ def profile_figure(
     axes.set_ylabel("runs above the level (%)")
     axes.legend(loc="upper right")
     return figure
+
+
+def _with_scores(levels: FloatArray, scores: FloatArray) -> FloatArray:
+    """These levels and the scores between them, in order: a curve falls at a score, and nowhere else."""
+    flat = np.ravel(scores)
+    return np.union1d(levels, flat[(flat > levels[0]) & (flat < levels[-1])])

@@ -28,3 +28,13 @@ def test_published_agents_are_grey_and_ours_in_colour_with_a_band() -> None:
 def test_a_single_run_of_each_game_has_no_band() -> None:
     (axes,) = profile_figure({}, {"gorila": np.array([[60.0, 120.0]])}, title="profiles").axes
     assert not axes.collections
+
+
+def test_a_curve_falls_at_the_scores_and_not_before() -> None:
+    (axes,) = profile_figure({"DQN": np.array([[39.0, 250.5]])}, {"gorila": np.array([[39.0]])}, title="profiles").axes
+    published, ours, _ = axes.lines
+    for line, scores in ((published, [39.0, 250.5]), (ours, [39.0])):
+        assert line.get_drawstyle() == "steps-post"
+        levels, shares = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+        falls = levels[1:][np.diff(shares) < 0]
+        assert falls.tolist() == scores
