@@ -11,17 +11,18 @@ Not here: the wording of an unknown word (`pipeline.config.words`).
 """
 
 import pkgutil
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from typing import TypeVar, cast
 
-from pipeline.errors import ConfigError
+from pipeline.errors import ConfigError, in_words
+from pipeline.settings import NAMES_OF_CLASSES
 
 T = TypeVar("T")
 
-CANNOT_BE_IMPORTED = "cannot be imported"
-"""In every mistake about a class that is not there: a run that names it may be sound where it is."""
+_OF_OWN_CLASS = re.compile(rf"[a-z_.]*\b(?:{'|'.join(NAMES_OF_CLASSES)})=\w+(?:\.\w+)+ ")
 
 
 class Kinds(Mapping[str, type[T]]):
@@ -76,11 +77,11 @@ def imported(path: str, base: type[T]) -> type[T]:
     try:
         found_in = import_module(module)
     except Exception as error:  # whatever a module of the user's raises
-        raise ConfigError([f"{CANNOT_BE_IMPORTED}: {_why(error, module)}"]) from error
+        raise ConfigError([f"cannot be imported: {_why(error, module)}"]) from error
     found = getattr(found_in, name, None)
     if found is None:
         there = ", ".join(word for word, value in vars(found_in).items() if _is_below(base, value))
-        raise ConfigError([f"{CANNOT_BE_IMPORTED}: {module} has no {name}; it has {there or 'none of this kind'}"])
+        raise ConfigError([f"cannot be imported: {module} has no {name}; it has {there or 'none of this kind'}"])
     if not _is_below(base, found):
         raise ConfigError([f"must be a class below {_shown(base)}"])
     if missing := sorted(getattr(found, "__abstractmethods__", ())):
@@ -99,7 +100,7 @@ def _why(error: Exception, module: str) -> str:
         return f"{said}; its package has to be installed, or in the folder where the command is typed"
     if missing is not None:
         return f"{said}, which {module} imports; install that package"
-    return f"{module} raises {type(error).__name__}: {said}; mend that module"
+    return f"{module} raises {in_words(error)}; mend that module"
 
 
 def _shown(base: type) -> str:
@@ -108,6 +109,11 @@ def _shown(base: type) -> str:
     places = (".".join(parts[: depth + 1]) for depth in range(len(parts)))
     found = (place for place in places if getattr(import_module(place), base.__name__, None) is base)
     return f"{next(found)}.{base.__name__}"
+
+
+def is_of_own_class(mistake: str) -> bool:
+    """Whether a line of a configuration's mistakes is of a class of the user's own, and so of its package."""
+    return _OF_OWN_CLASS.match(mistake) is not None
 
 
 def classes_in(place: str, base: type[T]) -> list[type[T]]:

@@ -8,7 +8,7 @@ import torch
 
 from pipeline.algorithms.config import ALGORITHMS, ActorCriticConfig
 from pipeline.errors import ConfigError
-from pipeline.kinds import Kinds, imported
+from pipeline.kinds import Kinds, imported, is_of_own_class
 from pipeline.networks.config import NETWORKS
 from pipeline.networks.torso import TORSOS
 from pipeline.optimizers.config import AdamConfig
@@ -85,3 +85,18 @@ def test_settings_travel_by_where_their_class_is() -> None:
     config = AdamConfig("adam", 1e-4, (), 0.9, 0.999, 1e-8)
     assert b"pipeline.optimizers.config" in pickle.dumps(config)
     assert pickle.loads(pickle.dumps(config)) == config
+
+
+@pytest.mark.parametrize(
+    ("line", "is_own"),
+    [
+        ("network.class=my_package.MyNet cannot compute with frames", True),
+        ("optimizer.kind=my_package.lion.LionConfig cannot be imported: gone", True),
+        ("network.torso=mine.Wide must be a class below pipeline.networks.torso.Torso", True),
+        ("optimizer.kind=adamw: no such kind; did you mean adam?", False),
+        ("optimizer.learning_rate=0.5 must be positive", False),
+        ("results_dir=a.b is empty", False),
+    ],
+)
+def test_a_mistake_of_ones_own_class_is_told_from_the_others(line: str, is_own: bool) -> None:
+    assert is_of_own_class(line) is is_own

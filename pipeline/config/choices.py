@@ -24,8 +24,8 @@ def read_choices(
 ) -> tuple[list[list[Override]], list[str]]:
     """Each override as the list of its choices (one, if it is no sweep), and the mistakes of those that are none.
 
-    Of an interval both ends are choices: what lies between is for a sweeper that searches to choose. It may be named in
-    these words or in those `beside` them.
+    Of an interval both ends are choices, and a fraction between whole ones: all else is for a sweeper that searches to
+    choose. It may be named in these words or in those `beside` them.
     """
     parser = OverridesParser.create()
     parsed: list[list[Override]] = []

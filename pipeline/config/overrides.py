@@ -11,7 +11,7 @@ starting it (`pipeline.train`).
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from hydra._internal.utils import get_args_parser  # the words that Hydra itself takes from the command line
 from hydra.core.override_parser.types import Override
@@ -30,7 +30,7 @@ from pipeline.config.warm_start import warm_start_mistakes
 from pipeline.config.words import listed, no_such, with_words_typed
 from pipeline.errors import ConfigError
 from pipeline.older_settings import RENAMED_OPTIONS
-from pipeline.settings import leaves, several
+from pipeline.settings import flat, leaves, several
 
 T = TypeVar("T")
 
@@ -160,13 +160,22 @@ def _check(
 def _kept(case: Sequence[Override], files: Files, compose_once: Callable[[tuple[str, ...]], Tree]) -> list[str]:
     """What stays of the experiment's in groups of which the overrides of a sound run choose an option themselves."""
     groups = {word.key_or_group: text_of(word) for word in case if files.options(word.key_or_group)}
-    chosen = {group: text for group, text in groups.items() if group in _ALWAYS_CHOSEN and group != _EXPERIMENT}
+    chosen = _options_of_groups(groups)
     if not chosen:
         return []
-    options = resolved(compose_once((f"~{_EXPERIMENT}", *chosen.values())))
+    options = resolved(compose_once(_without_experiment(groups)))
     typed = {leaf for word in case for leaf, _ in leaves(word.key_or_group, word.value())}
     run = resolved(compose_once(tuple(groups.values())))
     return kept_values(chosen, run, options, typed, groups.get(_EXPERIMENT, f"the {_EXPERIMENT} {run[_EXPERIMENT]}"))
+
+
+def _options_of_groups(words: Mapping[str, str]) -> dict[str, str]:
+    """Those of these words (group -> word) that choose an option of a run's group, the experiment not among them."""
+    return {group: text for group, text in words.items() if group in _ALWAYS_CHOSEN and group != _EXPERIMENT}
+
+
+def _without_experiment(words: Mapping[str, str]) -> tuple[str, ...]:
+    return (f"~{_EXPERIMENT}", *_options_of_groups(words).values())
 
 
 def _changed(saved: Tree, overrides: Sequence[str], groups: Sequence[str], files: Files) -> tuple[Tree, list[str]]:
@@ -216,8 +225,9 @@ def check_case(
         others = (*warm_start_mistakes(run), *faults_of_own_parts(run))
     except ConfigError as error:
         words = {word.key_or_group: text_of(word) for word in groups}
-        alone = (f"~{_EXPERIMENT}", *(text for group, text in words.items() if group in _ALWAYS_CHOSEN - {_EXPERIMENT}))
-        others = with_words_typed(error.mistakes, words, lambda name: _has(compose_once(alone), name))
+        others = with_words_typed(
+            error.mistakes, words, lambda name: name in dict(flat(compose_once(_without_experiment(words))))
+        )
     in_order = [found.get(text_of(override)) for override in case]
     return [*(line for line in in_order if line is not None), *others], run
 
@@ -242,7 +252,7 @@ def _wrong_setting(override: Override, tree: Tree, files: Files) -> str | None:
     name, text = override.key_or_group, text_of(override)
     for leaf, value in leaves(name, override.value()):
         if (mistake := config_tree.unknown_setting(leaf, text, tree)) is not None:
-            return None if override.is_delete() and _has(tree, leaf) else mistake
+            return None if override.is_delete() and leaf in dict(flat(tree)) else mistake
         if override.is_delete():
             return f"{text}: a run needs {name}"
         if override.is_add():
@@ -271,15 +281,6 @@ def _with(tree: Tree, settings: Sequence[Override]) -> Tree:
             else:
                 node[word] = value
     return changed
-
-
-def _has(tree: Any, name: str) -> bool:
-    """Whether something is there by this dotted name."""
-    for part in name.split("."):
-        if not isinstance(tree, Mapping) or part not in tree:
-            return False
-        tree = tree[part]
-    return True
 
 
 _MANY_VALUES = 200

@@ -4,8 +4,8 @@
     network.kind                      is made for the run's game
     algorithm.kind                    has a role, and a whole one
 
-Of a new run only: who reads a finished one may have changed them since. Not here: modules as networks, which say
-themselves what they are unfit for (`pipeline.networks.config`); whether a class is there at all (`pipeline.kinds`).
+Of a new run only: who reads a finished one may have changed them since, and needs none of them to read it.
+Not here: modules as networks, which who plays needs (`pipeline.networks.config`); is a class there (`pipeline.kinds`)?
 """
 
 from pipeline.config.run_config import RunConfig

@@ -85,7 +85,7 @@ def _with_word_typed(line: str, words: Mapping[str, str], by_option: Callable[[s
     name, colon, rest = line.partition(f": {NO_SUCH_SETTING}")
     group = name.partition(".")[0]
     word = words.get(group)
-    if word == f"{group}=none" and line == f"{name.removesuffix(IS_MISSING)}{IS_MISSING}":
+    if word == f"{group}=none" and line.endswith(IS_MISSING):
         return f"{word} leaves none, and {experiment} sets something of it: choose an experiment that has {word}"
     if not colon or "=" in name:
         return line

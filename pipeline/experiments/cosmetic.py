@@ -10,6 +10,8 @@ Not here: what a run keeps. A disk that refuses rows ends it (`pipeline.experime
 import contextlib
 from collections.abc import Callable, Iterator
 
+from pipeline.errors import in_words
+
 
 class Cosmetic:
     """Of one run."""
@@ -27,7 +29,7 @@ class Cosmetic:
         except Exception as error:
             if what not in self._told:
                 self._told.add(what)
-                self.say(f"warning: {what} failed, and the run goes on: {type(error).__name__}: {error}")
+                self.say(f"warning: {what} failed, and the run goes on: {in_words(error)}")
 
     def say(self, sentence: str) -> None:
         """A sentence for the user, who may be gone."""

@@ -18,7 +18,7 @@ from pipeline.cluster.coordination.batch_thread import batch_thread
 from pipeline.cluster.hosts import report_host
 from pipeline.config.course import BudgetConfig
 from pipeline.config.run_config import RunConfig
-from pipeline.errors import PipelineError
+from pipeline.errors import PipelineError, in_words
 from pipeline.experiments.plan import network_of
 from pipeline.experiments.specs import role_spec
 from pipeline.interfaces import RowSink, Servers
@@ -52,7 +52,7 @@ def foretell(config: RunConfig) -> str:
     except PipelineError:
         raise
     except Exception as error:  # of a role of somebody's own, which may need more than is built here
-        return f"how long it will take cannot be told: {type(error).__name__}: {error}"
+        return f"how long it will take cannot be told: {in_words(error)}"
 
 
 def outlook(budget: BudgetConfig, frames_per_second: float) -> str:

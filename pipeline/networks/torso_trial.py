@@ -27,17 +27,17 @@ _NEAR = 1e-2
 
 
 def faults_of_torso(name: str, stack: int, frame_shape: tuple[int, ...], *, centred: bool, precision: str) -> list[str]:
-    """`torso_faults` of the torso that `network.torso` calls so, in float32 and in what `precision` means here."""
+    """`faults` of the torso that `network.torso` calls so, in float32 and in what `precision` means here."""
     make = partial(TORSOS[name], stack, frame_shape, centred, weight_and_bias)
     shape = (stack, *frame_shape)
-    if found := torso_faults(make, shape, torch.float32):
+    if found := faults(make, shape, torch.float32):
         return found
     if (dtype := resolve_precision(precision, torch.device("cpu"))) == torch.float32:
         return []
-    return [f"{line}; precision=float32 leaves out {_name(dtype)}" for line in torso_faults(make, shape, dtype)]
+    return [f"{line}; precision=float32 leaves out {_name(dtype)}" for line in faults(make, shape, dtype)]
 
 
-def torso_faults(make: Callable[[], Torso], observation_shape: tuple[int, ...], dtype: torch.dtype) -> list[str]:
+def faults(make: Callable[[], Torso], observation_shape: tuple[int, ...], dtype: torch.dtype) -> list[str]:
     """Why it cannot be a torso of stacks (K, H, W[, 3]), the first reason alone, as the end of a line with its name.
 
     What its own code raises stands in the line.

@@ -71,7 +71,7 @@ def test_an_agent_leaves_a_machine_whose_certificates_stay_behind(dqn: Path, tmp
         if name not in ("kind", "dashboard_address", "num_hosts")
     }
     (folder / "config.yaml").write_text(yaml.safe_dump(saved | {"cluster": address | common}))
-    with pytest.raises(RunFolderError, match="names what is not here"):
+    with pytest.raises(RunFolderError, match="names what cannot be used here"):
         read_config(folder)
     there, here = load_policy(folder), load_policy(dqn)
     observations = observations_of(here, 2)

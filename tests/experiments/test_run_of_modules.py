@@ -68,5 +68,5 @@ def test_a_run_whose_module_is_gone_says_so_and_blames_no_other_version(tmp_path
     assert run.folder is not None
     file = run.folder / "config.yaml"
     file.write_text(file.read_text().replace("tests.networks.modules", "tests.networks.gone"))
-    with pytest.raises(RunFolderError, match=r"names what is not here: network\.class=tests\.networks\.gone"):
+    with pytest.raises(RunFolderError, match=r"names what cannot be used here: network\.class=tests\.networks\.gone"):
         read_config(run.folder)

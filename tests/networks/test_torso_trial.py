@@ -11,7 +11,7 @@ from pipeline.config.overrides import check_overrides
 from pipeline.networks.nature import NatureTorso
 from pipeline.networks.parameters import Tensors, weight_and_bias
 from pipeline.networks.torso import TORSOS, Torso
-from pipeline.networks.torso_trial import torso_faults
+from pipeline.networks.torso_trial import faults
 
 OWN = Path("tests/own/conf")
 GREY, RGB = (4, 84, 84), (4, 84, 84, 3)
@@ -70,15 +70,15 @@ class AnotherOrder(NatureTorso):
         super().backward(parameters, activations, d_features.flip(1), into)
 
 
-def faults(torso: Callable[..., Torso], shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> list[str]:
-    return torso_faults(lambda: torso(shape[0], shape[1:], False, weight_and_bias), shape, dtype)
+def faults_of(torso: Callable[..., Torso], shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> list[str]:
+    return faults(lambda: torso(shape[0], shape[1:], False, weight_and_bias), shape, dtype)
 
 
 @pytest.mark.parametrize("name", list(TORSOS))
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("shape", [GREY, RGB])
 def test_ours_have_no_faults(name: str, dtype: torch.dtype, shape: tuple[int, ...]) -> None:
-    assert faults(TORSOS[name], shape, dtype) == []
+    assert faults_of(TORSOS[name], shape, dtype) == []
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_ours_have_no_faults(name: str, dtype: torch.dtype, shape: tuple[int, ..
     ],
 )  # fmt: skip
 def test_each_fault_is_told_with_what_is_wanted(torso: type[Torso], dtype: torch.dtype, told: str) -> None:
-    assert faults(Toy, GREY, dtype) == [] and faults(torso, GREY, dtype) == [told]
+    assert faults_of(Toy, GREY, dtype) == [] and faults_of(torso, GREY, dtype) == [told]
 
 
 def test_a_torso_that_cannot_compute_in_bfloat16_is_told_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_a_torso_that_cannot_compute_in_bfloat16_is_told_the_way_out(monkeypatch
 
 
 def test_a_constructor_that_raises_is_told() -> None:
-    (line,) = faults(NatureTorso, (4, 20, 20))
+    (line,) = faults_of(NatureTorso, (4, 20, 20))
     assert line.startswith("cannot be made for observations (4, 20, 20): ValueError: ")
 
 

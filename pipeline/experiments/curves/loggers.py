@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.config.run_config import LOGGING_TOOLS, MLFLOW, TENSORBOARD, WANDB
 from pipeline.config.words import no_such
-from pipeline.errors import ConfigError, PipelineError, RunFolderError
+from pipeline.errors import ConfigError, PipelineError, RunFolderError, in_words
 from pipeline.experiments.curves.logger import LoggedRun, Logger
 from pipeline.experiments.curves.scalars import scalars
 from pipeline.experiments.files.config_anywhere import config_anywhere
@@ -83,10 +83,9 @@ class Loggers:
                 self._give_up(tool, error)
 
     def _give_up(self, tool: str, error: Exception) -> None:
-        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
         self._say(
-            f"warning: logging={tool} failed and gets nothing more: {why}. The run goes on, and its own files have "
-            "everything"
+            f"warning: logging={tool} failed and gets nothing more: {in_words(error)}. The run goes on, and its own "
+            "files have everything"
         )
 
 
@@ -112,7 +111,7 @@ def log_run(folder: Path, tools: Sequence[str]) -> None:
             with contextlib.closing(_open(tool, run)) as logger:
                 logger.log(points)
         except Exception as error:
-            raise PipelineError(f"{folder}: {tool} failed: {type(error).__name__}: {error}") from error
+            raise PipelineError(f"{folder}: {tool} failed: {in_words(error)}") from error
 
 
 def seconds_since_1970(started_at: str) -> float:

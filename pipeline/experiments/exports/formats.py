@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pipeline.config.words import no_such
-from pipeline.errors import ExportError
+from pipeline.errors import ExportError, in_words
 from pipeline.extras import how_to_install
 from pipeline.types import Float32Array, UInt8Array
 
@@ -79,7 +79,7 @@ def write(
             found = form.answers(module, path, observations)
             (first, *_), (of_first, *_) = form.answers(module, path, observations[:1]), wanted
         except Exception as error:  # whatever torch, ONNX and its runtime raise for a module of somebody's own
-            raise ExportError(f"format={name}: {type(error).__name__}: {' '.join(str(error).split())}") from error
+            raise ExportError(f"format={name}: {in_words(error)}") from error
         distances[name] = max(_distance(name, here, there) for here, there in zip(found, wanted, strict=True))
         _distance(name, first, of_first[:1])
     return distances

@@ -32,7 +32,7 @@ from pipeline.experiments.files.exact import keep_rows
 from pipeline.experiments.files.job_logs import JOBS
 from pipeline.experiments.files.newer_rows import set_newer_aside, set_newer_checkpoints_aside
 from pipeline.experiments.files.row_lines import columns_of, lines_of, what_is_foreign
-from pipeline.kinds import CANNOT_BE_IMPORTED
+from pipeline.kinds import is_of_own_class
 from pipeline.rows import ROW_FILES, EpisodeRow, EvaluationRow, Row
 from pipeline.run_facts import RUN, facts_in
 from pipeline.run_folders import CHECKPOINTS as CHECKPOINTS
@@ -154,7 +154,12 @@ def read_config(path: Path) -> RunConfig:
     try:
         return build(tree)
     except ConfigError as error:
-        raise UnfitFolderError(f"{path / CONFIG} names what is not here: {'; '.join(error.mistakes)}") from error
+        raise names_the_unusable(path, error) from error
+
+
+def names_the_unusable(path: Path, error: ConfigError) -> UnfitFolderError:
+    """What a run folder's config asks for that is gone here, or was changed."""
+    return UnfitFolderError(f"{path / CONFIG} names what cannot be used here: {'; '.join(error.mistakes)}")
 
 
 def saved_settings(path: Path) -> Tree:
@@ -171,12 +176,12 @@ def check_version(path: Path, tree: Tree, aside: tuple[str, ...] = ("cluster",))
     """Raise RunFolderError if the settings of a run folder are of another version of pipeline.
 
     Those of the groups `aside` do not count: others take their place, or what they name may be gone. Nor do classes of
-    the user's own that cannot be imported here.
+    the user's own, which may be gone or changed.
     """
     try:
         build(tree)
     except ConfigError as error:
-        mistakes = [line for line in error.mistakes if not line.startswith(aside) and CANNOT_BE_IMPORTED not in line]
+        mistakes = [line for line in error.mistakes if not line.startswith(aside) and not is_of_own_class(line)]
         if not mistakes:
             return
         commit = RunFolder(path).read_run().get("commit")

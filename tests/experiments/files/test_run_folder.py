@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from pipeline.config.tree import from_yaml
-from pipeline.errors import RunFolderError
+from pipeline.errors import RunFolderError, UnfitFolderError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.files.config_anywhere import config_anywhere
 from pipeline.experiments.files.exact import keep_rows
 from pipeline.experiments.files.newer_rows import set_newer_aside
 from pipeline.experiments.files.run_folder import RunFolder, check_folder, open_folder, read_config
@@ -19,6 +20,7 @@ from pipeline.results.load import load_run, load_runs
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, UpdateRow
 from tests.experiments.smoke_runs import smoke_config
 from tests.killed import killed_while_writing
+from tests.networks import modules
 
 EPISODE = EpisodeRow("bundle-0", 3, 100, 800, 12.0, 50, False, 0.5, 7, 1.25)
 UPDATE = UpdateRow("bundle-0", 100, 98, 1, 1, 0, 7, 800, 0.5, 1.5, 0.1, 0.2, 0.3, 2, 0.5, 600.0, 150.0, 90, 0.0, 1.5)
@@ -326,3 +328,15 @@ def test_a_results_dir_that_cannot_be_made_is_one_sentence(
         with pytest.raises(RunFolderError, match=r"cannot be written: .*; choose another results_dir"):
             refuse(config)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_module_that_was_changed_since_is_named_and_no_other_version_is_blamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["network=module", "network.class=tests.networks.modules.Values"]
+    path = open_folder(smoke_config(tmp_path, *words)).path
+    monkeypatch.setattr(modules.Values, "forward", lambda *_: [][0])
+    told = r"names what cannot be used here: network\.class=tests\.\S+ cannot compute"
+    for read in (read_config, config_anywhere):
+        with pytest.raises(UnfitFolderError, match=told):
+            read(path)
