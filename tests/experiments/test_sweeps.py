@@ -48,7 +48,7 @@ def test_runs_take_the_hosts_that_they_need_one_fails_by_itself_and_the_same_com
     assert command.ends(LIMIT_SECONDS) != 0
     gorila, dqn, rainbow = ledger(tmp_path)
     assert (gorila.status, dqn.status, rainbow.status) == ("done", "done", "failed")
-    assert rainbow.reason.startswith(f"RunFolderError: {foreign} cannot be resumed with other settings: algorithm.")
+    assert rainbow.reason.startswith(f"UnfitFolderError: {foreign} cannot be resumed with other settings: algorithm.")
     assert rainbow.reason in command.printed
 
     of_gorila, of_dqn = (facts(results_dir / name / "Breakout" / "0") for name in ("smoke_gorila", "smoke_dqn"))
