@@ -79,7 +79,7 @@ class Board:
         for job in self.with_status(RUNNING):
             if job.rate is not None:
                 sums[job.unit] = sums.get(job.unit, 0.0) + job.rate
-        return " · ".join(f"{rate:,.0f} {unit}" for unit, rate in sums.items())
+        return " · ".join(f"{rounded(rate)} {unit}" for unit, rate in sums.items())
 
     def eta_seconds(self, now: float) -> float | None:
         """How long it takes until all are done, if they take as long as those so far; None before one can tell."""
@@ -97,6 +97,11 @@ class Board:
         labels = labelled([job.overrides for job in self.jobs.values()])
         for job, label in zip(self.jobs.values(), labels, strict=True):
             job.label = label
+
+
+def rounded(rate: float) -> str:
+    """A rate as it is shown: whole from ten on, below that with two digits that count, since 0.13 is not 0."""
+    return f"{rate:,.0f}" if rate >= 9.95 else f"{rate:.2g}"
 
 
 def labelled(jobs: Sequence[Sequence[str]]) -> list[str]:

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from dask_jobs.board import Board, JobSight
+from dask_jobs.board import Board, JobSight, rounded
 from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING, LedgerRow
 from dask_jobs.outcome import log_name
 
@@ -74,7 +74,7 @@ def _table(board: Board, now: float) -> Group:
     for column in ("job", "overrides", "", "done", "rate", "time", "host"):
         table.add_column(column, no_wrap=True, justify="right" if column in ("job", "done", "rate", "time") else "left")
     for job in board.with_status(RUNNING):
-        rate = "" if job.rate is None else f"{job.rate:,.0f} {job.unit}"
+        rate = "" if job.rate is None else f"{rounded(job.rate)} {job.unit}"
         done = "" if job.fraction is None else f"{job.fraction:.0%}"
         host = job.row.host.rpartition("://")[2]
         again = f" (attempt {job.row.attempts})" if job.row.attempts > 1 else ""

@@ -25,7 +25,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from dask_jobs.board import labelled
+from dask_jobs.board import labelled, rounded
 from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING
 from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError, PipelineError, status_of
@@ -116,7 +116,7 @@ def _summary(sweep: "SweepStatus") -> str:
     if unfinished and not sweep.is_held:
         words.append("nobody runs it")
     elif sweep.with_status(RUNNING):
-        words.append(f"{sweep.steps_per_second:,.0f} steps/s")
+        words.append(f"{rounded(sweep.steps_per_second)} steps/s")
     if (seconds := sweep.eta_seconds) is not None:
         words.append(f"ETA {_clock(seconds)}")
     return " · ".join(words)
@@ -154,9 +154,7 @@ def _running_table(jobs: "Sequence[JobStatus]", names: Mapping[int, str]) -> Tab
             continue
         score = "-" if job.run.mean_score is None else f"{job.run.mean_score:,.1f}"
         news = f"{_clock(job.run.silent_seconds)} ago"
-        table.add_row(
-            str(job.row.job), name, f"{job.run.fraction:.0%}", f"{job.run.steps_per_second:,.0f}", score, news
-        )
+        table.add_row(str(job.row.job), name, f"{job.run.fraction:.0%}", rounded(job.run.steps_per_second), score, news)
     return table
 
 

@@ -10,6 +10,7 @@ import time
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+from dask_jobs.board import rounded
 from pipeline.cluster.glance import RunGlance
 
 _LINE_SECONDS = 10.0
@@ -90,7 +91,7 @@ def games_line(what: str, num_over: int, num_all: int, seconds: float) -> str:
 def line(glance: RunGlance, width: int | None = None) -> str:
     """A glance in one line of at most `width` characters, if it is given: what says least is left out first."""
     score = "-" if glance.mean_score is None else f"{glance.mean_score:,.1f}"
-    speed = [f"{glance.steps_per_second:,.0f} steps/s", f"{glance.updates_per_second:,.0f} updates/s"]
+    speed = [f"{rounded(glance.steps_per_second)} steps/s", f"{rounded(glance.updates_per_second)} updates/s"]
     in_order = [f"{glance.num_frames:,} frames", *speed, *_learning(glance), f"score {score}", _eta(glance.eta_seconds)]
     # What is left out first stands last.
     by_worth = [in_order[-1], in_order[-2], speed[0], in_order[0], speed[1], *_learning(glance)]

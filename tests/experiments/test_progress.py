@@ -40,6 +40,14 @@ def test_what_is_told_of_the_learning_is_its_algorithm_s(seen: RunGlance, words:
     assert f" updates/s \u00b7 {words} \u00b7 score 3.0 " in line(seen)
 
 
+@pytest.mark.parametrize(
+    ("rate", "words"),
+    [(0.0, "0"), (0.134, "0.13"), (2.46, "2.5"), (9.94, "9.9"), (9.97, "10"), (1_234.5, "1,234")],
+)
+def test_a_slow_server_is_not_said_to_stand_still(rate: float, words: str) -> None:
+    assert f" \u00b7 {words} updates/s \u00b7 " in line(glance(updates_per_second=rate))
+
+
 LONG = glance(
     num_frames=1_234_567_890, mean_staleness=1.5, entropy=1.75, late_share=0.25, mean_score=12_345.6,
     eta_seconds=90_061.0, steps_per_second=12_345.0, updates_per_second=1_234.0, fraction=0.5,

@@ -18,6 +18,7 @@ from bokeh.models import (
     Range1d,
 )
 
+from dask_jobs.board import rounded
 from pipeline.cluster.dashboard.board import Point, RunSeries
 from pipeline.cluster.dashboard.style import (
     COLOURS,
@@ -136,4 +137,4 @@ class RoleFigure:
 
 def _bar(index: int, run: RunSeries, role: str, colours: Mapping[str, str]) -> tuple[Any, ...]:
     rate, colour = run.newest.role_steps_per_second[role], colours.get(run.newest.folder, FAINT)
-    return index + 0.5, rate, f"{run.newest.game} {role}: {rate:,.0f}", run.label, colour
+    return index + 0.5, rate, f"{run.newest.game} {role}: {rounded(rate)}", run.label, colour

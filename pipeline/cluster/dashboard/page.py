@@ -12,6 +12,7 @@ from bokeh.models import Column, Div, GridBox, InlineStyleSheet
 from distributed import Scheduler
 from distributed.dashboard.components.scheduler import env
 
+from dask_jobs.board import rounded
 from pipeline.cluster.dashboard.board import Board, Point
 from pipeline.cluster.dashboard.figures import Curve, CurveFigure, RoleFigure, RunColours
 from pipeline.cluster.dashboard.style import COLOURS, STATUS_COLOURS
@@ -111,7 +112,7 @@ class Page:
         for curves in self._over_time:
             curves.update(coloured, colours)
         steps = sum(run.newest.steps_per_second for run in live)
-        known = f"<b>{len(live)}</b> of {len(self._board.runs)} runs training now, {steps:,.0f} steps/s in all"
+        known = f"<b>{len(live)}</b> of {len(self._board.runs)} runs training now, {rounded(steps)} steps/s in all"
         self._runs.text = _line(known if self._board.runs else "No run on this scheduler yet")
         sweep = self._board.newest_sweep()
         self._sweep.text = _line("<b>Sweep</b>" if sweep is None else f"<b>Sweep</b> {_counts(sweep.counts())}")
