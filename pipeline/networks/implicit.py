@@ -4,8 +4,9 @@
     observations     -> torso -> features (B, F) --------- times ---------> hidden -> one value per action (B, A, N)
 
 Dabney et al. 2018, "Implicit Quantile Networks for Distributional Reinforcement Learning" (arXiv 1806.06923), section 3
-and equation 4. A learner draws fractions anew for every observation. Departure: whoever acts or evaluates asks at the N
-midpoints (i + 0.5) / N, where the paper draws 32 fractions for each action: a policy then has no dice of its own.
+and equation 4. A learner draws fractions anew for every observation. Departure: whoever acts, evaluates or chooses the
+next action of a target asks at the N midpoints (i + 0.5) / N, where the paper draws 32 fractions: a policy then has no
+dice of its own.
 The hidden layer, most of the network's numbers, is passed N times: N is small here (`conf/network/`).
 Not here: the loss (`pipeline.algorithms.quantile`).
 """

@@ -157,12 +157,12 @@ class QReplica(Replica):
         """`outputs`, and at which fractions they are quantiles, if these were drawn."""
         if (plain := self._plain_answers(observations)) is not None:
             return Prediction(plain[0], None)
-        network, stacks = self._network, torch.from_numpy(observations).to(self.device)
-        drawn = NO_NOISE if noise is None else network.draw_noise(noise)
-        if noise is not None and isinstance(network, ImplicitQNetwork):
-            fractions = network.draw_fractions(noise, len(stacks)).to(self.device)
-            return Prediction(network.outputs_at(fractions, self.parameters, stacks, drawn), fractions)
-        return Prediction(network.outputs(self.parameters, stacks, drawn), None)
+        network = self._network
+        if noise is None or not isinstance(network, ImplicitQNetwork):
+            return Prediction(self._settled_outputs(observations, noise), None)
+        stacks, drawn = torch.from_numpy(observations).to(self.device), network.draw_noise(noise)
+        fractions = network.draw_fractions(noise, len(stacks)).to(self.device)
+        return Prediction(network.outputs_at(fractions, self.parameters, stacks, drawn), fractions)
 
     def q_values(self, outputs: torch.Tensor) -> torch.Tensor:
         """Q(s, a), float32 (B, A), that `outputs` mean."""
@@ -171,13 +171,20 @@ class QReplica(Replica):
         return outputs if self.support is None else expected_values(outputs, self.support)
 
     def values(self, observations: UInt8Array, noise: torch.Generator | None = None) -> torch.Tensor:
-        """Q(s, a), float32 (B, A), of uint8 (B, K, H, W[, 3]), without a graph: for acting and for choosing."""
+        """Q(s, a), float32 (B, A), of uint8 (B, K, H, W[, 3]), without a graph: for acting and for choosing.
+
+        Quantiles at the midpoints, whatever `noise` is: to choose draws no fractions.
+        """
         with torch.no_grad():
-            return self.q_values(self.outputs(observations, noise))
+            return self.q_values(self._settled_outputs(observations, noise))
 
     def preferences(self, observations: UInt8Array) -> torch.Tensor:
         """See `Replica`."""
         return self.values(observations)
+
+    def _settled_outputs(self, observations: UInt8Array, noise: torch.Generator | None) -> torch.Tensor:
+        drawn = NO_NOISE if noise is None else self._network.draw_noise(noise)
+        return self._network.outputs(self.parameters, torch.from_numpy(observations).to(self.device), drawn)
 
 
 class PolicyReplica(Replica):

@@ -46,7 +46,7 @@ class Sampling:
 
 
 class EpsilonGreedy:
-    """The action of the largest value, or with the lane's chance any other (Mnih et al. 2015, algorithm 1)."""
+    """The action of the largest value, or with the lane's chance one drawn from all (Mnih et al. 2015, algorithm 1)."""
 
     def __init__(self, num_lanes: int) -> None:
         self.epsilons: Float64Array = np.ones(num_lanes)

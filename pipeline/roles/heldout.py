@@ -5,6 +5,7 @@ Departure: each seed has states of its own.
 """
 
 import threading
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -85,7 +86,9 @@ _PLAYING = threading.Lock()
 @lru_cache(maxsize=2)
 def _played(game: str, environment: EnvironmentConfig, seed: int) -> UInt8Array:
     rng = seeding.stream(seed, "heldout", "actions")
-    lanes = AtariLanes(game, environment, num_lanes=_NUM_LANES, num_threads=1)
+    # They are what is seen: how long an action lasts while they are played may be as good as any.
+    steady = replace(environment, min_frame_skip=environment.frame_skip)
+    lanes = AtariLanes(game, steady, num_lanes=_NUM_LANES, num_threads=1)
     try:
         lanes.reset(seeding.emulator_seeds(seed, "heldout", "emulator", count=_NUM_LANES))
         states: list[UInt8Array] = []

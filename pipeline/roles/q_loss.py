@@ -40,8 +40,12 @@ class QLoss:
         r_t = torch.from_numpy(batch.r_t).to(device)
         discount_t = torch.from_numpy(batch.discount_t).to(device)
         with torch.no_grad():
-            outputs_t = self._target.outputs(batch.s_t, self._noise)
-            q_t = self._target.q_values(outputs_t)
+            outputs_t, drawn_t = self._target.predict(batch.s_t, self._noise)
+            # Fractions that make the targets choose no actions as well, which would think too well of what varies most
+            # (Dabney et al. 2018, IQN, section 3: samples of their own).
+            chooses_by_q_t = self._algorithm.munchausen or not self._algorithm.double
+            values_anew = drawn_t is not None and chooses_by_q_t
+            q_t = self._target.values(batch.s_t, self._noise) if values_anew else self._target.q_values(outputs_t)
             q_t_selector = self._online.values(batch.s_t, self._noise) if self._algorithm.double else None
             if self._algorithm.munchausen:
                 r_t = self._munchausen_rewards(batch, a_tm1, r_t)

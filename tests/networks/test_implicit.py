@@ -61,6 +61,8 @@ def test_who_learns_draws_fractions_for_each_observation_and_who_acts_draws_none
     acting = one.predict(STACKS)
     assert acting.fractions is None and torch.equal(acting.outputs, one.predict(STACKS).outputs)
     torch.testing.assert_close(one.values(STACKS), acting.outputs.mean(dim=2).detach())
+    # An actor has a stream for noisy layers, of which these are none.
+    assert torch.equal(one.values(STACKS, torch.Generator().manual_seed(1)), one.values(STACKS))
 
 
 def test_noise_is_drawn_beside_fractions() -> None:

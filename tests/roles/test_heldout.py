@@ -1,6 +1,7 @@
 """States on which the mean max-Q of a run is followed, from real games."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,6 +28,12 @@ def test_roles_that_ask_at_once_share_states_that_are_played_once() -> None:
         first, second = pool.map(lambda _: heldout_states("Breakout", nature_protocol(), 0), range(2))
     assert first is second
     assert heldout._played.cache_info().misses == 1
+
+
+def test_a_game_whose_actions_last_a_random_number_of_frames_has_states_too() -> None:
+    random_skip = replace(nature_protocol(), min_frame_skip=2, max_pool=False)
+    states = heldout_states("Breakout", random_skip, 0)
+    assert states.shape == (NUM_HELDOUT_STATES, 4, 84, 84) and (states != states[0]).any()
 
 
 def test_few_states_are_seen_twice() -> None:

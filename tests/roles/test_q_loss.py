@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from pipeline.algorithms.config import QLearningConfig
+from pipeline.algorithms.quantile import quantile_loss
 from pipeline.networks.network import QNetwork
 from pipeline.networks.replica import QReplica
 from pipeline.roles.q_loss import QLoss
@@ -197,3 +198,27 @@ def test_what_comes_after_an_end_does_not_matter() -> None:
     assert setting.loss(batch._replace(s_t=s_t))[0] == objective
     s_t[1] = 0
     assert setting.loss(batch._replace(s_t=s_t))[0] != objective
+
+
+@pytest.mark.parametrize("double", [False, True])
+def test_fractions_that_make_a_target_do_not_choose_its_action(double: bool) -> None:
+    config = network_config(hidden_units=16, num_quantiles=2, drawn_fractions=True)
+    network = config.make(stack=1, frame_shape=(36, 36), num_actions=NUM_ACTIONS)
+    online, target = (QReplica(network, torch.float32, torch.device("cpu")) for _ in range(2))
+    for replica, seed in ((online, 1), (target, 2)):
+        replica.load(8 * network.initial_parameters(np.random.default_rng(seed)))
+    algorithm = replace(bundle_spec().algorithm, double=double, munchausen=False, max_abs_td_error=0.5)
+    batch, num_chosen_otherwise = make_batch(), 0
+    for seed in range(20):
+        stream = torch.Generator().manual_seed(seed)
+        outputs_t, _ = target.predict(batch.s_t, stream)
+        a_t = (online if double else target).values(batch.s_t).argmax(dim=1)
+        num_chosen_otherwise += int((a_t != outputs_t.mean(dim=2).argmax(dim=1)).sum())
+        chosen = outputs_t.detach()[torch.arange(BATCH_SIZE), a_t]
+        r_t, discount_t = torch.from_numpy(batch.r_t), torch.from_numpy(batch.discount_t)
+        outputs_tm1, fractions = online.predict(batch.s_tm1, stream)
+        targets = r_t[:, None] + discount_t[:, None] * chosen
+        expected = quantile_loss(outputs_tm1, torch.from_numpy(batch.a_tm1), targets, 0.5, fractions=fractions)
+        found = QLoss(algorithm, online, target, torch.Generator().manual_seed(seed))(batch, None)
+        assert found.objective.item() == pytest.approx(expected.objective.item(), rel=1e-6)
+    assert num_chosen_otherwise > 0
