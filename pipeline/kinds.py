@@ -111,6 +111,11 @@ def _shown(base: type) -> str:
     return f"{next(found)}.{base.__name__}"
 
 
+def is_own(kind: str) -> bool:
+    """Whether a kind is where a class of the user's own is, and no word of ours."""
+    return "." in kind
+
+
 def is_of_own_class(mistake: str) -> bool:
     """Whether a line of a configuration's mistakes is of a class of the user's own, and so of its package."""
     return _OF_OWN_CLASS.match(mistake) is not None

@@ -6,11 +6,13 @@
 
 Of a new run only: who reads a finished one may have changed them since, and needs none of them to read it.
 Not here: modules as networks, which who plays needs (`pipeline.networks.config`); is a class there (`pipeline.kinds`)?
+topologies, whose roles a run knows (`pipeline.experiments.specs`).
 """
 
 from pipeline.config.run_config import RunConfig
 from pipeline.envs.rom import num_actions
 from pipeline.errors import ConfigError, in_words
+from pipeline.kinds import is_own
 from pipeline.networks.config import LayeredConfig
 
 
@@ -20,7 +22,7 @@ def faults_of_own_parts(run: RunConfig) -> list[str]:
 
 
 def _of_optimizer(run: RunConfig) -> list[str]:
-    if not _is_own(run.optimizer.kind):
+    if not is_own(run.optimizer.kind):
         return []
     from pipeline.optimizers.trial import faults
 
@@ -30,7 +32,7 @@ def _of_optimizer(run: RunConfig) -> list[str]:
 def _of_network(run: RunConfig) -> list[str]:
     network, environment = run.network, run.environment
     stack, frame_shape = environment.stack, environment.frame_shape
-    if isinstance(network, LayeredConfig) and _is_own(network.torso):
+    if isinstance(network, LayeredConfig) and is_own(network.torso):
         from pipeline.networks.torso_trial import faults_of_torso
 
         found = faults_of_torso(
@@ -38,7 +40,7 @@ def _of_network(run: RunConfig) -> list[str]:
         )
         if found:
             return [f"network.torso={network.torso} {line}" for line in found]
-    if not _is_own(network.kind):
+    if not is_own(network.kind):
         return []
     size = stack, frame_shape, num_actions(run.game, environment.full_action_set)
     try:
@@ -49,7 +51,7 @@ def _of_network(run: RunConfig) -> list[str]:
 
 
 def _of_algorithm(run: RunConfig) -> list[str]:
-    if not _is_own(run.algorithm.kind):
+    if not is_own(run.algorithm.kind):
         return []
     from pipeline.roles.role import role_of
 
@@ -58,7 +60,3 @@ def _of_algorithm(run: RunConfig) -> list[str]:
     except ConfigError as error:
         return [f"algorithm.kind={run.algorithm.kind}: {line}" for line in error.mistakes]
     return []
-
-
-def _is_own(name: str) -> bool:
-    return "." in name

@@ -46,7 +46,7 @@ from pipeline.experiments.room import plan_beside_others
 from pipeline.experiments.run_result import RunResult
 from pipeline.experiments.scoring import at_the_end
 from pipeline.experiments.scoring.tasks import evaluator_spec
-from pipeline.experiments.specs import check_role, checkpoint_fit, how_replays_go_on
+from pipeline.experiments.specs import check_roles, checkpoint_fit, how_replays_go_on
 from pipeline.experiments.training import Training
 from pipeline.experiments.warm_start import begin_warm, sentence_of
 from pipeline.param_server.snapshot import first_snapshot
@@ -74,7 +74,7 @@ def train(
     check_process()
     console = console or Console(file=lasting_output())
     check_installed(config.logging_tools)
-    check_role(config)
+    check_roles(config)
     start_states.load_for(config.evaluation, config.game)  # raises if they are missing or do not fit
     cluster = config.cluster.of_run(f"{config.experiment}-{config.game}-{config.seed}", config.folder / JOBS)
     hosts = 1, config.topology.compute_threads

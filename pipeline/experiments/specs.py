@@ -8,16 +8,19 @@ import math
 
 from pipeline.cluster.placement import Demand
 from pipeline.config.run_config import RunConfig
+from pipeline.errors import ConfigError
 from pipeline.experiments.exact import state_of
 from pipeline.experiments.files.checkpoint import Fit
 from pipeline.experiments.files.run_folder import CHECKPOINTS
 from pipeline.experiments.plan import network_of
+from pipeline.kinds import is_own
 from pipeline.replay.keeper import KeptReplays
 from pipeline.roles.place import RolePlace
 from pipeline.roles.role import role_of
 from pipeline.roles.spec import QRoleSpec, RoleSpec
 from pipeline.schedules import Extent
 from pipeline.topologies.fleet import FleetSpec
+from pipeline.topologies.trial import faults_of_topology
 from pipeline.topologies.turns import in_turns
 
 REPLAYS = "replay"
@@ -43,11 +46,20 @@ def fleet_spec(config: RunConfig, demands: tuple[Demand, ...], generation: int, 
     )
 
 
-def check_role(config: RunConfig) -> None:
-    """Raise ConfigError where no role carries out its algorithm, or the one of a deterministic run has no state."""
+def check_roles(config: RunConfig) -> None:
+    """Raise ConfigError where a run's roles cannot be what it asks for.
+
+    No role carries out its algorithm; that of a deterministic run has no state; a topology of one's own has none, or
+    others than it wants hosts for.
+    """
     role_of(type(config.algorithm))
     if config.deterministic:
         state_of(config.algorithm)
+    topology = config.topology
+    if is_own(topology.kind):
+        found = faults_of_topology(topology, role_spec(config, generation=1), config.param_server.num_shards)
+        if found:
+            raise ConfigError([f"topology.kind={topology.kind} {line}" for line in found])
 
 
 def checkpoint_fit(config: RunConfig) -> Fit:
