@@ -6,6 +6,7 @@
 Not here: what the work is. Whatever it waits for has a deadline, and nobody changes what it is given meanwhile.
 """
 
+import contextvars
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -51,6 +52,8 @@ class Errand(Generic[T]):
             except BaseException as error:  # for whoever asks: this thread has nobody to raise to
                 result.set_exception(error)
 
+        # In the asker's context: Dask knows by it whose client this is, among others of the same process.
+        context = contextvars.copy_context()
         # A daemon: who ends the program at once does not wait for it.
-        threading.Thread(target=run, name=self._name, daemon=True).start()
+        threading.Thread(target=context.run, args=(run,), name=self._name, daemon=True).start()
         return result

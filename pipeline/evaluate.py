@@ -6,7 +6,7 @@ follow, such as `evaluation.num_episodes=10`; all else is as the run was trained
 Not here: what is done with these words (`pipeline.experiments.scoring.afterwards`).
 """
 
-from dask_jobs.terminal import begin
+from dask_jobs.terminal import INTERRUPTED_STATUS, begin
 
 if __name__ == "__main__":
     begin()  # before the other imports, which take seconds
@@ -46,7 +46,7 @@ class EvaluateArguments:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Evaluate; the exit status is 0 unless there was an error, which is printed."""
+    """Evaluate; the exit status is 0 unless there was an error, which is printed, or it was stopped before its end."""
     leave_dask_out()
     try:
         request = parse_request(sys.argv[1:] if words is None else words)
@@ -54,11 +54,11 @@ def main(words: Sequence[str] | None = None) -> int:
         from pipeline.experiments.scoring.afterwards import evaluate_runs
 
         with told_if_refused():
-            evaluate_runs(request)
+            is_interrupted = evaluate_runs(request).was_interrupted
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
         return status_of(error)
-    return 0
+    return INTERRUPTED_STATUS if is_interrupted else 0
 
 
 def parse_request(words: Sequence[str]) -> EvaluationRequest:

@@ -64,6 +64,12 @@ def named_path(path: Path) -> Path:
     return Path(os.path.abspath(path))
 
 
+def results_dir_of(folder: Path) -> Path:
+    """Where a run folder's experiment lies; near the root of the disk the highest folder that there is above it."""
+    real = folder.resolve()
+    return [real, *real.parents][:4][-1]
+
+
 def unquoted(text: str) -> str:
     """A value that is quoted as a word of Hydra's with a space in it is, without its quotes: `'a b'` is `a b`.
 

@@ -15,29 +15,14 @@ import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
+_LOWEST = (
+    "checked_files", "disk", "errand", "errors", "extras", "games", "interfaces", "kinds", "numbered_files",
+    "older_settings", "rows", "run_facts", "run_folders", "schedules", "seeding", "settings", "states", "types",
+    "whole_file",
+)  # fmt: skip
+
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset(
-        {
-            "checked_files",
-            "errors",
-            "extras",
-            "games",
-            "interfaces",
-            "kinds",
-            "older_settings",
-            "rows",
-            "disk",
-            "errand",
-            "run_facts",
-            "run_folders",
-            "schedules",
-            "seeding",
-            "settings",
-            "states",
-            "types",
-            "whole_file",
-        }
-    ),
+    frozenset(_LOWEST),
     frozenset({"algorithms", "envs", "networks", "optimizers"}),
     frozenset({"evaluation", "param_server", "rendering", "replay"}),
     frozenset({"roles"}),

@@ -19,7 +19,9 @@ from pipeline.envs.rom import num_actions
 from pipeline.errors import ConfigError
 from pipeline.extras import how_to_install
 from pipeline.games import GAMES
+from pipeline.numbered_files import numbers_in
 from pipeline.older_settings import in_settings_of_today
+from pipeline.run_folders import CHECKPOINTS
 from pipeline.settings import as_settings, shown
 
 RUN, CHECKPOINT, EXPORT = "run", "checkpoint", "export"
@@ -48,7 +50,7 @@ def find_source(name: str) -> Source:
             run = next((above for above in list(path.parents)[:_DEEPEST] if (above / "config.yaml").is_file()), None)
             return Source(CHECKPOINT, path, {} if run is None else _of_run(run))
         if (path / "config.yaml").is_file():
-            if not any((path / "checkpoints").glob("[0-9]*.npz")):
+            if not numbers_in(path / CHECKPOINTS):
                 raise ValueError("holds no checkpoint: choose a run that has begun")
             return Source(RUN, path, _of_run(path))
         if (path / "config.json").is_file() and (path / "model.safetensors").is_file():
@@ -65,7 +67,7 @@ def warm_start_mistakes(config: RunConfig) -> list[str]:
     name = config.init_from
     if name is None or config.game not in GAMES:
         return []
-    if config.resume and any((config.folder / "checkpoints").glob("[0-9]*.npz")):
+    if config.resume and numbers_in(config.folder / CHECKPOINTS):
         return []
     try:
         source = find_source(name)

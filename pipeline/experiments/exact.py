@@ -15,7 +15,8 @@ from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.errors import CheckpointError, ConfigError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint, Fit
-from pipeline.experiments.files.exact import ExactFiles
+from pipeline.experiments.files.exact import EXACT, ExactFiles
+from pipeline.numbered_files import path_of
 from pipeline.roles.cuts import CutDesk, StartState
 from pipeline.roles.role import role_of
 from pipeline.topologies.fleet import Fleet
@@ -71,7 +72,7 @@ class ExactRun:
         damaged = []
         for version in self._files.versions():
             try:
-                start = checkpoint.load(checkpoint.path_of(self._checkpoints, version), fit)
+                start = checkpoint.load(path_of(self._checkpoints, version), fit)
                 saved = self._files.load(version)
             except CheckpointError as error:
                 damaged.append(str(error))
@@ -82,4 +83,10 @@ class ExactRun:
             return start._replace(progress=saved.progress, generation=saved.generation), saved.num_rows
         if damaged:
             raise CheckpointError("; ".join(["no checkpoint can be gone on from bit for bit", *damaged]))
+        # That of update 0 has none beside it.
+        if checkpoint.newest_version(self._checkpoints) > 0:
+            raise CheckpointError(
+                f"no checkpoint can be gone on from bit for bit: {self._checkpoints / EXACT} lacks what belongs to "
+                "them; put it back, or begin anew with overwrite=true"
+            )
         return None

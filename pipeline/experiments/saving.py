@@ -17,6 +17,7 @@ from pipeline.errors import CallTimeoutError, CheckpointError, UnreachableError
 from pipeline.experiments.exact import ExactRun
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint, Fit
+from pipeline.numbered_files import path_of
 from pipeline.roles.progress import RoleProgress
 from pipeline.topologies.fleet import Fleet
 
@@ -123,7 +124,7 @@ class Saver:
         try:
             server = fleet.snapshot()
             # One of the same version was saved in order, with counters that are no older.
-            if not checkpoint.path_of(self._folder, server.version).exists():
+            if not path_of(self._folder, server.version).exists():
                 checkpoint.save(self._folder, Checkpoint(server, dict(roles), generation), self._config.keep)
         except Exception as error:  # what ended the run counts, not what comes of this
             self._say(f"what was learned last could not be saved: {error or type(error).__name__}")

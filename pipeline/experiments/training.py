@@ -71,7 +71,7 @@ class Training:
         self._evaluation: TrainingEvaluation | None = None
         if every_frames is not None:
             host = plan.placement[EVALUATOR].address
-            self._evaluation = TrainingEvaluation(session, config, every_frames, host, folder.path)
+            self._evaluation = TrainingEvaluation(session, config, every_frames, host, folder.path, record.say)
 
     def train(self, coordinator: Coordinator, start: Checkpoint) -> tuple[Checkpoint, str]:
         """Where the training ends that goes on from `start`, and why: a reason of `pipeline.experiments.life`.

@@ -18,6 +18,7 @@ import numpy as np
 
 from pipeline.checked_files import arrays_in
 from pipeline.errors import CheckpointError
+from pipeline.numbered_files import numbers_in, path_of
 from pipeline.replay.frames import FrameReader
 from pipeline.whole_file import whole_arrays
 
@@ -84,9 +85,9 @@ class FrameFiles:
 
     def delete_before(self, step: int, reader: FrameReader) -> None:
         """Delete the files that hold only steps before this one."""
-        for path in self._folder.glob("[0-9]*.npz"):
-            if int(path.stem) + self._stretch(reader) <= step:
-                path.unlink()
+        for start in numbers_in(self._folder):
+            if start + self._stretch(reader) <= step:
+                self._path(start).unlink()
 
     def _behind_older(self, start: int, num_older: int, frames: np.ndarray, reader: FrameReader) -> np.ndarray:
         """`frames` behind so many older ones, which the replay holds no more: an earlier checkpoint may need them."""
@@ -102,7 +103,7 @@ class FrameFiles:
         return max(self._stretch_bytes // reader.frame_bytes, 1)
 
     def _path(self, start: int) -> Path:
-        return self._folder / f"{start:012d}.npz"
+        return path_of(self._folder, start)
 
     def _write(self, start: int, frames: np.ndarray) -> None:
         whole_arrays(self._path(start), {_FRAMES: frames})

@@ -122,6 +122,9 @@ class ReplayKeeper:
 
     def _write(self, state: ReplayState, held: list[HeldSteps]) -> None:
         try:
+            # Where a run folder was deleted, a replay alone is of no use, and would stand in the next run's way.
+            if not (checkpoints := self._folder.parents[1]).is_dir():
+                raise FileNotFoundError(f"{checkpoints} is there no more")
             for files, reader, steps in zip(self._files, self.memory.frames, held, strict=True):
                 files.write(reader, steps)
                 reader.done()

@@ -22,6 +22,7 @@ from pipeline.experiments.meter import RunMeter
 from pipeline.experiments.run import train
 from pipeline.experiments.run_result import RunResult
 from pipeline.experiments.specs import q_role_spec
+from pipeline.numbered_files import path_of
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results import table
 from pipeline.results.load import load_run
@@ -243,7 +244,7 @@ def test_nothing_that_is_only_shown_ends_a_run(tmp_path: Path, monkeypatch: pyte
 
 def test_a_run_goes_on_from_a_folder_that_a_crash_has_damaged(copy_of_gorila: Finished) -> None:
     folder, sound = copy_of_gorila.folder, copy_of_gorila.newest
-    newest = checkpoint.path_of(folder / "checkpoints", sound.server.version)
+    newest = path_of(folder / "checkpoints", sound.server.version)
     lost = sound.server._replace(
         versions=(sound.server.version + 1,) * 2,
         params=sound.server.params.astype(np.float64),
@@ -264,7 +265,7 @@ def test_a_run_goes_on_from_a_folder_that_a_crash_has_damaged(copy_of_gorila: Fi
 @pytest.mark.slow
 def test_the_score_after_going_back_is_of_what_was_trained_then(copy_of_gorila: Finished) -> None:
     lost = copy_of_gorila.newest.server.version
-    checkpoint.path_of(copy_of_gorila.folder / "checkpoints", lost).write_bytes(b"damaged")
+    path_of(copy_of_gorila.folder / "checkpoints", lost).write_bytes(b"damaged")
     config = smoke_config(copy_of_gorila.results_dir, f"budget.frames={FRAMES // 2}", "resume=true")
     resumed = carry_out(copy_of_gorila.results_dir, config)
     end, games = resumed.newest.server.version, load_run(resumed.folder).evaluations

@@ -20,6 +20,7 @@ from mlflow.tracking import MlflowClient
 from pipeline.config.run_config import RunConfig
 from pipeline.experiments.curves.logger import LoggedRun
 from pipeline.experiments.curves.scalars import EVALUATIONS, Scalar
+from pipeline.run_folders import results_dir_of
 from pipeline.settings import as_settings, flat
 
 DATABASE = "mlflow.db"
@@ -40,7 +41,7 @@ class MlflowLogger:
 
         Older ones of the folder are then marked as deleted, since it holds nothing of them any more.
         """
-        results_dir = run.folder.resolve().parents[2]
+        results_dir = results_dir_of(run.folder)
         self._started_at = run.started_at
         _check_database(results_dir / DATABASE)
         self._client = MlflowClient(tracking_uri=f"sqlite:///{results_dir / DATABASE}")

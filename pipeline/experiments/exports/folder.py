@@ -77,13 +77,15 @@ def export_policy(
 
 def mistakes_of_place(folder: Path, *, overwrite: bool) -> list[str]:
     """Why an export cannot be written there, a line each, beginning with the word of the command line."""
+    if Path.cwd().is_relative_to(folder.resolve()):
+        return [f"out={folder} is where the command is typed, or around it: name a folder of the export's own"]
     if (why := why_unwritable(folder.parent)) is not None:
         return [f"out={folder} cannot be written: {why}; name another folder"]
     if not folder.exists():
         return []
     if not folder.is_dir() or (any(folder.iterdir()) and not (folder / CONFIG_JSON).is_file()):
         return [f"out={folder} is there and is no exported agent: name another folder"]
-    if not overwrite:
+    if not overwrite and any(folder.iterdir()):
         return [f"out={folder} holds an exported agent already: replace it with overwrite=true, or name another folder"]
     return []
 

@@ -1,6 +1,6 @@
 """Checkpoints: the server's state and every role's counters in one file, written whole or not at all.
 
-    checkpoints/000000012000.npz     named by the server's version, newest = largest
+    checkpoints/000000012000.npz     named by the server's version, newest = largest (`pipeline.numbered_files`)
         params, target, slot.<name>  (P,) float32: whole vectors, so that a resume may use another number of shards
         meta                         UTF-8 JSON: versions, target versions, progress of each role, format
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from pipeline.checked_files import arrays_in, as_declared, at_least_zero, json_in
 from pipeline.errors import CheckpointError
+from pipeline.numbered_files import numbers_in, path_of
 from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.roles.progress import RoleProgress
 from pipeline.whole_file import whole_file
@@ -86,8 +87,8 @@ def save(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
             np.savez(file, **arrays)  # type: ignore[arg-type]  # the stub takes keywords for allow_pickle
     except OSError as error:
         raise CheckpointError(f"{path} could not be written: {error}") from error
-    for old in _all(folder)[:-keep]:
-        old.unlink()
+    for old in numbers_in(folder)[:-keep]:
+        path_of(folder, old).unlink()
     return path
 
 
@@ -120,9 +121,9 @@ def load_newest(folder: Path, fit: Fit | None = None, say: Callable[[str], None]
     Raises CheckpointError, naming every one that cannot be used, if there is none.
     """
     damaged: list[str] = []
-    for path in reversed(_all(folder)):
+    for version in reversed(numbers_in(folder)):
         try:
-            loaded = load(path, fit)
+            loaded = load(path_of(folder, version), fit)
         except CheckpointError as error:
             damaged.append(str(error))
             continue
@@ -133,24 +134,19 @@ def load_newest(folder: Path, fit: Fit | None = None, say: Callable[[str], None]
     raise CheckpointError("; ".join([f"no readable checkpoint in {folder}", *damaged]))
 
 
-def path_of(folder: Path, version: int) -> Path:
-    """Where the checkpoint of this version of the server is, or would be."""
-    return folder / f"{version:012d}.npz"
-
-
 def any_in(folder: Path) -> bool:
     """True if there is a checkpoint, readable or not."""
-    return bool(_all(folder))
+    return bool(numbers_in(folder))
 
 
 def newest_version(folder: Path) -> int:
     """Of all that are there, readable or not; -1 if there is none."""
-    return max((int(path.stem) for path in _all(folder)), default=-1)
+    return max(numbers_in(folder), default=-1)
 
 
 def newer_than(folder: Path, version: int) -> list[Path]:
     """Those of newer versions of the server, readable or not."""
-    return [path for path in _all(folder) if int(path.stem) > version]
+    return [path_of(folder, newer) for newer in numbers_in(folder) if newer > version]
 
 
 def _checked(meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Checkpoint:
@@ -198,7 +194,3 @@ def _check_fit(path: Path, server: ServerSnapshot, fit: Fit) -> None:
             f"{path} holds the optimizer state {', '.join(sorted(server.slots)) or 'of none'}, this optimizer wants "
             f"{', '.join(sorted(fit.slots)) or 'none'}: resume with the optimizer that the run was started with"
         )
-
-
-def _all(folder: Path) -> list[Path]:
-    return sorted(folder.glob("[0-9]*.npz"))

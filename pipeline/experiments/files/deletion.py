@@ -22,7 +22,8 @@ def delete(path: Path) -> None:
     prefix = f".{path.name}.deleted."
     path.rename(path.with_name(f"{prefix}{uuid.uuid4().hex}"))
     for doomed in [entry for entry in path.parent.iterdir() if entry.name.startswith(prefix)]:
-        shutil.rmtree(doomed)
+        # On a network disk a file stays for as long as another program has it open; it is hidden, and goes next time.
+        shutil.rmtree(doomed, ignore_errors=True)
 
 
 def _empty(path: Path) -> None:
@@ -35,4 +36,4 @@ def _empty(path: Path) -> None:
     for entry in sorted(entries, key=lambda entry: entry.name == CONFIG):
         entry.rename(doomed / entry.name)
     for folder in [entry for entry in path.iterdir() if entry.name.startswith(prefix)]:
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)  # as above

@@ -21,8 +21,8 @@ import numpy as np
 
 from pipeline.checked_files import arrays_in, as_declared, json_in
 from pipeline.errors import CheckpointError
-from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.row_lines import columns_of, lines_of, set_aside
+from pipeline.numbered_files import numbers_in, path_of
 from pipeline.replay.frame_files import FrameFiles, HeldSteps
 from pipeline.replay.frames import FrameReader
 from pipeline.roles.cuts import Cut, PackedStates
@@ -97,7 +97,7 @@ class ExactFiles:
 
     def path_of(self, version: int) -> Path:
         """Where the states beside the checkpoint of this version are, or would be."""
-        return self._folder / f"{version:012d}.npz"
+        return path_of(self._folder, version)
 
     def load(self, version: int) -> SavedStates:
         """The states beside a checkpoint. Raises CheckpointError if they are damaged, missing or of another format."""
@@ -148,10 +148,10 @@ class ExactFiles:
         return self._frames_from.setdefault(version, {})
 
     def _with_states(self) -> list[int]:
-        return sorted((int(path.stem) for path in self._folder.glob("[0-9]*.npz")), reverse=True)
+        return numbers_in(self._folder)[::-1]
 
     def _checkpoint_of(self, version: int) -> Path:
-        return checkpoint.path_of(self._folder.parent, version)
+        return path_of(self._folder.parent, version)
 
     def _frames_of(self, replay: str) -> FrameFiles:
         return self._frames.setdefault(replay, FrameFiles(self._folder / _FRAMES / replay))

@@ -43,8 +43,8 @@ from pipeline.whole_file import whole_text
 
 _ANEW = "delete the run and start anew: overwrite=true"
 _OTHER_PLACE = "choose another results_dir"
-_MOST_MISTAKES = 3
-"""Of a config that does not fit, as examples."""
+_MOST_MISTAKES, _MOST_CHANGED = 3, 12
+"""Settings that are named: as examples of a config that does not fit; of those that are not the run's."""
 
 
 class RunFolder:
@@ -186,11 +186,9 @@ def check_version(path: Path, tree: Tree, aside: tuple[str, ...] = ("cluster",))
             return
         commit = RunFolder(path).read_run().get("commit")
         which = f", commit {str(commit)[:7]} of it" if commit else ""
-        more = len(mistakes) - _MOST_MISTAKES
         raise UnfitFolderError(
             f"{path / CONFIG} was written by another version of pipeline{which}: go on with that version, or start "
-            "another run (another seed or results_dir). What does not fit:\n  "
-            + "\n  ".join([*mistakes[:_MOST_MISTAKES], *([f"and {more} more"] if more > 0 else [])])
+            f"another run (another seed or results_dir). What does not fit:{_below(mistakes, _MOST_MISTAKES)}"
         ) from error
 
 
@@ -223,13 +221,15 @@ def open_folder(config: RunConfig) -> RunFolder:
     check_folder(config)
     path = config.folder
     exists = (path / CONFIG).exists()
-    if exists and config.overwrite:
-        delete(path)
-    path.mkdir(parents=True, exist_ok=True)
-    folder = RunFolder(path)
-    # Without it, checkpoints are of no use.
-    whole_text(path / CONFIG, to_yaml(config))
-    folder.write_headers(config)
+    # A command that waits for the old file finds that it is there no more, and not that it is free.
+    with run_lock.hold(path / CONFIG) if exists else contextlib.nullcontext():
+        if exists and config.overwrite:
+            delete(path)
+        path.mkdir(parents=True, exist_ok=True)
+        folder = RunFolder(path)
+        # Without it, checkpoints are of no use.
+        whole_text(path / CONFIG, to_yaml(config))
+        folder.write_headers(config)
     return folder
 
 
@@ -241,9 +241,8 @@ def _is_ours_to_begin(path: Path) -> bool:
 def _check_same_run(path: Path, config: RunConfig) -> None:
     if changed := differences(read_config(path), config):
         raise UnfitFolderError(
-            f"{path} cannot be resumed with other settings:\n  "
-            + "\n  ".join(changed)
-            + "\nGive the same settings again, or start another run (another seed or results_dir); with "
+            f"{path} cannot be resumed with other settings:{_below(changed, _MOST_CHANGED)}\n"
+            "Give the same settings again, or start another run (another seed or results_dir); with "
             f"init_from={path} it begins with these parameters"
         )
     for row_type in _row_types(config):
@@ -252,6 +251,12 @@ def _check_same_run(path: Path, config: RunConfig) -> None:
         if header and columns_of(header) != [field.name for field in dataclasses.fields(row_type)]:
             way_out = "go on with that version, or start another run (another seed or results_dir)"
             raise UnfitFolderError(f"{path / name} {what_is_foreign(header, way_out)}")
+
+
+def _below(lines: Sequence[str], most: int) -> str:
+    """Each on a line of its own; of many the first ones, and how many more there are."""
+    more = len(lines) - most
+    return "".join(f"\n  {line}" for line in [*lines[:most], *([f"and {more} more"] if more > 0 else [])])
 
 
 def _check_checkpoints(path: Path) -> None:

@@ -6,6 +6,7 @@ Not here: the folder (`pipeline.experiments.files.run_folder`).
 """
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,11 +30,30 @@ def hold(config_file: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
+            raise RunFolderError(_busy(config_file)) from error
+        except OSError as error:
             raise RunFolderError(
-                f"{config_file.parent} is being trained or evaluated by another command right now: wait for its end, "
-                "or end it with Ctrl-C"
+                f"{config_file.parent} cannot be held: its disk has no locks ({error.strerror}), so that two commands "
+                "might write there at once; choose another results_dir"
             ) from error
+        # Whoever held it has put another file in its place meanwhile, and holds that one.
+        if not _is_same(file.fileno(), config_file):
+            raise RunFolderError(_busy(config_file))
         yield
+
+
+def _busy(config_file: Path) -> str:
+    return (
+        f"{config_file.parent} is being trained or evaluated by another command right now: wait for its end, or end it "
+        "with Ctrl-C"
+    )
+
+
+def _is_same(opened: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(opened), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def check_free(config_file: Path) -> None:

@@ -44,6 +44,7 @@ from pipeline.experiments.specs import checkpoint_fit
 from pipeline.results.load import join_runs, load_run
 from pipeline.results.table import as_rich, game_table
 from pipeline.rows import BEST, CHECKPOINT
+from pipeline.run_folders import results_dir_of
 
 
 class Result(NamedTuple):
@@ -213,7 +214,7 @@ def _print_tables(planned: Sequence[_Planned], console: Console) -> None:
     # Apart by results folder: a run of the same experiment, game and seed in another one is another run.
     tables: dict[tuple[str, Path], list[Path]] = {}
     for one in planned:
-        folders = tables.setdefault((one.config.game, one.folder.resolve().parents[2]), [])
+        folders = tables.setdefault((one.config.game, results_dir_of(one.folder)), [])
         if one.folder not in folders:
             folders.append(one.folder)
     for (game, _), folders in tables.items():

@@ -9,11 +9,13 @@ Not here: the games (`pipeline.evaluation`), when a mean ends the run (`pipeline
 """
 
 import json
+import math
 import statistics
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from pipeline.checked_files import bytes_in, json_in
 from pipeline.cluster.coordination.tasks import RoleAddress
 from pipeline.cluster.session import Session
 from pipeline.config.run_config import EVALUATOR, RunConfig
@@ -35,6 +37,7 @@ from pipeline.experiments.files.run_folder import CHECKPOINTS, RECORDINGS
 from pipeline.experiments.scoring.hosted import HostedEvaluation
 from pipeline.experiments.scoring.queue import Fate
 from pipeline.experiments.scoring.tasks import evaluator_spec
+from pipeline.numbered_files import numbers_in, path_of
 from pipeline.roles.evaluator import evaluate_params
 from pipeline.rows import BEST, TRAINING, EvaluationRow
 from pipeline.whole_file import whole_text
@@ -50,8 +53,16 @@ _RESULT_SECONDS = 10.0
 class TrainingEvaluation:
     """Looked after by the coordinator, `check` after `check`; at most one evaluation is under way."""
 
-    def __init__(self, session: Session, config: RunConfig, every_frames: int, host: str, folder: Path) -> None:
-        """`folder` is the run's."""
+    def __init__(
+        self,
+        session: Session,
+        config: RunConfig,
+        every_frames: int,
+        host: str,
+        folder: Path,
+        say: Callable[[str], None],
+    ) -> None:
+        """`folder` is the run's; `say` is told if its best score so far cannot be read."""
         self.host = host
         """Address of the evaluator's host, or NO_HOST; a new one counts from the next evaluation on."""
         self._session = session
@@ -66,8 +77,7 @@ class TrainingEvaluation:
         """None until it is known what an earlier start has played: its rows may be set aside before the first look."""
         self._run = folder
         self._has_no_host = False
-        path = self._folder / _SCORE
-        self.best_mean = float(json.loads(path.read_text(encoding="utf-8"))["mean_score"]) if path.exists() else None
+        self.best_mean = _best_mean(self._folder / _SCORE, say)
         """The best mean score so far, of a resumed run as well; None before the first."""
 
     def check(
@@ -153,8 +163,9 @@ class TrainingEvaluation:
         path = checkpoint.save(self._folder, played, keep=2)
         whole_text(self._folder / _SCORE, json.dumps(score) + "\n")
         # By hand: the best may be older than the best before, after the run went back to a checkpoint.
-        for other in set(self._folder.glob("*.npz")) - {path}:
-            other.unlink()
+        for other in numbers_in(self._folder):
+            if (its := path_of(self._folder, other)) != path:
+                its.unlink()
 
     def _move(self, free_hosts: set[str]) -> str:
         self.cancel()
@@ -168,6 +179,20 @@ class TrainingEvaluation:
             return "" if told else f"{lost}: nothing is evaluated until another host is free"
         self.host, self._has_no_host = min(free_hosts), False
         return f"{lost} and goes on at {self.host}"
+
+
+def _best_mean(path: Path, say: Callable[[str], None]) -> float | None:
+    """What is written beside the best parameters so far; None if nothing is, or what is cannot be read."""
+    if not path.exists():
+        return None
+    try:
+        mean = json_in(bytes_in(path)).get("mean_score")
+        if not isinstance(mean, int | float) or not math.isfinite(mean):
+            raise ValueError("mean_score is no number")
+    except (OSError, ValueError) as error:
+        say(f"{path} cannot be read: {error}; the next evaluation counts as the best so far")
+        return None
+    return float(mean)
 
 
 def _games_of(hosted: HostedEvaluation) -> list[PlayedGame]:

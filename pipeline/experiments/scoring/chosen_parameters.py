@@ -12,6 +12,7 @@ from pipeline.errors import CheckpointError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint, Fit
 from pipeline.experiments.scoring.request import NEWEST
+from pipeline.numbered_files import numbers_in, path_of
 from pipeline.rows import BEST
 
 
@@ -36,7 +37,9 @@ def chosen_checkpoint(
                 "checkpoint=best: there is none, since only a training with training_evaluation.every_frames keeps one"
             )
         return _newest(checkpoints / BEST, fit, say)
-    there = {int(path.stem): path for path in sorted(checkpoints.rglob("[0-9]*.npz"))}
+    # Of a version that both have, it is the same.
+    folders = checkpoints / BEST, checkpoints
+    there = {version: path_of(folder, version) for folder in folders for version in numbers_in(folder)}
     if not which.isdecimal() or int(which) not in there:
         versions = f"; there is {listed(map(str, sorted(there)))}" if there else "; there is none"
         raise CheckpointError(f"checkpoint={which} must be {NEWEST}, {BEST} or a version that is there{versions}")
@@ -46,4 +49,4 @@ def chosen_checkpoint(
 
 def _newest(checkpoints: Path, fit: Fit, say: Callable[[str], None]) -> tuple[Path, Checkpoint]:
     loaded = checkpoint.load_newest(checkpoints, fit, say)
-    return checkpoint.path_of(checkpoints, loaded.server.version), loaded
+    return path_of(checkpoints, loaded.server.version), loaded

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config.run_config import RunConfig
+from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.evaluation_rows import played_fields
 from pipeline.experiments.files.run_folder import CHECKPOINTS
 from pipeline.results.load import load_run
@@ -23,8 +24,8 @@ def final_score(folder: Path, config: RunConfig) -> MeanInterval | None:
     wanted: dict[str, Any] = {"agent": LAST, "protocol": config.evaluation.protocol}
     wanted |= played_fields(config.network, config.evaluation)
     # Not the newest that were played: Ctrl-C may have skipped the evaluation of the last ones.
-    if versions := [int(path.stem) for path in (folder / CHECKPOINTS).glob("[0-9]*.npz")]:
-        wanted["version"] = max(versions)
+    if checkpoint.any_in(folder / CHECKPOINTS):
+        wanted["version"] = checkpoint.newest_version(folder / CHECKPOINTS)
     scores = run_scores(load_run(folder))
     for field, value in wanted.items():
         scores = scores[scores[field] == value]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.newer_rows import set_newer_aside, set_newer_checkpoints_aside
 from pipeline.experiments.files.run_folder import open_folder
+from pipeline.numbered_files import path_of
 from pipeline.results.load import load_run
 from pipeline.rows import Row
 from pipeline.run_folders import recording_name
@@ -63,7 +63,7 @@ def test_newer_checkpoints_are_set_aside_each_under_a_name_of_its_own_and_from_a
     monkeypatch.setattr(os, "rename", other_disk)
     for content in (b"first", b"second"):
         for version in (3, 9):
-            checkpoint.path_of(folder.checkpoints, version).write_bytes(content)
+            path_of(folder.checkpoints, version).write_bytes(content)
         set_newer_checkpoints_aside(folder.path, 3)
     assert [path.name for path in disk.iterdir()] == [f"{3:012d}.npz"]
     aside = folder.path / "discarded" / "checkpoints"

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.config.tree import from_yaml
+from pipeline.config.tree import from_yaml, to_yaml
 from pipeline.errors import RunFolderError, UnfitFolderError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
@@ -99,7 +99,7 @@ def test_a_link_to_nothing_is_named(tmp_path: Path) -> None:
         check_folder(smoke_config(tmp_path))
 
 
-def raise_interrupt(*_: object) -> None:
+def raise_interrupt(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
 
@@ -162,6 +162,14 @@ def test_a_resume_with_other_settings_is_refused_with_both_values(tmp_path: Path
     with pytest.raises(RunFolderError, match=r"replay.batch_size: 8 in the run folder, 16 now") as refused:
         check_folder(changed)
     assert "budget" not in str(refused.value) and "cluster" not in str(refused.value)
+
+
+def test_of_many_other_settings_the_first_dozen_is_named_and_the_way_out(tmp_path: Path) -> None:
+    folder = open_folder(smoke_config(tmp_path)).path
+    (folder / "config.yaml").write_text(to_yaml(smoke_config(tmp_path, experiment="smoke_rainbow")))
+    with pytest.raises(UnfitFolderError, match=r"and \d+ more\nGive the same settings again") as refused:
+        check_folder(smoke_config(tmp_path, "resume=true"))
+    assert str(refused.value).count(" in the run folder, ") == 12
 
 
 def test_a_resume_of_another_version_s_rows_is_refused(tmp_path: Path) -> None:

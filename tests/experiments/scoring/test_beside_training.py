@@ -77,7 +77,7 @@ class Evaluated:
     def __init__(self, session: Session, folder: Path) -> None:
         words = ["training_evaluation.every_frames=300", "training_evaluation.num_episodes=2"]
         config = smoke_config(folder, *words, experiment="smoke_dba3c")
-        self.evaluation = TrainingEvaluation(session, config, 300, min(session.hosts), folder)
+        self.evaluation = TrainingEvaluation(session, config, 300, min(session.hosts), folder, lambda _: None)
         self.best = folder / "checkpoints" / "best"
         self.best.parent.mkdir(exist_ok=True)  # as the first checkpoint of a run has made it
         self.recordings = folder / "recordings"
