@@ -18,7 +18,7 @@ from pipeline.config.run_config import RunConfig
 from pipeline.experiments.plan import COORDINATOR_BYTES, host_demands, network_of
 from pipeline.results.formats import cell
 from pipeline.results.load import load_runs
-from pipeline.results.our_agents import our_agents
+from pipeline.results.our_agents import frames_cell, our_agents
 from pipeline.results.run_scores import run_scores
 
 CHECKOUT = Path(__file__).parent.parent
@@ -73,8 +73,8 @@ def _budget(run: RunConfig) -> str:
 def _seen(rows: pd.DataFrame) -> str:
     told = [
         f"{row['game']} {cell(row['score'], 1)} ({counted(int(row['seeds']), 'seed')}, "
-        f"{row['frames'] / 1e6:.1f} M frames, {row['hours']:.1f} h, `{row['protocol']}`)"
-        for row in rows.to_dict("records")
+        f"{frames_cell(rows.loc[[index]], 1)} frames, {row['hours']:.1f} h, `{row['protocol']}`)"
+        for index, row in zip(rows.index, rows.to_dict("records"), strict=True)
     ]
     return "; ".join(told)
 

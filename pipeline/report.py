@@ -61,11 +61,11 @@ def main(words: Sequence[str] | None = None) -> int:
 def _report(arguments: ReportArguments, imports: "tuple[Import, ...]") -> int:
     # pandas and matplotlib, which the help has no use for
     from pipeline.results.imports import load_imports
-    from pipeline.results.load import load_runs
+    from pipeline.results.load import load_runs, of_known_games
     from pipeline.results.report_files import write_report
     from pipeline.results.report_summary import drawing, found, written
 
-    loaded = load_runs(arguments.results_dir)
+    loaded = of_known_games(load_runs(arguments.results_dir))
     imported = load_imports(imports)
     for problem in (*loaded.problems, *imported.problems):
         print(problem, file=sys.stderr)

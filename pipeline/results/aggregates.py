@@ -99,10 +99,15 @@ def evened_out(runs: list[FloatArray]) -> FloatArray:
     return np.stack([np.repeat(of_game, num_runs // len(of_game)) for of_game in runs], axis=-1)
 
 
+def drawn_again(runs: list[FloatArray], num_resamples: int, rng: np.random.Generator) -> list[FloatArray]:
+    """Runs drawn with replacement within each game: of each game (num_resamples, as many as it has)."""
+    return [of_game[rng.integers(len(of_game), size=(num_resamples, len(of_game)))] for of_game in runs]
+
+
 def resampled(runs: list[FloatArray], num_resamples: int, rng: np.random.Generator) -> FloatArray:
-    """Runs drawn with replacement within each game: (num_resamples, num_runs, num_games), evened out."""
+    """The same evened out: (num_resamples, num_runs, num_games)."""
     num_runs = math.lcm(*map(len, runs))
-    drawn = [of_game[rng.integers(len(of_game), size=(num_resamples, len(of_game)))] for of_game in runs]
+    drawn = drawn_again(runs, num_resamples, rng)
     return np.stack([np.repeat(games, num_runs // games.shape[1], axis=1) for games in drawn], axis=-1)
 
 

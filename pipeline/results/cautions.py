@@ -11,10 +11,7 @@ import pandas as pd
 from pipeline.games import ATARI49
 from pipeline.results.atari49 import counted_games
 from pipeline.results.load import RUN_KEYS, LoadedRuns, short_commit
-from pipeline.results.run_scores import LAST, RANDOM, entries
-
-_UNEQUAL_FRAMES = 1.05
-"""Runs that end at a budget of frames differ by a few steps; more than this ratio is another budget."""
+from pipeline.results.run_scores import LAST, RANDOM, UNEQUAL_FRAMES, entries
 
 FEW_FILTERS = 0.1
 """Share of the first convolution's filters. Ours: of 32, two runs that learned had 29 and 6, one that did not had 1."""
@@ -75,7 +72,7 @@ def unlike_runs(scores: pd.DataFrame) -> list[str]:
         if len(commits) > 1:
             found.append(f"{name}: runs of {len(commits)} commits in one column: {', '.join(commits)}")
         fewest, most = rows["total_frames"].min(), rows["total_frames"].max()
-        if rows["agent"].iloc[0] == LAST and most > _UNEQUAL_FRAMES * fewest:
+        if rows["agent"].iloc[0] == LAST and most > UNEQUAL_FRAMES * fewest:
             found.append(f"{name}: runs of {fewest:,} to {most:,} training frames in one column")
     return found
 

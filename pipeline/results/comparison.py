@@ -4,13 +4,14 @@ Not here: scores of one run and their interval (`pipeline.results.scores`), each
 (`pipeline.results.aggregates`).
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from pipeline.results.aggregates import chunks, evened_out, resampled, runs_by_game, spread_is_known
+from pipeline.results.aggregates import chunks, drawn_again, runs_by_game, spread_is_known
 from pipeline.results.scores import FloatArray
 
 
@@ -38,7 +39,7 @@ def probability_of_improvement(
         raise ValueError(
             f"scores of shapes {ours.shape} and {theirs.shape} given, needed one score per run, at least one"
         )
-    probability = _share_of_pairs(ours, theirs)
+    probability = float(_share_of_pairs(ours, theirs))
     if min(ours.size, theirs.size) == 1:
         return Improvement(probability, float("nan"), float("nan"))
     interval = stats.bootstrap(
@@ -54,38 +55,38 @@ def probability_of_improvement(
 
 
 def improvement_over_games(
-    x: npt.ArrayLike, y: npt.ArrayLike, *, num_resamples: int = 2000, seed: int = 0
+    x: npt.ArrayLike, y: npt.ArrayLike, *, is_published: bool = False, num_resamples: int = 2000, seed: int = 0
 ) -> Improvement:
     """P(X > Y) + P(X = Y) / 2 on a game, averaged over games: of X (num_runs, num_games) and Y (other_runs, num_games).
 
     NaN where a run is missing. The 95 % interval is a percentile bootstrap over the runs of both sides within each
-    game; NaN where a game has a single run, unless all games of that side have (published scores, taken as they are)
-    and those of the other have more. Raises ValueError when games differ in number or have no run.
+    game; NaN where a game has a single run. `is_published`: Y is one score per game, taken as it is.
+    Raises ValueError when games differ in number or have no run.
     Agarwal et al. 2021, section 4.3.
     """
     ours, theirs = runs_by_game(x), runs_by_game(y)
     if len(ours) != len(theirs):
         raise ValueError(f"{len(ours)} and {len(theirs)} games given, needed the same games on both sides")
-    even = evened_out(ours), evened_out(theirs)
-    probability = float(_share_over_games(*even))
-    varied = [side for side in (ours, theirs) if max(map(len, side)) > 1]
-    if not varied or not all(map(spread_is_known, varied)):
+    probability = float(_share_over_games(ours, theirs))
+    if not spread_is_known(ours) or not (is_published or spread_is_known(theirs)):
         return Improvement(probability, float("nan"), float("nan"))
     rng = np.random.default_rng(seed)
+    num_pairs = sum(len(x) * len(y) for x, y in zip(ours, theirs, strict=True))
     shares = [
-        _share_over_games(resampled(ours, size, rng), resampled(theirs, size, rng))
-        for size in chunks(num_resamples, even[0].size * len(even[1]))
+        _share_over_games(drawn_again(ours, size, rng), drawn_again(theirs, size, rng))
+        for size in chunks(num_resamples, num_pairs)
     ]
     low, high = np.quantile(np.concatenate(shares), (0.025, 0.975))
     return Improvement(probability, float(low), float(high))
 
 
-def _share_over_games(x: FloatArray, y: FloatArray) -> FloatArray:
-    """(..., n, num_games) and (..., m, num_games) -> (...)."""
-    difference = x[..., :, None, :] - y[..., None, :, :]
-    return np.asarray(((difference > 0) + 0.5 * (difference == 0)).mean(axis=(-3, -2, -1)))
+def _share_over_games(x: Sequence[FloatArray], y: Sequence[FloatArray]) -> FloatArray:
+    """Of each game (..., its runs of X) and (..., its runs of Y) -> (...)."""
+    shares = [_share_of_pairs(ours, theirs) for ours, theirs in zip(x, y, strict=True)]
+    return np.asarray(np.mean(shares, axis=0))
 
 
-def _share_of_pairs(x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> float:
-    difference = x[:, None] - y
-    return float(((difference > 0) + 0.5 * (difference == 0)).mean())
+def _share_of_pairs(x: FloatArray, y: FloatArray) -> FloatArray:
+    """(..., n) and (..., m) -> (...)."""
+    difference = x[..., :, None] - y[..., None, :]
+    return np.asarray(((difference > 0) + 0.5 * (difference == 0)).mean(axis=(-2, -1)))

@@ -22,7 +22,7 @@ from pipeline.results.load import LoadedRuns
 from pipeline.results.run_frames import run_frames
 from pipeline.results.run_scores import LAST, SAMPLED, TRAINING
 from pipeline.results.scores import FloatArray, seed_interval
-from pipeline.results.seed_bands import seed_band
+from pipeline.results.seed_bands import far_enough, seed_band
 from pipeline.results.style import FAINT, LINES, PAPER, STYLE, look, save_figure
 from pipeline.rows import PROTOCOL_FIELDS
 
@@ -191,17 +191,22 @@ def _draw_mean(axes: Axes, run: _Run, axis: _Axis, max_points: int | None = None
 
 
 def _draw_band(axes: Axes, runs: Sequence[_Run], axis: _Axis, *, with_seeds: bool) -> None:
-    """The mean over seeds of an experiment, and their range."""
-    curves = [_rolling(run, axis, None) for run in runs if len(run.episodes)]
-    band = seed_band(curves, _MAX_POINTS) if curves else None
+    """The mean over seeds of an experiment, and their range; a thin line for each not among them, or for all."""
+    played = [run for run in runs if len(run.episodes)]
+    belongs = far_enough([run.episodes["total_frames"].max() for run in played])
+    among = [run for run, does in zip(played, belongs, strict=True) if does]
+    band = seed_band([_rolling(run, axis, None) for run in among], _MAX_POINTS)
     if band is None:
+        for run in played:
+            _draw_mean(axes, run, axis, max_points=_MAX_POINTS)
         return
-    colour = runs[0].colour
-    label = f"{runs[0].experiment}, {len(curves)} seeds"
+    of_all = f" of {len(played)}" if len(among) < len(played) else ""
+    colour, label = runs[0].colour, f"{runs[0].experiment}, {len(among)}{of_all} seeds"
     axes.plot(band.place, band.mean, runs[0].line_of_seeds, color=colour, linewidth=1.8, label=label)
     axes.fill_between(band.place, band.low, band.high, color=colour, alpha=0.2, linewidth=0)
-    for run in runs if with_seeds else ():
-        axes.plot(*_rolling(run, axis, _MAX_POINTS), run.line, color=colour, linewidth=0.7, alpha=0.7)
+    for run, does in zip(played, belongs, strict=True):
+        if with_seeds or not does:
+            axes.plot(*_rolling(run, axis, _MAX_POINTS), run.line, color=colour, linewidth=0.7, alpha=0.7)
 
 
 def _rolling(run: _Run, axis: _Axis, max_points: int | None) -> tuple[FloatArray, FloatArray]:

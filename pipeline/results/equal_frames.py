@@ -19,7 +19,7 @@ from pipeline.results.budgets import MARKS, Score, Yardstick, mark_of, yardstick
 from pipeline.results.formats import ReportTable, cell, interval_cell
 from pipeline.results.protocols import NOOP_STARTS, differences
 from pipeline.results.published import load_published
-from pipeline.results.run_scores import LAST, RANDOM, TRAINING, entry_name
+from pipeline.results.run_scores import LAST, RANDOM, TRAINING, UNEQUAL_FRAMES, entry_name
 from pipeline.results.scores import normalised_score
 from pipeline.rows import PROTOCOL_FIELDS
 
@@ -88,7 +88,10 @@ def equal_frames_table(scores: pd.DataFrame) -> ReportTable | None:
     None where no run of ours has come to the first published mark.
     """
     trained = scores[(scores["agent"] != RANDOM) & scores["game"].isin(load_published().index)]
-    numbers = pd.DataFrame(_comparisons(trained))
+    # Runs that ended sooner have no place among longer ones: the mean of both would be of neither.
+    longest = trained.groupby(["entry", "protocol", "differs", "game"])["total_frames"].transform("max")
+    as_long = trained[UNEQUAL_FRAMES * trained["total_frames"] >= longest]
+    numbers = pd.DataFrame(_comparisons(as_long))
     if numbers.empty:
         return None
     letters = _letters(one.played for one in yardsticks())
@@ -114,6 +117,8 @@ def equal_frames_table(scores: pd.DataFrame) -> ReportTable | None:
         "Published agents that lack more than half of our games are in the CSV file alone.",
         "Above, within, below: games in which our mean lies above, in or below the range of the published seeds.",
     ]
+    if len(as_long) < len(trained):
+        notes.append("Of a game's runs those count that have come as far as the longest.")
     if shown["differs"].ne("").any():
         notes.append("* ours was played otherwise than published scores under no-op starts as well.")
     if shown["is_between"].any():

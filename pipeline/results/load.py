@@ -15,13 +15,17 @@ import pandas as pd
 
 from pipeline.checked_files import LARGEST_COUNT
 from pipeline.errors import RunFolderError
+from pipeline.games import GAMES
 from pipeline.results.row_files import no_rows, read_rows
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
-from pipeline.run_facts import facts_in, origin_of
+from pipeline.run_facts import RUN, facts_in, origin_of
 from pipeline.run_folders import named_path, run_folders
 
 RUN_KEYS = ("experiment", "game", "seed")
 """Columns that tell which run a row belongs to."""
+
+UNKNOWN_GAME = ""
+"""Of a folder that was moved and has no `run.json`."""
 
 RUN_FACTS = ("commit", "started_at", "end_reason", "wall_seconds", "total_frames")
 """What `runs` holds of `run.json`, besides RUN_KEYS; missing where the file does not say."""
@@ -47,7 +51,8 @@ class LoadedRuns(NamedTuple):
 def load_run(folder: str | Path) -> LoadedRuns:
     """The rows of one run.
 
-    Raises RunFolderError when the folder is no run folder, or a file in it has other columns than this version's rows.
+    Raises RunFolderError when the folder is no run folder or of no game that there is, or a file in it has other
+    columns than this version's rows.
     """
     folder = Path(folder)
     if not _looks_like_run(folder):
@@ -90,6 +95,26 @@ def load_runs(runs_directory: str | Path) -> LoadedRuns:
     return join_runs(loaded.values(), problems)
 
 
+def of_known_games(loaded: LoadedRuns) -> LoadedRuns:
+    """Those of which it is known, for whoever puts them in order of games; the others are named in `problems`."""
+    lost = loaded.runs.loc[loaded.runs["game"] == UNKNOWN_GAME, "folder"]
+    if lost.empty:
+        return loaded
+    told = [f"{folder}: left out: neither {RUN} nor the path says of which game it is" for folder in lost]
+    return LoadedRuns(
+        _of_known(loaded.runs),
+        _of_known(loaded.episodes),
+        _of_known(loaded.updates),
+        _of_known(loaded.actor_critic_updates),
+        _of_known(loaded.evaluations),
+        (*loaded.problems, *told),
+    )
+
+
+def _of_known(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[rows["game"] != UNKNOWN_GAME].reset_index(drop=True)
+
+
 def join_runs(loaded: Iterable[LoadedRuns], problems: Iterable[str] = ()) -> LoadedRuns:
     """Several runs as one; `problems` come after theirs."""
     parts = [_no_runs(), *loaded]
@@ -127,6 +152,11 @@ def _read_facts(folder: Path) -> dict[str, Any]:
     experiment, game, seed = _names_of(folder)
     facts = {"experiment": experiment, "game": game, "seed": seed} | facts
     facts["experiment"], facts["game"] = str(facts["experiment"]), str(facts["game"])
+    if facts["game"] not in GAMES:
+        # Files and figures are named after it: a word of a stranger's could lead them out of their folder.
+        if facts["game"] != game:
+            raise RunFolderError(f"{folder / RUN}: game={facts['game']}: there is no such game")
+        facts["game"] = UNKNOWN_GAME
     try:
         facts["seed"] = int(facts["seed"])
         if abs(facts["seed"]) > LARGEST_COUNT:

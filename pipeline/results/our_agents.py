@@ -7,20 +7,22 @@ over games (`pipeline.results.summary`).
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pipeline.results.atari49 import SINGLE_SEED
 from pipeline.results.formats import MISSING, ReportTable, interval_cell
-from pipeline.results.run_scores import RANDOM
+from pipeline.results.run_scores import RANDOM, UNEQUAL_FRAMES
 from pipeline.results.scores import seed_interval
 
 MOST_GAMES = 6
 """There is room for no more columns."""
 
-COLUMNS = ("protocol", "differs", "entry", "game", "score", "low", "high", "seeds", "episodes", "frames", "hours")
+COLUMNS = (
+    "protocol", "differs", "entry", "game", "score", "low", "high", "seeds", "episodes",
+    "frames", "fewest", "most", "hours",
+)  # fmt: skip
 """Score in points, with Student's t over seeds or the interval over the episodes of one; frames and hours of training:
-the mean over the seeds of the game, NaN of the random player."""
+the mean over the seeds of the game, and the frames of the shortest and the longest; NaN of the random player."""
 
 
 def our_agents(scores: pd.DataFrame) -> pd.DataFrame:
@@ -33,9 +35,11 @@ def our_agents(scores: pd.DataFrame) -> pd.DataFrame:
             runs = runs.sort_values("episodes", kind="stable").drop_duplicates("seed", keep="last")
         low, high = seed_interval(runs["score"]) if len(runs) > 1 else (runs["low"].iloc[0], runs["high"].iloc[0])
         # The random player's rows have the clock of the run that played it.
-        frames, seconds = (np.nan, np.nan) if is_random else runs[["total_frames", "wall_seconds"]].mean()
+        trained = runs.iloc[:0] if is_random else runs
+        frames, hours = trained["total_frames"], trained["wall_seconds"].mean() / 3600
         score, episodes = runs["score"].mean(), runs["episodes"].sum()
-        rows.append((protocol, differs, entry, game, score, low, high, len(runs), episodes, frames, seconds / 3600))
+        of_seeds = score, low, high, len(runs), episodes
+        rows.append((protocol, differs, entry, game, *of_seeds, frames.mean(), frames.min(), frames.max(), hours))
     numbers = pd.DataFrame(rows, columns=list(COLUMNS))
     numbers["is_trained"] = numbers["frames"].notna()
     in_order = numbers.sort_values(["protocol", "is_trained", "differs", "entry", "game"], kind="stable")
@@ -58,7 +62,7 @@ def our_agents_table(scores: pd.DataFrame, games: Sequence[str]) -> ReportTable:
             row = by_game.get(game)
             cells[game] = MISSING if row is None else _score(row)
         trained = of_agent["frames"].notna().all()
-        cells["frames"] = _millions(of_agent["frames"].mean()) if trained else "-"
+        cells["frames"] = frames_cell(of_agent, 2) if trained else "-"
         cells["hours"] = f"{of_agent['hours'].mean():.2f}" if trained else "-"
         rows.append(cells)
     return ReportTable("our_agents", "Our agents", numbers, pd.DataFrame(rows), _notes(numbers))
@@ -68,14 +72,19 @@ def _score(row: Mapping[Hashable, Any]) -> str:
     return interval_cell(row["score"], row["low"], row["high"], 1) + (SINGLE_SEED if row["seeds"] == 1 else "")
 
 
-def _millions(frames: float) -> str:
-    return f"{frames / 1e6:,.2f} M"
+def frames_cell(of_agent: pd.DataFrame, decimals: int) -> str:
+    """The frames of rows of `our_agents`: their mean, or where runs differ in them the fewest and the most."""
+    fewest, most = of_agent["fewest"].min() / 1e6, of_agent["most"].max() / 1e6
+    if most > UNEQUAL_FRAMES * fewest:
+        return f"{fewest:,.{decimals}f} to {most:,.{decimals}f} M"
+    return f"{of_agent['frames'].mean() / 1e6:,.{decimals}f} M"
 
 
 def _notes(numbers: pd.DataFrame) -> tuple[str, ...]:
     found = [
         "Score in points, 95 % interval in brackets: Student's t over seeds. "
-        f"{SINGLE_SEED}: a single seed, over its games. Frames and hours: of training, mean over seeds.",
+        f"{SINGLE_SEED}: a single seed, over its games. Frames and hours: of training, mean over seeds; where runs "
+        "differ, from the fewest frames to the most.",
         "Rows of different protocols may not be compared.",
     ]
     trained = numbers[numbers["frames"].notna() & (numbers["differs"] != "")]

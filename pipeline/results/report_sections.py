@@ -158,7 +158,8 @@ def _score_charts(
     if not ours:
         yield ReportFigure("scores", "Normalised scores as published.", score_chart(NOOP_STARTS, None, games))
     for name, rows in ours.items():
-        stem = "scores_" + "".join(letter if letter.isalnum() else "_" for letter in name)
+        # Names of experiments, which have these, stay apart.
+        stem = "scores_" + "".join(letter if letter.isalnum() or letter in "-." else "_" for letter in name)
         chart = score_chart(NOOP_STARTS, (name, entry_by_game(rows, NOOP_STARTS, random)), games)
         yield ReportFigure(
             stem, f"Normalised scores of ours: {name}; games in order of score, beside the published agents.", chart

@@ -23,6 +23,9 @@ from pipeline.rows import CHECKPOINT, GAME_FIELDS, PROTOCOL_FIELDS
 from pipeline.rows import RANDOM as RANDOM
 from pipeline.rows import TRAINING as TRAINING
 
+UNEQUAL_FRAMES = 1.05
+"""Runs that end at a budget of frames differ by a few steps; more than this ratio is another budget."""
+
 LAST = CHECKPOINT
 """Value of EvaluationRow.agent that makes the score of a run; BEST and RANDOM make one, too."""
 

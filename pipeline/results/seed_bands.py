@@ -11,6 +11,9 @@ import numpy as np
 
 from pipeline.results.scores import FloatArray
 
+_FAR_ENOUGH = 0.5
+"""Of the frames of the longest run."""
+
 
 class SeedBand(NamedTuple):
     """Of all seeds, where each of them has a value."""
@@ -22,12 +25,22 @@ class SeedBand(NamedTuple):
     high: FloatArray
 
 
-def seed_band(curves: Sequence[tuple[FloatArray, FloatArray]], num_places: int) -> SeedBand | None:
-    """Of curves, each by its places in ascending order and its values; None where they have no stretch in common.
+def far_enough(frames: Sequence[float]) -> list[bool]:
+    """Of runs that have come so far: whether each is to be among the seeds of a band.
 
-    Between two of its places a curve is the straight line. It ends where the shortest run does: a mean of those that
-    go on would be one of other seeds.
+    A band ends where its shortest run does: a seed that has only begun would leave nothing of the others.
     """
+    return [its >= _FAR_ENOUGH * max(frames) for its in frames]
+
+
+def seed_band(curves: Sequence[tuple[FloatArray, FloatArray]], num_places: int) -> SeedBand | None:
+    """Of curves, each by its places in ascending order and its values.
+
+    None where there are none, or they have no stretch in common. Between two of its places a curve is the straight
+    line. It ends where the shortest run does: a mean of those that go on would be one of other seeds.
+    """
+    if not curves:
+        return None
     first, last = max(place[0] for place, _ in curves), min(place[-1] for place, _ in curves)
     if not first < last:
         return None

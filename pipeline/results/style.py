@@ -89,7 +89,7 @@ def inline_svg(svg: str, name: str, label: str) -> str:
     """An `as_svg` for the inside of a page: the page's colours, ids of its own, and `label` for who cannot see it."""
     element = svg[svg.index("<svg") :]
     # A page holds many figures, and in each the first axes are called axes_1.
-    element = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", element)
+    element = re.sub(r'(\bid="|href="#|url\(#)', lambda start: f"{start[1]}{name}-", element)
     element = re.sub("|".join(_ON_PAGE), lambda match: _ON_PAGE[match[0].lower()], element, flags=re.IGNORECASE)
     quoted = label.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     return element.replace("<svg", f'<svg role="img" aria-label="{quoted}"', 1)

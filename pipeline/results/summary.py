@@ -168,7 +168,7 @@ def _statistics_of(agent: str, scores: FloatArray, games: Sequence[str], starts:
         for name, found in estimates.items()
     ]
     for name, baseline in (("improvement_dqn", DQN), ("improvement_gorila", GORILA)):
-        probability, low, high = improvement_over_games(scores, baselines[baseline][None])
+        probability, low, high = improvement_over_games(scores, baselines[baseline][None], is_published=True)
         rows.append({"statistic": name, "value": probability, "low": low, "high": high})
     against_itself = {DQN: ("above_dqn", "twice_dqn", "five_times_dqn", "improvement_dqn")}.get(
         agent, ("above_gorila", "improvement_gorila") if agent == GORILA else ()

@@ -77,10 +77,27 @@ def test_over_games_the_interval_is_that_of_a_slow_bootstrap() -> None:
     assert (found.low, found.high) == pytest.approx(np.quantile(slow, [0.025, 0.975]), abs=0.05)
 
 
-def test_over_games_one_published_score_a_side_has_no_interval() -> None:
+def test_over_games_one_score_a_side_has_no_interval_and_is_exact_only_as_published() -> None:
     found = improvement_over_games([[1.0, 5.0]], [[2.0, 4.0]])
     assert found.probability == 0.5
     assert np.isnan(found.low) and np.isnan(found.high)
+    several, one = [[1.0, 5.0], [3.0, 3.0], [2.5, 9.0]], [[2.0, 4.0]]
+    assert np.isnan(improvement_over_games(several, one).low) and np.isnan(improvement_over_games(one, several).low)
+    published = improvement_over_games(several, one, is_published=True)
+    assert published.probability == pytest.approx(4 / 6)
+    assert 0.0 < published.low < published.probability < published.high <= 1.0
+
+
+def test_over_games_numbers_of_runs_that_have_little_in_common_take_no_more_room_than_their_pairs() -> None:
+    # Each game repeated to 360,360 runs on both sides would be terabytes of pairs.
+    rng = np.random.default_rng(3)
+    scores = rng.standard_normal((15, 7))
+    for game, num_runs in enumerate((5, 7, 8, 9, 11, 13, 15)):
+        scores[num_runs:, game] = np.nan
+    found = improvement_over_games(scores + 0.5, scores, num_resamples=200)
+    back = improvement_over_games(scores, scores + 0.5, num_resamples=200)
+    assert found.probability + back.probability == pytest.approx(1.0)
+    assert 0.5 < found.low < found.probability < found.high < 1.0
 
 
 def test_other_numbers_of_games_are_refused() -> None:

@@ -117,6 +117,25 @@ def test_seeds_are_one_line_with_their_range_and_thin_lines_if_asked_for(tmp_pat
     assert [set(np.asarray(line.get_ydata())) for line in thin] == ([{0.0}, {1.0}] if with_seeds else [])
 
 
+def test_a_seed_that_has_only_begun_leaves_the_others_their_band_and_has_a_thin_line(tmp_path: Path) -> None:
+    for seed, num_games in enumerate((10, 8, 2)):
+        games = [episode(float(seed), total_frames=1_000 * (number + 1)) for number in range(num_games)]
+        write_run(tmp_path, games, seed=seed)
+    axes = learning_panels(load_runs(tmp_path / "runs"), "Pong").axes[0]
+    assert list(labelled(axes)) == ["gorila, 2 of 3 seeds"]
+    (mean,) = [line for line in axes.lines if line.get_label() == "gorila, 2 of 3 seeds"]
+    assert set(np.asarray(mean.get_ydata())) == {0.5} and max(np.asarray(mean.get_xdata())) == 0.008
+    (begun,) = [line for line in axes.lines if line is not mean]
+    assert set(np.asarray(begun.get_ydata())) == {2.0}
+
+
+def test_seeds_without_a_stretch_in_common_are_lines_of_their_own(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        write_run(tmp_path, [episode(1.0, total_frames=1_000)], seed=seed)
+    axes = learning_panels(load_runs(tmp_path / "runs"), "Pong").axes[0]
+    assert list(labelled(axes)) == ["gorila, seed 0", "gorila, seed 1"]
+
+
 def test_a_single_evaluation_game_is_a_point_without_a_bar(tmp_path: Path) -> None:
     axes = axes_of(load_run(write_run(tmp_path, [evaluation(2.0)])))
     assert list(labelled(axes)) == ["gorila, seed 0: noop_starts"]

@@ -26,6 +26,15 @@ def test_each_pair_is_compared_over_the_games_that_both_have(tmp_path: Path) -> 
     assert row["P(> dqn)"].startswith("0.75 [") and row["P(> dqn)"].endswith("] (1)")
 
 
+def test_one_seed_of_the_other_is_not_taken_as_exact(tmp_path: Path) -> None:
+    write_run(tmp_path, [evaluation(1.0)], experiment="dqn")
+    for seed, score in enumerate([3.0, 5.0, 7.0]):
+        write_run(tmp_path, [evaluation(score)], seed=seed)
+    table = improvement_table(entries(run_scores(load_runs(tmp_path / "runs"))))
+    assert table is not None
+    assert table.text.to_numpy().tolist() == [["ours: dqn", "-", "0.00 (1)"], ["ours: gorila", "1.00 (1)", "-"]]
+
+
 @pytest.mark.parametrize("game", ["Pong", "Hero"])
 def test_who_has_no_other_beside_it_is_compared_with_nobody(tmp_path: Path, game: str) -> None:
     write_run(tmp_path, [evaluation(3.0)])

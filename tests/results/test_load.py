@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from pipeline.errors import RunFolderError
-from pipeline.results.load import load_run, load_runs
+from pipeline.results.load import load_run, load_runs, of_known_games
 from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, EvaluationRow, UpdateRow
 from tests.results.run_folders import actor_critic_update, append_rows, episode, evaluation, update, write_run
 
@@ -80,12 +80,27 @@ def test_a_run_without_run_json_is_known_by_its_path(tmp_path: Path) -> None:
     assert f"{folder / 'run.json'}: missing" in loaded.problems
 
 
+def test_a_run_of_which_nothing_says_the_game_can_be_read_and_has_no_place_among_others(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [episode(1.0)])
+    (folder / "run.json").unlink()
+    moved = folder.rename(tmp_path / "7")
+    assert load_run(moved).episodes["game"].tolist() == [""]
+    write_run(tmp_path, [episode(2.0)], game="Hero")
+    loaded = load_runs(tmp_path)
+    assert loaded.runs["game"].tolist() == ["", "Hero"]
+    known = of_known_games(loaded)
+    assert known.runs["game"].tolist() == known.episodes["game"].tolist() == ["Hero"]
+    assert known.problems[-1] == f"{moved}: left out: neither run.json nor the path says of which game it is"
+    assert of_known_games(known) == known
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
         ("run.json", "{", "run.json cannot be read: it is no JSON"),
         ("run.json", "[]", "run.json cannot be read: it is JSON, and no object"),
         ("run.json", '{"seed": "one"}', "seed must be a whole number"),
+        ("run.json", '{"game": "../../README"}', r"run\.json: game=../../README: there is no such game"),
         (
             "episodes.csv",
             "role,lane\nbundle-0,0\n",
