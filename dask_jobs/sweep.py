@@ -112,12 +112,16 @@ class Sweep:
     def _is_over(self) -> bool:
         return self._decisions.is_over and (self._decisions.is_stopping or not self._has_more)
 
+    @property
+    def _is_full(self) -> bool:
+        """Whether as many jobs run as the user wants at once, be they new or left by an earlier command."""
+        most = None if self._asked is None else self._asked.num_at_once
+        return most is not None and self._decisions.num_running >= most
+
     def _asks_for_one(self) -> bool:
         """Ask for another job where none waits; False where there is no more, or no room for it."""
         decisions, asked = self._decisions, self._asked
-        if asked is None or not self._has_more or decisions.has_waiting or decisions.is_stopping:
-            return False
-        if asked.num_at_once is not None and decisions.num_running >= asked.num_at_once:
+        if asked is None or not self._has_more or decisions.has_waiting or decisions.is_stopping or self._is_full:
             return False
         job = asked.next()
         self._announcer.to_come(asked.num_left)
@@ -149,7 +153,7 @@ class Sweep:
     def _start_what_fits(self) -> None:
         before = None
         # One that is next again waits, and later jobs with it.
-        while (number := self._decisions.next(time.monotonic())) not in (None, before):
+        while not self._is_full and (number := self._decisions.next(time.monotonic())) not in (None, before):
             before = number
             try:
                 needs = self._jobs[number].needs

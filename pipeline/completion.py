@@ -14,7 +14,7 @@ import typing
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pipeline.config.composition import Files, launchers
+from pipeline.config.composition import Files
 from pipeline.config.run_config import DEVICES, PRECISIONS, PROGRESS_KINDS
 from pipeline.errors import ConfigError
 from pipeline.games import GAMES
@@ -85,7 +85,7 @@ def _names(command: str, others: Sequence[str], begun: str) -> list[str]:
     tree = _tree(others)
     level = _below(tree, above) if dot else tree
     groups = [] if dot else [f"{name}=" for name in level if Files().options(name)]
-    others_here = ["experiment=", "sweep=", "hydra/launcher="] if not dot else []
+    others_here = ["experiment=", "+sweep=", "hydra/launcher="] if not dot else []
     settings = [f"{above}{dot}{name}{'.' if isinstance(value, Mapping) else '='}" for name, value in level.items()]
     flags = [f"{flag} " for flag in _FLAGS] if begun.startswith("-") else []
     return [name for name in dict.fromkeys([*others_here, *groups, *settings, *flags]) if name.startswith(begun)]
@@ -94,7 +94,7 @@ def _names(command: str, others: Sequence[str], begun: str) -> list[str]:
 def _values(command: str, others: Sequence[str], name: str) -> Sequence[str]:
     plain = name.lstrip("+~")
     if plain == "hydra/launcher":
-        return launchers()
+        return Files().launchers()
     if options := Files().options(plain):
         return options
     if plain in _CHOICES and (command == "train" or plain in _fields(command)):
@@ -120,7 +120,7 @@ def _fields(command: str) -> Mapping[str, Any]:
 
 def _tree(words: Sequence[str]) -> Mapping[str, Any]:
     """The settings of the run that the other words make, or of one without them, if they are not right yet."""
-    overrides = [word for word in words if "=" in word and "," not in word]
+    overrides = [word for word in words if "=" in word and "," not in word and not word.startswith("-")]
     try:
         return Files().compose_tree(overrides)
     except ConfigError:

@@ -23,6 +23,7 @@ from dask_jobs.needs import current_grant
 from pipeline.cluster.coordination.host_logs import leave_dask_out
 from pipeline.config.command_line import hydra_arguments
 from pipeline.config.composition import config_directory, jobs_composed_in_turn
+from pipeline.config.forced_words import for_hydra
 from pipeline.config.help_text import help_text
 from pipeline.config.overrides import check_command_line, from_hydra
 from pipeline.config.sweep_jobs import jobs_to_plan
@@ -88,6 +89,7 @@ def main() -> None:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(status_of(error))
     leave_dask_out()
+    sys.argv[1:] = for_hydra(arguments)
     with jobs_composed_in_turn():
         _job()
 

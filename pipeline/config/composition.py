@@ -15,7 +15,6 @@ from typing import Any, cast
 import hydra
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.global_hydra import GlobalHydra
-from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -26,6 +25,10 @@ from pipeline.older_settings import RENAMED_OPTIONS
 
 CONFIG_NAME = "config"
 HYDRA_VERSION_BASE = "1.3"
+
+LAUNCHER, DASK = "hydra/launcher", "dask"
+"""The group of launchers, and ours among them."""
+_DASK_TARGET = "hydra_plugins.dask_launcher.launcher.DaskLauncher"
 
 _COMPOSING = threading.RLock()
 
@@ -68,7 +71,8 @@ class Files:
     def sweep_params(self, override: str) -> Mapping[str, str]:
         """What the sweep that `override` chooses goes over: setting -> its values. Raises as `compose_tree` does."""
         params = self._composed([override], return_hydra_config=True).hydra.sweeper.params
-        return cast(Mapping[str, str], OmegaConf.to_container(params))
+        # A file may hold what its runs have in common, and leave what they are to words.
+        return {} if params is None else cast(Mapping[str, str], OmegaConf.to_container(params))
 
     def sweeper(self, overrides: Sequence[str]) -> str | None:
         """The option of `hydra/sweeper` that these overrides choose; None: Hydra's own, of all combinations."""
@@ -76,21 +80,35 @@ class Files:
         chosen = self._composed(about_sweeps, return_hydra_config=True).hydra.runtime.choices["hydra/sweeper"]
         return None if chosen == "basic" else str(chosen)
 
+    def launchers(self) -> list[str]:
+        """The options of `hydra/launcher` that Hydra finds, plugins', our own and the user's."""
+        with _hydra_over_conf():
+            known = GlobalHydra.instance().config_loader().get_group_options(LAUNCHER)
+        return sorted({*known, *self.options(LAUNCHER)})
+
+    def launcher(self, overrides: Sequence[str]) -> str:
+        """The option of `hydra/launcher` that these overrides choose, or the file of a sweep among them.
+
+        "dask" also under the name of a file that is made of it; "" where Hydra cannot compose these words.
+        """
+        about_sweeps = [word for word in overrides if word.lstrip("+").startswith(("sweep=", f"{LAUNCHER}="))]
+        if not about_sweeps:
+            return "basic"
+        try:
+            config = self._composed(about_sweeps, return_hydra_config=True).hydra
+        except ConfigError:
+            return ""
+        return DASK if config.launcher.get("_target_") == _DASK_TARGET else str(config.runtime.choices[LAUNCHER])
+
     def _composed(self, overrides: Sequence[str], *, return_hydra_config: bool = False) -> DictConfig:
         # Puts the folder where --config-dir puts it.
         own = [] if self.own is None else [f"hydra.searchpath=[{_quoted(f'file://{self.own.absolute()}')}]"]
         try:
             with _hydra_over_conf():
                 return hydra.compose(CONFIG_NAME, [*overrides, *own], return_hydra_config=return_hydra_config)
-        except HydraException as error:
+        except Exception as error:  # of a file of the user's, Hydra lets every error of its YAML reader through
             said, *_ = one_line(error).split(" Config search path:")  # a list of folders, most of them Hydra's own
             raise ConfigError([f"Hydra cannot compose this: {said}{_renamed(said)}"]) from error
-
-
-def launchers() -> list[str]:
-    """The options of `hydra/launcher` that Hydra finds, plugins' and our own."""
-    with _hydra_over_conf():
-        return GlobalHydra.instance().config_loader().get_group_options("hydra/launcher")
 
 
 @contextlib.contextmanager

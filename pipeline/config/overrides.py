@@ -19,12 +19,12 @@ from omegaconf import DictConfig
 
 from pipeline.cluster.config import ClusterConfig
 from pipeline.config import tree as config_tree
-from pipeline.config.choices import of_sweep_file, read_choices, text_of
-from pipeline.config.composition import Files, as_tree, launchers, resolved
+from pipeline.config.choices import of_sweep_file, place_of, read_choices, text_of, with_settings
+from pipeline.config.composition import DASK, Files, as_tree, resolved
 from pipeline.config.kept_values import kept_values
 from pipeline.config.own_parts import faults_of_own_parts
 from pipeline.config.run_config import RunConfig
-from pipeline.config.sweep_words import SWEEP, cases, shared_folder, wrong_launcher_words
+from pipeline.config.sweep_words import SWEEP, cases, shared_folder, unfit_cluster, wrong_launcher_words
 from pipeline.config.tree import Tree
 from pipeline.config.warm_start import warm_start_mistakes
 from pipeline.config.words import listed, no_such, with_words_typed
@@ -122,12 +122,13 @@ def _check(
         return [f"--config-dir {config_dir}: there is no such folder"], None
     files = Files(config_dir)
     parsed, found = read_choices(overrides, files, multirun=multirun)
-    found += wrong_launcher_words(overrides, launchers())
+    launcher = files.launcher(overrides)
+    found += wrong_launcher_words(overrides, files.launchers(), launcher)
     of_file, unusable = of_sweep_file(parsed, files, overrides)
     if unusable:
         return [*found, *unusable], None
-    given = {choices[0].key_or_group for choices in parsed}
-    parsed += [choices for choices in of_file if choices[0].key_or_group not in given]
+    given = {place_of(choices[0]) for choices in parsed}
+    parsed += [choices for choices in of_file if place_of(choices[0]) not in given]
     compose_once = functools.cache(files.compose_tree)
     folders: dict[Path, RunConfig] = {}
     first_run: RunConfig | None = None
@@ -138,6 +139,8 @@ def _check(
         mistakes, run = check_case(case, files, compose_once)
         first_run = first_run or run
         found += mistakes
+        if run is not None and multirun and launcher == DASK:
+            found += unfit_cluster(run, case)
         if say is not None and not mistakes:
             kept += _kept(case, files, compose_once)
         # A word that is wrong was left out of its run, whose folder is not the one that was meant.
@@ -163,9 +166,13 @@ def _kept(case: Sequence[Override], files: Files, compose_once: Callable[[tuple[
     chosen = _options_of_groups(groups)
     if not chosen:
         return []
-    options = resolved(compose_once(_without_experiment(groups)))
     typed = {leaf for word in case for leaf, _ in leaves(word.key_or_group, word.value())}
-    run = resolved(compose_once(tuple(groups.values())))
+    try:
+        options = resolved(compose_once(_without_experiment(groups)))
+        run = resolved(compose_once(tuple(groups.values())))
+    except ConfigError:
+        # Interpolations may name the game, or the experiment, which these have not: it is a remark, and left out.
+        return []
     return kept_values(chosen, run, options, typed, groups.get(_EXPERIMENT, f"the {_EXPERIMENT} {run[_EXPERIMENT]}"))
 
 
@@ -196,7 +203,7 @@ def _changed(saved: Tree, overrides: Sequence[str], groups: Sequence[str], files
     settings = [word for word in words if word not in choices]
     mistakes = {text_of(word): _wrong_setting(word, tree, files) for word in settings}
     found += [mistake for mistake in mistakes.values() if mistake is not None]
-    return _with(tree, [word for word in settings if mistakes[text_of(word)] is None]), found
+    return with_settings(tree, [word for word in settings if mistakes[text_of(word)] is None]), found
 
 
 def _without(mistakes: Sequence[str], build: Callable[[], T]) -> T:
@@ -221,7 +228,9 @@ def check_case(
     try:
         chosen = compose_once(tuple(text_of(override) for override in groups if found[text_of(override)] is None))
         found |= {text_of(override): _wrong_setting(override, chosen, files) for override in settings}
-        run = config_tree.build(resolved(_with(chosen, [word for word in settings if found[text_of(word)] is None])))
+        run = config_tree.build(
+            resolved(with_settings(chosen, [word for word in settings if found[text_of(word)] is None]))
+        )
         others = (*warm_start_mistakes(run), *faults_of_own_parts(run))
     except ConfigError as error:
         words = {word.key_or_group: text_of(word) for word in groups}
@@ -264,23 +273,6 @@ def _wrong_setting(override: Override, tree: Tree, files: Files) -> str | None:
         if not is_interpolation and (mistake := config_tree.wrong_type(leaf, value, tree)) is not None:
             return mistake
     return None
-
-
-def _with(tree: Tree, settings: Sequence[Override]) -> Tree:
-    """A copy of `tree` in which each of `settings` has its value, or is away: as Hydra does it, but quickly."""
-    changed = dict(tree)
-    for override in settings:
-        for leaf, value in leaves(override.key_or_group, override.value()):
-            *groups, word = leaf.split(".")
-            node = changed
-            for group in groups:
-                node[group] = dict(node[group])
-                node = node[group]
-            if override.is_delete():
-                node.pop(word, None)
-            else:
-                node[word] = value
-    return changed
 
 
 _MANY_VALUES = 200

@@ -12,14 +12,14 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
 from dask_jobs.settings import LauncherSettings
-from pipeline.cluster.kinds import CLUSTER_KINDS
+from pipeline.config.composition import DASK, LAUNCHER
 from pipeline.config.run_config import RunConfig
 from pipeline.config.words import no_such
 
 SWEEP = "sweep"
 """Group of the files that name the games of a sweep, and what else it goes over."""
 
-_LAUNCHER, _DASK, _SETTING = "hydra/launcher", "dask", "hydra.launcher."
+_SETTING = "hydra.launcher."
 _SCHEMA = "base_"
 """Begins the names of options that other options are made of."""
 
@@ -36,40 +36,41 @@ def wrong_sweep(override: Override, multirun: bool, options: Sequence[str]) -> s
     return None if multirun else f"{text}: a sweep is many runs, which need --multirun (-m)"
 
 
-def wrong_launcher_words(overrides: Sequence[str], launchers: Sequence[str]) -> list[str]:
-    """All mistakes in the names of a launcher and its settings, and in the cluster that it is asked to use.
+def wrong_launcher_words(overrides: Sequence[str], launchers: Sequence[str], chosen: str) -> list[str]:
+    """All mistakes in the names of a launcher and its settings.
 
-    `launchers` are the options that Hydra knows. Words that cannot be read are left to others.
+    `launchers` are the options that Hydra knows; `chosen` is the one of the sweep. Words that cannot be read are left
+    to others.
     """
     words = [word for text in overrides if (word := _read(text)) is not None]
-    chosen = next((str(word.value()) for word in words if word.key_or_group == _LAUNCHER), "basic")
-    found = [mistake for word in words if (mistake := _wrong_word(word, chosen, launchers)) is not None]
-    if chosen == _DASK:
-        found += [
-            f"{word.input_line}: {_LAUNCHER}={_DASK} runs all jobs on one cluster: its own on this machine, or "
-            f"cluster=address; start hosts there as docs/sweeps.md shows"
-            for word in words
-            if word.key_or_group == "cluster" and not word.is_sweep_override() and not _serves_sweeps(str(word.value()))
+    return [mistake for word in words if (mistake := _wrong_word(word, chosen, launchers)) is not None]
+
+
+def unfit_cluster(run: RunConfig, case: Sequence[Override]) -> list[str]:
+    """Why the Dask launcher cannot grant this run its hosts: the cluster that it asks for, by a word or by a file."""
+    words = (str(word.input_line) for word in case if word.key_or_group == "cluster")
+    if not run.cluster.serves_sweeps:
+        return [
+            f"{next(words, f'cluster={run.cluster.kind} of a file')}: {LAUNCHER}={DASK} runs all jobs on one cluster: "
+            "its own on this machine, or cluster=address; start hosts there as docs/sweeps.md shows"
         ]
-    return found
-
-
-def _serves_sweeps(kind: str) -> bool:
-    return kind in CLUSTER_KINDS and CLUSTER_KINDS[kind].serves_sweeps
+    if run.cluster.groups:
+        return [f"cluster.groups: {LAUNCHER}={DASK} grants its jobs whatever host is free: leave out groups"]
+    return []
 
 
 def _wrong_word(word: Override, chosen: str, launchers: Sequence[str]) -> str | None:
     text = str(word.input_line)
-    if word.key_or_group == _LAUNCHER:
-        known = [name for name in launchers if not name.startswith(_SCHEMA)]
-        return None if chosen in known else no_such("launcher", text, chosen, known)
+    if word.key_or_group == LAUNCHER:
+        known, named = [name for name in launchers if not name.startswith(_SCHEMA)], str(word.value())
+        return None if named in known else no_such("launcher", text, named, known)
     name = word.key_or_group.removeprefix(_SETTING)
-    if name == word.key_or_group or chosen not in ("basic", _DASK):
+    if name == word.key_or_group or chosen not in ("basic", DASK):
         return None
     settings = [field.name for field in dataclasses.fields(LauncherSettings)]
     if name not in settings:
         return no_such("setting", text, word.key_or_group, [f"{_SETTING}{setting}" for setting in settings])
-    return None if chosen == _DASK else f"{text}: no such setting with {_LAUNCHER}={chosen}; it belongs to {_DASK}"
+    return None if chosen == DASK else f"{text}: no such setting with {LAUNCHER}={chosen}; it belongs to {DASK}"
 
 
 def _read(text: str) -> Override | None:

@@ -107,6 +107,8 @@ def unknown_setting(name: str, given: str, tree: Tree) -> str | None:
     if name in names:
         return None
     group, _, word = name.rpartition(".")
+    if inner := [known for known in names if known.startswith(f"{name}.")]:
+        return f"{given}: {name} is no single setting; set {listed(inner)}"
     if group in names:
         return f"{given}: no such setting; {group} is a single one, {_wanted(_declared(group, tree))} is expected"
     variants = VARIANTS.get(_hints(RunConfig).get(group, RunConfig), {})
