@@ -1,5 +1,6 @@
 """Work in a thread of its own, asked for until it is there."""
 
+import contextvars
 import threading
 
 import pytest
@@ -33,6 +34,13 @@ def test_what_it_raises_is_raised_where_it_is_asked_for_and_it_can_be_asked_for_
     with pytest.raises(ZeroDivisionError):
         wait_until(lambda: errand.ask(fail), "the error")
     wait_until(lambda: errand.ask(lambda: "done") == "done", "another result")
+
+
+def test_it_runs_in_the_context_of_who_asks() -> None:
+    whose = contextvars.ContextVar("whose", default="nobody's")
+    whose.set("the asker's")
+    errand = Errand[str]("test")
+    wait_until(lambda: errand.ask(whose.get) == "the asker's", "the result")
 
 
 def test_what_was_settled_is_over_whatever_came_of_it() -> None:

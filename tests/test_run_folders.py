@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.run_folders import files_below, places_of, run_folders, split_places, unquoted
+from pipeline.run_folders import files_below, places_of, results_dir_of, run_folders, split_places, unquoted
 
 
 def make(folder: Path, *names: str) -> Path:
@@ -24,6 +24,14 @@ def test_a_run_is_where_any_of_its_files_is_at_any_depth(tmp_path: Path) -> None
     assert run_folders(tmp_path) == wanted
     assert run_folders(wanted[3]) == wanted[3:]
     assert run_folders(tmp_path / "nowhere") == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "results_dir"),
+    [("/data/runs/dqn/Pong/0", "/data/runs"), ("/data/run5", "/"), ("/run5", "/"), ("/", "/")],
+)
+def test_a_run_folder_near_the_root_has_a_results_dir_too(folder: str, results_dir: str) -> None:
+    assert results_dir_of(Path(folder)) == Path(results_dir)
 
 
 def test_what_is_inside_of_a_run_is_no_other_run(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.errors import RecordingError
 from pipeline.evaluation.checks import check_actions, check_seed, environment_in
 from pipeline.evaluation.play import PlayedGame
+from pipeline.numbered_files import numbers_in, path_of
 from pipeline.rows import TRUE_BEFORE, EvaluationRow
 from pipeline.run_folders import recording_name
 from pipeline.whole_file import whole_file
@@ -57,8 +58,9 @@ def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
                 num_steps=np.array([game.episode.num_steps for game in games]),
                 meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
             )
-        for old in set(folder.glob(f"{path.stem.rpartition('_')[0]}_[0-9]*.npz")) - {path}:
-            old.unlink()
+        prefix = path.stem.removesuffix(path.stem.rpartition("_")[2])
+        for older in {path_of(folder, version, prefix) for version in numbers_in(folder, prefix)} - {path}:
+            older.unlink()
     except OSError as error:
         raise RecordingError(f"{path} could not be written: {error}") from error
     return path

@@ -23,6 +23,7 @@ import numpy as np
 
 from pipeline.checked_files import arrays_in
 from pipeline.errors import CheckpointError, ConfigError
+from pipeline.numbered_files import number_of
 from pipeline.replay.frame_files import FrameFiles, HeldSteps
 from pipeline.replay.memory import ReplayMemory, ReplayState
 from pipeline.states import pack, unpack
@@ -155,7 +156,8 @@ class ReplayKeeper:
         return None
 
     def _starts(self) -> list[Path]:
-        return sorted(path for path in self._folder.glob("[0-9]*") if path.is_dir())
+        there = self._folder.iterdir() if self._folder.is_dir() else ()
+        return sorted(path for path in there if number_of(path.name) is not None and path.is_dir())
 
 
 def load(folder: Path, memory: ReplayMemory) -> None:

@@ -1,5 +1,6 @@
 """A replay that is saved beside its owner's work: found again, whatever ended its owner, and never half of it."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,6 +92,18 @@ def test_who_was_given_up_and_writes_on_spoils_nothing(tmp_path: Path) -> None:
     assert_equal(keeper_of(tmp_path, 3).memory, owner.memory)
 
 
+def test_a_copy_beside_the_saves_is_neither_taken_nor_deleted(tmp_path: Path) -> None:
+    first = keeper_of(tmp_path, 1)
+    play(first.memory, 20)
+    first.close()
+    copy = shutil.copytree(tmp_path / "000000000001", tmp_path / "000000000001_good")
+    second = keeper_of(tmp_path, 2)
+    play(second.memory, 5)
+    second.close()
+    assert_equal(keeper_of(tmp_path, 3).memory, second.memory)
+    assert copy.is_dir() and not (tmp_path / "000000000001").exists()
+
+
 @pytest.mark.parametrize("what", ["state.npz", "frames/0/000000000000.npz"])
 @pytest.mark.parametrize("is_missing", [True, False])
 def test_what_is_damaged_is_passed_over_with_a_sentence(
@@ -125,6 +138,17 @@ def test_a_disk_that_refuses_it_is_told_once_and_ends_nothing(tmp_path: Path, ca
         play(keeper.memory, 100)
         keeper.close()
     assert caplog.text.count("is saved no more") == 1
+
+
+def test_a_run_folder_that_was_deleted_does_not_come_back(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    checkpoints = tmp_path / "run" / "checkpoints"
+    checkpoints.mkdir(parents=True)
+    keeper = keeper_of(checkpoints / "replay" / "bundle-0", 1)
+    play(keeper.memory, 20)
+    shutil.rmtree(tmp_path / "run")
+    keeper.close()
+    assert not (tmp_path / "run").exists()
+    assert "checkpoints is there no more" in caplog.text
 
 
 def test_a_host_that_does_not_see_the_folder_says_what_to_do(tmp_path: Path) -> None:

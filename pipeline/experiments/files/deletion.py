@@ -3,6 +3,7 @@
 Not here: whether it may be deleted (`pipeline.experiments.files.run_folder`).
 """
 
+import errno
 import shutil
 import uuid
 from pathlib import Path
@@ -22,8 +23,7 @@ def delete(path: Path) -> None:
     prefix = f".{path.name}.deleted."
     path.rename(path.with_name(f"{prefix}{uuid.uuid4().hex}"))
     for doomed in [entry for entry in path.parent.iterdir() if entry.name.startswith(prefix)]:
-        # On a network disk a file stays for as long as another program has it open; it is hidden, and goes next time.
-        shutil.rmtree(doomed, ignore_errors=True)
+        _remove(doomed)
 
 
 def _empty(path: Path) -> None:
@@ -36,4 +36,14 @@ def _empty(path: Path) -> None:
     for entry in sorted(entries, key=lambda entry: entry.name == CONFIG):
         entry.rename(doomed / entry.name)
     for folder in [entry for entry in path.iterdir() if entry.name.startswith(prefix)]:
-        shutil.rmtree(folder, ignore_errors=True)  # as above
+        _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EBUSY):
+            raise
+        # On a network disk a file stays while another program has it open: all else goes now, and it the next time.
+        shutil.rmtree(folder, ignore_errors=True)

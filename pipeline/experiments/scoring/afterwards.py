@@ -55,6 +55,7 @@ class Result(NamedTuple):
     num_there: int
     """Passed over, since their rows were there."""
     was_interrupted: bool
+    """Before all was played."""
 
 
 class _Planned(NamedTuple):
@@ -84,7 +85,7 @@ def evaluate_runs(request: EvaluationRequest, console: Console | None = None) ->
         interrupt = threading.Event()
         num_played = _play(wanted, cluster, interrupt, console) if wanted else 0
     _print_tables(planned, console)
-    return Result(num_played, len(planned) - len(wanted), interrupt.is_set())
+    return Result(num_played, len(planned) - len(wanted), interrupt.is_set() and num_played < len(wanted))
 
 
 def _plan(request: EvaluationRequest) -> tuple[ClusterConfig, list[_Planned]]:
@@ -195,7 +196,7 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
                 say(f"games are scored and not recorded: {error}")
             mean = statistics.fmean(game.row.score for game in games)
             say(f"{_name(one)}: mean {mean:,.1f} over {len(games)} games")
-    if interrupt.is_set():
+    if interrupt.is_set() and num_played < len(wanted):
         console.print(f"interrupted: {len(wanted) - num_played} evaluation(s) are not finished", highlight=False)
     return num_played
 

@@ -16,6 +16,7 @@ from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.config_anywhere import config_anywhere
 from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS
 from pipeline.experiments.specs import checkpoint_fit
+from pipeline.numbered_files import path_of
 from pipeline.roles.opinions import OpinionOf, opinions
 from pipeline.rows import BEST, CHECKPOINT, RANDOM, TRAINING
 
@@ -77,7 +78,8 @@ def opinions_of_player(run: Path, played: PlayedGame) -> OpinionOf:
     row, episode = played
     if row.agent in _WITHOUT_NETWORK:
         raise CheckpointError(f"agent={row.agent} has no network")
-    files = sorted((run / CHECKPOINTS).rglob(f"{row.version:012d}.npz"))
+    folders = run / CHECKPOINTS, run / CHECKPOINTS / BEST
+    files = [path for folder in folders if (path := path_of(folder, row.version)).exists()]
     if not files:
         raise CheckpointError(
             f"{run / CHECKPOINTS} has no checkpoint of update {row.version:,}, which played this game"

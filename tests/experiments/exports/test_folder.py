@@ -24,8 +24,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_a_folder_says_what_it_is_and_is_not_overwritten_unasked(run: Path, tmp_path: Path) -> None:
+def test_a_folder_says_what_it_is_and_is_not_overwritten_unasked(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "agent"
+    out.mkdir()  # an empty one is as good as none
     assert api.export_policy(run, "pt2", out=out).folder == out
     assert {path.name for path in out.iterdir()} == {"README.md", "config.json", "evaluations.csv", "model.pt2"}
     told = json.loads((out / "config.json").read_text())
@@ -46,6 +49,10 @@ def test_a_folder_says_what_it_is_and_is_not_overwritten_unasked(run: Path, tmp_
     assert api.export_policy(run, "pt2", out=out, overwrite=True).folder == out
     with pytest.raises(ConfigError, match="is there and is no exported agent"):
         api.export_policy(run, "pt2", out=run, overwrite=True)
+    monkeypatch.chdir(tmp_path)
+    for place in (".", "..", tmp_path):
+        with pytest.raises(ConfigError, match="is where the command is typed, or around it: name a folder of"):
+            api.export_policy(run, "pt2", out=place, overwrite=True)
     with pytest.raises(ConfigError, match=r"out=.*README\.md/agent cannot be written: .* is read-only or no folder"):
         api.export_policy(run, "pt2", out=out / "README.md" / "agent")
 

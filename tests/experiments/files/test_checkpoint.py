@@ -1,6 +1,7 @@
 """Checkpoints: written whole, read without trust, the newest that can be read wins."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,16 @@ def test_what_was_saved_is_loaded_bit_for_bit(tmp_path: Path) -> None:
     assert loaded.progress == PROGRESS and loaded.generation == 3
     assert loaded.num_steps == 100 + 2**40 and loaded.wall_seconds == 1.5
     assert [path.name for path in path.parent.iterdir()] == ["000000000005.npz"]
+
+
+def test_a_copy_that_somebody_keeps_beside_them_is_neither_read_nor_deleted(tmp_path: Path) -> None:
+    first = checkpoint.save(tmp_path, Checkpoint(server(1), {}, 1), keep=2)
+    copy = shutil.copy(first, tmp_path / "000000000001_good.npz")
+    for num_updates in (2, 3, 4):
+        checkpoint.save(tmp_path, Checkpoint(server(num_updates), {}, 1), keep=2)
+    assert Path(copy).exists()
+    assert checkpoint.newest_version(tmp_path) == checkpoint.load_newest(tmp_path).server.version == 4
+    assert [path.stem for path in checkpoint.newer_than(tmp_path, 0)] == ["000000000003", "000000000004"]
 
 
 def test_only_the_newest_are_kept(tmp_path: Path) -> None:

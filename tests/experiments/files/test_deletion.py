@@ -1,7 +1,10 @@
 """Run folders that are links, which `overwrite=true` empties; whole ones: `test_run_folder.py`."""
 
+import contextlib
+import errno
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,3 +48,26 @@ def test_an_overwrite_behind_a_link_that_was_cut_short_is_made_good_by_the_same_
     open_folder(smoke_config(tmp_path, "overwrite=true"))
     open_folder(smoke_config(tmp_path, "overwrite=true"))
     assert {entry.name for entry in disk.iterdir()} == {"config.yaml", *FILES}
+
+
+@pytest.mark.parametrize(
+    ("number", "is_passed_over"), [(errno.EBUSY, True), (errno.ENOTEMPTY, True), (errno.EACCES, False)]
+)
+def test_what_another_program_has_open_on_a_network_disk_stays_hidden_and_all_else_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, is_passed_over: bool
+) -> None:
+    path = open_folder(smoke_config(tmp_path)).path
+    (path / "left").touch()
+    rmtree, tried = shutil.rmtree, []
+
+    def refuse_once(folder: Path, **words: Any) -> None:
+        tried.append(folder)
+        if len(tried) == 1:
+            raise OSError(number, "refused")
+        rmtree(folder, **words)
+
+    monkeypatch.setattr(shutil, "rmtree", refuse_once)
+    with contextlib.nullcontext() if is_passed_over else pytest.raises(OSError, match="refused"):
+        open_folder(smoke_config(tmp_path, "overwrite=true"))
+    assert not (path / "left").exists()
+    assert len(tried) == (2 if is_passed_over else 1)

@@ -67,3 +67,13 @@ def test_states_and_checkpoints_that_do_not_fit_the_run_are_told_by_their_file(t
 
 def test_a_run_without_states_begins_anew(tmp_path: Path) -> None:
     assert ExactRun(tmp_path, 2, Count).find_start(FIT, print) is None
+    # As a start leaves it before any role has learned.
+    save(tmp_path, 0).unlink()
+    assert ExactRun(tmp_path, 2, Count).find_start(FIT, print) is None
+
+
+def test_checkpoints_whose_states_are_gone_are_not_begun_anew_over(tmp_path: Path) -> None:
+    states = save(tmp_path, 7)
+    states.unlink()
+    with pytest.raises(CheckpointError, match=r"exact lacks what belongs to them; put it back, or begin anew with"):
+        ExactRun(tmp_path, 2, Count).find_start(FIT, print)

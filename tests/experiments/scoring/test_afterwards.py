@@ -19,12 +19,14 @@ from pipeline.evaluation import recordings
 from pipeline.evaluation.play import PlayedGame
 from pipeline.experiments.files import checkpoint, run_lock
 from pipeline.experiments.files.checkpoint import Checkpoint
-from pipeline.experiments.files.run_folder import open_folder
+from pipeline.experiments.files.run_folder import open_folder, read_config
 from pipeline.experiments.plan import network_of
 from pipeline.experiments.run import train
 from pipeline.experiments.scoring import afterwards
 from pipeline.experiments.scoring.afterwards import Result, evaluate_runs
+from pipeline.experiments.scoring.chosen_parameters import chosen_checkpoint
 from pipeline.experiments.scoring.tasks import Evaluation, play_all
+from pipeline.experiments.specs import checkpoint_fit
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run
 from pipeline.roles.progress import RoleProgress
@@ -231,6 +233,22 @@ def test_all_mistakes_are_told_at_once(runs: Path, tmp_path: Path, capsys: pytes
     assert f"{runs / '1'}: checkpoint=999999 must be newest, best or a version that is there; there is 0, 7" in found
     assert main([f"run={runs}", "checkpoint=999999"]) == 2
     assert capsys.readouterr().err.startswith("error: 2 mistakes")
+
+
+def test_a_version_is_found_beside_what_lies_deeper(copies: Path) -> None:
+    checkpoints = copies / "1" / "checkpoints"
+    for deeper in ("exact", "exact/frames/bundle-0", "replay/bundle-0/000000000001/frames/0"):
+        (checkpoints / deeper).mkdir(parents=True)
+        (checkpoints / deeper / "000000000007.npz").write_bytes(b"no checkpoint")
+    fit = checkpoint_fit(read_config(copies / "1"))
+    path, loaded = chosen_checkpoint(checkpoints, "7", fit)
+    assert path == checkpoints / "000000000007.npz" and loaded.server.version == 7
+
+
+def test_one_that_is_stopped_says_so_by_its_status(copies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = Result(1, 0, was_interrupted=True)
+    monkeypatch.setattr(afterwards, "evaluate_runs", lambda _: stopped)
+    assert main([f"run={copies}"]) == 130
 
 
 def newest(run: Path) -> int:

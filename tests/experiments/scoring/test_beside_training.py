@@ -77,7 +77,8 @@ class Evaluated:
     def __init__(self, session: Session, folder: Path) -> None:
         words = ["training_evaluation.every_frames=300", "training_evaluation.num_episodes=2"]
         config = smoke_config(folder, *words, experiment="smoke_dba3c")
-        self.evaluation = TrainingEvaluation(session, config, 300, min(session.hosts), folder, lambda _: None)
+        self.said: list[str] = []
+        self.evaluation = TrainingEvaluation(session, config, 300, min(session.hosts), folder, self.said.append)
         self.best = folder / "checkpoints" / "best"
         self.best.parent.mkdir(exist_ok=True)  # as the first checkpoint of a run has made it
         self.recordings = folder / "recordings"
@@ -155,6 +156,21 @@ def test_a_run_that_goes_on_evaluates_at_its_next_mark_or_what_it_has_missed(
         again.check(600, played(1.0, 9, 600))
         assert again.num_taken == 1
         again.evaluation.cancel()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"mean_score": "4.5"}', '{"mean_score": NaN}', "\0"])
+def test_a_best_score_that_cannot_be_read_is_told_and_the_next_one_counts(
+    session: Session, tmp_path: Path, text: str
+) -> None:
+    path = tmp_path / "checkpoints" / "best" / "score.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    again = Evaluated(session, tmp_path)
+    assert again.evaluation.best_mean is None
+    (line,) = again.said
+    assert line.startswith(f"{path} cannot be read: ") and line.endswith(
+        "the next evaluation counts as the best so far"
+    )
 
 
 def test_a_best_that_cannot_be_kept_is_told_and_ends_nothing(evaluated: Evaluated) -> None:
