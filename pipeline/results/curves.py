@@ -7,29 +7,26 @@ Not here: loading (`pipeline.results.load`), the table of scores (`pipeline.resu
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import matplotlib
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipeline.games import check_game
+from pipeline.results.drawn_runs import DrawnRun, drawn_runs, keys_of, protocol_of, protocols_of
 from pipeline.results.load import LoadedRuns
-from pipeline.results.run_frames import run_frames
-from pipeline.results.run_scores import LAST, SAMPLED, TRAINING
 from pipeline.results.scores import FloatArray, seed_interval
 from pipeline.results.seed_bands import far_enough, seed_band
-from pipeline.results.style import FAINT, LINES, PAPER, STYLE, look, save_figure
+from pipeline.results.style import FAINT, LINES, PAPER, STYLE, save_figure
 from pipeline.rows import PROTOCOL_FIELDS
 
 ROLLING_EPISODES = 100
 """Window of the rolling mean; the first episodes are averaged over as many as there are."""
 
-_MARKERS = "oD^sv"
 _LEGEND_TITLE = (
     f"line: mean of {ROLLING_EPISODES} training episodes; band: lowest to highest seed; "
     "symbol: mean of an evaluation, with 95 % interval where it stands alone"
@@ -69,20 +66,6 @@ class Curve(NamedTuple):
     """(N,) points."""
 
 
-class _Run(NamedTuple):
-    experiment: str
-    episodes: pd.DataFrame
-    evaluations: pd.DataFrame
-    colour: str
-    line: str
-    """Of its own curve: another for each seed, until all lines are there."""
-    line_of_seeds: str
-    """Of the mean over its experiment's seeds: beyond the sixth experiment colours come again, with another line."""
-    label: str
-    markers: Mapping[str, str]
-    """Name of a protocol -> its symbol, the same for all runs of a figure."""
-
-
 @matplotlib.rc_context(STYLE)
 def learning_curves(loaded: LoadedRuns, game: str, *, x: HorizontalAxis = "frames", title: str | None = None) -> Figure:
     """Episode score of every run of `game` against frames, wall hours or updates; one colour an experiment.
@@ -93,7 +76,7 @@ def learning_curves(loaded: LoadedRuns, game: str, *, x: HorizontalAxis = "frame
     check_game(game)
     figure = Figure(figsize=(8.0, 5.5), layout="constrained")
     axes = figure.add_subplot()
-    for run in _runs(loaded, game):
+    for run in drawn_runs(loaded, game):
         _draw_dots(axes, run, _AXES[x])
         _draw_mean(axes, run, _AXES[x])
         _draw_evaluations(axes, run, _AXES[x])
@@ -109,11 +92,11 @@ def learning_panels(loaded: LoadedRuns, game: str, beside: Sequence[Curve] = (),
     Several seeds of an experiment are one line, their mean, with their range; `with_seeds` adds a thin line for each.
     Curves `beside` ours are grey, against frames only, and as far as ours go.
     """
-    runs = _runs(loaded, game)
+    runs = drawn_runs(loaded, game)
     experiments = {run.experiment: [one for one in runs if one.experiment == run.experiment] for run in runs}
     # Room for a legend of a line and some symbols an experiment, in inches. Worked out here: a layout engine takes as
     # long as the drawing, and a report has one such figure for each of 49 games.
-    symbols = {(run.experiment, protocol) for run in runs for protocol in _protocols(run.evaluations)}
+    symbols = {(run.experiment, protocol) for run in runs for protocol in protocols_of(run.evaluations)}
     rows = -(-(len(experiments) + len(symbols) + len(beside)) // _LEGEND_COLUMNS)
     legend = 0.3 + 0.2 * rows if runs else 0.0
     height = 3.8 + legend
@@ -141,30 +124,6 @@ def save_learning_curves(
     save_figure(learning_curves(loaded, game, x=x, title=title), path)
 
 
-def _runs(loaded: LoadedRuns, game: str) -> list[_Run]:
-    episodes = loaded.episodes[loaded.episodes["game"] == game]
-    evaluations = loaded.evaluations[
-        # Not "best": that is one of these again.
-        (loaded.evaluations["game"] == game) & loaded.evaluations["agent"].isin([TRAINING, LAST])
-    ]
-    keys = sorted({*_keys_of(episodes), *_keys_of(evaluations)})
-    experiments = sorted({experiment for experiment, _ in keys})
-    markers = dict(zip(sorted(_protocols(evaluations)), itertools.cycle(_MARKERS), strict=False))
-    runs = []
-    for experiment, seed in keys:
-        line, colour = look(experiments.index(experiment))
-        number = [other for name, other in keys if name == experiment].index(seed)
-        own_line = LINES[(LINES.index(line) + number) % len(LINES)]
-        played, rows = (_of_run(one, experiment, seed) for one in (episodes, evaluations))
-        label = f"{experiment}, seed {seed}"
-        runs.append(_Run(experiment, _with_run_frames(played), rows, colour, own_line, line, label, markers))
-    return runs
-
-
-def _with_run_frames(episodes: pd.DataFrame) -> pd.DataFrame:
-    return episodes.assign(total_frames=run_frames(episodes))
-
-
 def _finish(figure: Figure, panels: list[Axes], axes_of_panels: list[_Axis], *, loc: _Place, ncols: int) -> None:
     for axes, axis in zip(panels, axes_of_panels, strict=True):
         axes.set_xlabel(axis.label)
@@ -179,37 +138,40 @@ def _finish(figure: Figure, panels: list[Axes], axes_of_panels: list[_Axis], *, 
         )
 
 
-def _draw_dots(axes: Axes, run: _Run, axis: _Axis) -> None:
+def _draw_dots(axes: Axes, run: DrawnRun, axis: _Axis) -> None:
     position = run.episodes[axis.column] / axis.per_unit
     axes.plot(position, run.episodes["score"], ".", color=run.colour, markersize=2, alpha=0.2, rasterized=True)
 
 
-def _draw_mean(axes: Axes, run: _Run, axis: _Axis, max_points: int | None = None) -> None:
+def _draw_mean(axes: Axes, run: DrawnRun, axis: _Axis, max_points: int | None = None) -> None:
     if run.episodes.empty:
         return
     axes.plot(*_rolling(run, axis, max_points), run.line, color=run.colour, linewidth=1.8, label=run.label)
 
 
-def _draw_band(axes: Axes, runs: Sequence[_Run], axis: _Axis, *, with_seeds: bool) -> None:
-    """The mean over seeds of an experiment, and their range; a thin line for each not among them, or for all."""
+def _draw_band(axes: Axes, runs: Sequence[DrawnRun], axis: _Axis, *, with_seeds: bool) -> None:
+    """The mean over seeds of an experiment, and their range; a thin line for each not among them, or for all.
+
+    Without a stretch that they have in common there are these lines alone.
+    """
     played = [run for run in runs if len(run.episodes)]
-    belongs = far_enough([run.episodes["total_frames"].max() for run in played])
+    frames = [run.episodes["total_frames"].max() for run in played]
+    belongs = far_enough(frames, [run.is_whole for run in played])
     among = [run for run, does in zip(played, belongs, strict=True) if does]
     band = seed_band([_rolling(run, axis, None) for run in among], _MAX_POINTS)
-    if band is None:
-        for run in played:
-            _draw_mean(axes, run, axis, max_points=_MAX_POINTS)
-        return
     of_all = f" of {len(played)}" if len(among) < len(played) else ""
     colour, label = runs[0].colour, f"{runs[0].experiment}, {len(among)}{of_all} seeds"
-    axes.plot(band.place, band.mean, runs[0].line_of_seeds, color=colour, linewidth=1.8, label=label)
-    axes.fill_between(band.place, band.low, band.high, color=colour, alpha=0.2, linewidth=0)
-    for run, does in zip(played, belongs, strict=True):
-        if with_seeds or not does:
-            axes.plot(*_rolling(run, axis, _MAX_POINTS), run.line, color=colour, linewidth=0.7, alpha=0.7)
+    if band is not None:
+        axes.plot(band.place, band.mean, runs[0].line_of_seeds, color=colour, linewidth=1.8, label=label)
+        axes.fill_between(band.place, band.low, band.high, color=colour, alpha=0.2, linewidth=0)
+    for number, (run, does) in enumerate(zip(played, belongs, strict=True)):
+        if with_seeds or band is None or not does:
+            own_label = label if band is None and number == 0 else "_nolegend_"
+            place, mean = _rolling(run, axis, _MAX_POINTS)
+            axes.plot(place, mean, run.line, color=colour, linewidth=0.7, alpha=0.7, label=own_label)
 
 
-def _rolling(run: _Run, axis: _Axis, max_points: int | None) -> tuple[FloatArray, FloatArray]:
+def _rolling(run: DrawnRun, axis: _Axis, max_points: int | None) -> tuple[FloatArray, FloatArray]:
     """Places and rolling means of a run's training episodes, thinned out to so many."""
     # Bundles report in turn: in the file, the order of their episodes is not that of frames.
     ordered = run.episodes.sort_values(axis.column, kind="stable")
@@ -218,7 +180,7 @@ def _rolling(run: _Run, axis: _Axis, max_points: int | None) -> tuple[FloatArray
     return ordered[axis.column].to_numpy("float64")[kept] / axis.per_unit, rolling[kept]
 
 
-def _draw_evaluations(axes: Axes, run: _Run, axis: _Axis) -> None:
+def _draw_evaluations(axes: Axes, run: DrawnRun, axis: _Axis) -> None:
     # By settings too: those of a protocol can be changed on the command line.
     by = ["protocol", *PROTOCOL_FIELDS]
     for _, played in run.evaluations.groupby(by, sort=True, dropna=False):
@@ -228,7 +190,7 @@ def _draw_evaluations(axes: Axes, run: _Run, axis: _Axis) -> None:
             for _, games in played.groupby("version", sort=True)
         ]
         position, mean, low, high = np.array(points).T
-        protocol = _protocol(played.iloc[0])
+        protocol = protocol_of(played.iloc[0])
         axes.errorbar(
             position,
             mean,
@@ -243,27 +205,19 @@ def _draw_evaluations(axes: Axes, run: _Run, axis: _Axis) -> None:
         )
 
 
-def _draw_evaluations_of_seeds(axes: Axes, runs: Sequence[_Run], axis: _Axis) -> None:
+def _draw_evaluations_of_seeds(axes: Axes, runs: Sequence[DrawnRun], axis: _Axis) -> None:
     """Small symbols without intervals: the seeds themselves show how far apart they are."""
     labelled = set()
     for run in runs:
         for _, games in run.evaluations.groupby(["protocol", *PROTOCOL_FIELDS, "version"], sort=True, dropna=False):
-            protocol = _protocol(games.iloc[0])
+            protocol = protocol_of(games.iloc[0])
             label = "_nolegend_" if protocol in labelled else f"{run.experiment}: {protocol}"
             labelled.add(protocol)
             point = games[axis.column].min() / axis.per_unit, games["score"].mean()
             axes.plot(*point, run.markers[protocol], color=run.colour, markerfacecolor=PAPER, markersize=4, label=label)
 
 
-def _protocol(row: pd.Series) -> str:
-    return str(row["protocol"]) + (f", {SAMPLED}" if row["sampled"] else "")
-
-
-def _protocols(evaluations: pd.DataFrame) -> set[str]:
-    return {_protocol(row) for _, row in evaluations[["protocol", "sampled"]].drop_duplicates().iterrows()}
-
-
-def _draw_beside(axes: Axes, runs: Sequence[_Run], beside: Sequence[Curve]) -> None:
+def _draw_beside(axes: Axes, runs: Sequence[DrawnRun], beside: Sequence[Curve]) -> None:
     # Theirs may be a hundred times as long, and would leave a corner for ours.
     ours = [rows["total_frames"].max() for run in runs for rows in (run.episodes, run.evaluations) if len(rows)]
     last = max(ours, default=0)
@@ -280,19 +234,10 @@ def _draw_beside(axes: Axes, runs: Sequence[_Run], beside: Sequence[Curve]) -> N
             )
 
 
-def _keys_of(rows: pd.DataFrame) -> list[tuple[str, int]]:
-    pairs = rows[["experiment", "seed"]].drop_duplicates()
-    return [(str(experiment), int(seed)) for experiment, seed in zip(pairs["experiment"], pairs["seed"], strict=True)]
-
-
-def _of_run(rows: pd.DataFrame, experiment: str, seed: int) -> pd.DataFrame:
-    return rows[(rows["experiment"] == experiment) & (rows["seed"] == seed)]
-
-
 def _title(loaded: LoadedRuns, game: str) -> str:
     runs = {
-        *_keys_of(loaded.episodes[loaded.episodes["game"] == game]),
-        *_keys_of(loaded.evaluations[loaded.evaluations["game"] == game]),
+        *keys_of(loaded.episodes[loaded.episodes["game"] == game]),
+        *keys_of(loaded.evaluations[loaded.evaluations["game"] == game]),
     }
     seeds = sorted({seed for _, seed in runs})
     return f"{game}: {', '.join(sorted({name for name, _ in runs}))}; seed{'s' if len(seeds) != 1 else ''} " + (

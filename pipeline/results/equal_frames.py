@@ -88,9 +88,10 @@ def equal_frames_table(scores: pd.DataFrame) -> ReportTable | None:
     None where no run of ours has come to the first published mark.
     """
     trained = scores[(scores["agent"] != RANDOM) & scores["game"].isin(load_published().index)]
-    # Runs that ended sooner have no place among longer ones: the mean of both would be of neither.
+    # Runs that ended sooner have no place among longer ones: the mean of both would be of neither. The best parameters
+    # of runs of one length are of any age.
     longest = trained.groupby(["entry", "protocol", "differs", "game"])["total_frames"].transform("max")
-    as_long = trained[UNEQUAL_FRAMES * trained["total_frames"] >= longest]
+    as_long = trained[(trained["agent"] != LAST) | (UNEQUAL_FRAMES * trained["total_frames"] >= longest)]
     numbers = pd.DataFrame(_comparisons(as_long))
     if numbers.empty:
         return None

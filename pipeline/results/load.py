@@ -87,6 +87,8 @@ def load_runs(runs_directory: str | Path) -> LoadedRuns:
             problems.append(f"{folder}: skipped: {error}")
             continue
         key = tuple(run.runs.iloc[0][list(RUN_KEYS)])
+        if key[RUN_KEYS.index("game")] == UNKNOWN_GAME:
+            key = (*key, folder)  # of two nobody knows whether they are one
         if key in loaded:
             same = "/".join(map(str, key))
             problems.append(f"{folder}: skipped: it is run {same} like {loaded[key].runs['folder'].iloc[0]}")
@@ -100,7 +102,7 @@ def of_known_games(loaded: LoadedRuns) -> LoadedRuns:
     lost = loaded.runs.loc[loaded.runs["game"] == UNKNOWN_GAME, "folder"]
     if lost.empty:
         return loaded
-    told = [f"{folder}: left out: neither {RUN} nor the path says of which game it is" for folder in lost]
+    told = [f"{folder}: left out: neither {RUN} nor the path names a game that there is" for folder in lost]
     return LoadedRuns(
         _of_known(loaded.runs),
         _of_known(loaded.episodes),

@@ -25,12 +25,13 @@ class SeedBand(NamedTuple):
     high: FloatArray
 
 
-def far_enough(frames: Sequence[float]) -> list[bool]:
-    """Of runs that have come so far: whether each is to be among the seeds of a band.
+def far_enough(frames: Sequence[float], are_whole: Sequence[bool]) -> list[bool]:
+    """Of runs that have come so far, and are over or not: whether each is to be among the seeds of a band.
 
-    A band ends where its shortest run does: a seed that has only begun would leave nothing of the others.
+    A band ends where its shortest run does: a seed that has only begun would leave nothing of the others. One that was
+    as long as it should be counts however long that was: those that reach a score soon are not to be left out.
     """
-    return [its >= _FAR_ENOUGH * max(frames) for its in frames]
+    return [whole or its >= _FAR_ENOUGH * max(frames) for its, whole in zip(frames, are_whole, strict=True)]
 
 
 def seed_band(curves: Sequence[tuple[FloatArray, FloatArray]], num_places: int) -> SeedBand | None:

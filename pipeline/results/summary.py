@@ -151,7 +151,10 @@ def summary(
 def _name_of_games(games: Sequence[str], entries: Sequence[str]) -> str:
     if len(games) == len(ATARI49):
         return "all"
-    return ", ".join(games) if len(games) <= _MOST_NAMED else f"those of {'; '.join(entries)}"
+    if len(games) <= _MOST_NAMED:
+        return ", ".join(games)
+    # It may be that none of ours has all of them.
+    return f"those of {'; '.join(entries)}" if entries else "all of this report"
 
 
 def _statistics_of(agent: str, scores: FloatArray, games: Sequence[str], starts: Starts) -> list[dict[str, Any]]:

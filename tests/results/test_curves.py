@@ -120,7 +120,7 @@ def test_seeds_are_one_line_with_their_range_and_thin_lines_if_asked_for(tmp_pat
 def test_a_seed_that_has_only_begun_leaves_the_others_their_band_and_has_a_thin_line(tmp_path: Path) -> None:
     for seed, num_games in enumerate((10, 8, 2)):
         games = [episode(float(seed), total_frames=1_000 * (number + 1)) for number in range(num_games)]
-        write_run(tmp_path, games, seed=seed)
+        write_run(tmp_path, games, seed=seed, end_reason="budget" if seed == 0 else None)
     axes = learning_panels(load_runs(tmp_path / "runs"), "Pong").axes[0]
     assert list(labelled(axes)) == ["gorila, 2 of 3 seeds"]
     (mean,) = [line for line in axes.lines if line.get_label() == "gorila, 2 of 3 seeds"]
@@ -133,7 +133,17 @@ def test_seeds_without_a_stretch_in_common_are_lines_of_their_own(tmp_path: Path
     for seed in (0, 1):
         write_run(tmp_path, [episode(1.0, total_frames=1_000)], seed=seed)
     axes = learning_panels(load_runs(tmp_path / "runs"), "Pong").axes[0]
-    assert list(labelled(axes)) == ["gorila, seed 0", "gorila, seed 1"]
+    assert list(labelled(axes)) == ["gorila, 2 seeds"] and len(axes.lines) == 2
+
+
+def test_a_seed_that_was_over_sooner_is_among_the_others(tmp_path: Path) -> None:
+    for seed, num_games in enumerate((10, 3)):
+        games = [episode(float(seed), total_frames=1_000 * (number + 1)) for number in range(num_games)]
+        write_run(tmp_path, games, seed=seed, end_reason="score")
+    axes = learning_panels(load_runs(tmp_path / "runs"), "Pong").axes[0]
+    assert list(labelled(axes)) == ["gorila, 2 seeds"]
+    (mean,) = axes.lines
+    assert max(np.asarray(mean.get_xdata())) == 0.003
 
 
 def test_a_single_evaluation_game_is_a_point_without_a_bar(tmp_path: Path) -> None:

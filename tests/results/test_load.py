@@ -90,7 +90,7 @@ def test_a_run_of_which_nothing_says_the_game_can_be_read_and_has_no_place_among
     assert loaded.runs["game"].tolist() == ["", "Hero"]
     known = of_known_games(loaded)
     assert known.runs["game"].tolist() == known.episodes["game"].tolist() == ["Hero"]
-    assert known.problems[-1] == f"{moved}: left out: neither run.json nor the path says of which game it is"
+    assert known.problems[-1] == f"{moved}: left out: neither run.json nor the path names a game that there is"
     assert of_known_games(known) == known
 
 

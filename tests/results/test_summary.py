@@ -105,6 +105,15 @@ def test_many_games_are_named_by_whose_they_are(tmp_path: Path) -> None:
     assert summary_of(tmp_path)["games"].unique().tolist() == ["all", "those of dqn; gorila"]
 
 
+def test_games_that_no_entry_has_all_of_are_those_of_the_report(tmp_path: Path) -> None:
+    games = ("Alien", "Breakout", "Hero", "Pong")
+    for game in games[1:]:
+        write_run(tmp_path, [evaluation(20.0)], game=game)
+    loaded = load_runs(tmp_path / "runs")
+    numbers = summary(NOOP_STARTS, entries(run_scores(loaded)), random_scores(loaded), games)
+    assert numbers["games"].unique().tolist() == ["all of this report", "Breakout, Hero, Pong"]
+
+
 def test_entries_with_the_same_games_share_a_block(tmp_path: Path) -> None:
     for experiment in ("dqn", "gorila"):
         write_run(tmp_path, [evaluation(20.0)], experiment=experiment)
