@@ -85,11 +85,11 @@ def main() -> None:
 
             show(jobs, Console())
             return
+        sys.argv[1:] = for_hydra(arguments)
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(status_of(error))
     leave_dask_out()
-    sys.argv[1:] = for_hydra(arguments)
     with jobs_composed_in_turn():
         _job()
 

@@ -1,13 +1,16 @@
-"""Settings that a file lacks, as Hydra takes them: `optimizer.beta1=0.9` becomes `++optimizer.beta1=0.9`.
+"""Words about settings that a file lacks, as Hydra takes them.
 
-Hydra refuses a setting that the files it composes do not have, even where the run has it. So it does with a file of the
-user's that leaves a value to the command line; and of a multirun it first composes what is no sweep, with the default
-experiment: `-m experiment=dba3c,ba3c algorithm.batch_size=64` would be refused, since `gorila` has no such setting.
+    optimizer=mine optimizer.beta1=0.9                       ++optimizer.beta1=0.9: the user's file leaves it to words
+    -m experiment=dba3c,ba3c algorithm.batch_size=64         algorithm.batch_size=choice(64)
+
+Hydra refuses a setting that the files have not which it composes, even where the run has it. Of a multirun it composes
+first what is no sweep, and so with the default experiment, `gorila`, which has no such setting as the second line's. A
+sweep of one value is left out there, and each job is told of it as it was typed.
 Not here: whether a run has the setting at all (`pipeline.config.overrides`), which is checked before.
 """
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from hydra.core.override_parser.types import Override
 
@@ -25,28 +28,38 @@ def for_hydra(arguments: Sequence[str]) -> list[str]:
         return list(arguments)
     files = Files(words.own)
     parsed, _ = read_choices(words.overrides, files, multirun=words.multirun)
-    of_file, _ = of_sweep_file(parsed, files, words.overrides)
-    typed = {place_of(choices[0]) for choices in parsed}
-    every = [*parsed, *(choices for choices in of_file if place_of(choices[0]) not in typed)]
     plain = [choices[0] for choices in parsed if _is_plain(choices[0], files)]
     if not plain:
         return list(arguments)
-    compose_once = functools.cache(files.compose_tree)
-    trees = [dict(flat(compose_once(groups))) for groups in dict.fromkeys(_groups_of_all(every, files))]
-    lacking = {
-        word.key_or_group
-        for word in plain
-        if any(leaf not in tree for tree in trees for leaf, _ in leaves(word.key_or_group, word.value()))
-    }
-    return [f"++{word}" if word.partition("=")[0] in lacking else word for word in arguments]
+    of_file, _ = of_sweep_file(parsed, files, words.overrides)
+    typed = {place_of(choices[0]) for choices in parsed}
+    every = [*parsed, *(choices for choices in of_file if place_of(choices[0]) not in typed)]
+    names = functools.cache(lambda groups: frozenset(name for name, _ in flat(files.compose_tree(groups))))
+    of_jobs = [names(_options(case, files)) for _, case in cases(every)]
+    # Words that are sweeps stand as one of their values among the choices, and not as they were typed.
+    first = names(_options([c[0] for c in parsed if text_of(c[0]) in words.overrides], files))
+    put = {}
+    for word in plain:
+        if any(_is_lacking(word, known) for known in of_jobs):
+            put[word.key_or_group] = "++{0}={1}"
+        elif _is_lacking(word, first) and text_of(word) in words.overrides:  # one that is no sweep
+            put[word.key_or_group] = "{0}=choice({1})"
+    return [_put(word, put) for word in arguments]
 
 
 def _is_plain(word: Override, files: Files) -> bool:
     return not (files.options(word.key_or_group) or word.is_add() or word.is_force_add() or word.is_delete())
 
 
-def _groups_of_all(parsed: Sequence[Sequence[Override]], files: Files) -> Iterator[tuple[str, ...]]:
-    """The words that choose options: of what Hydra composes first, which is no job, and of each job's choices."""
-    fixed = [choices for choices in parsed if len(choices) == 1]
-    for case in ([choices[0] for choices in fixed], *(case for _, case in cases(parsed))):
-        yield tuple(text_of(word) for word in case if files.options(word.key_or_group))
+def _options(case: Sequence[Override], files: Files) -> tuple[str, ...]:
+    """The words among these that choose options."""
+    return tuple(text_of(word) for word in case if files.options(word.key_or_group))
+
+
+def _is_lacking(word: Override, known: Collection[str]) -> bool:
+    return any(leaf not in known for leaf, _ in leaves(word.key_or_group, word.value()))
+
+
+def _put(argument: str, put: dict[str, str]) -> str:
+    name, equals, value = argument.partition("=")
+    return put[name].format(name, value) if equals and name in put else argument

@@ -162,7 +162,7 @@ def _check(
 
 def _kept(case: Sequence[Override], files: Files, compose_once: Callable[[tuple[str, ...]], Tree]) -> list[str]:
     """What stays of the experiment's in groups of which the overrides of a sound run choose an option themselves."""
-    groups = {word.key_or_group: text_of(word) for word in case if files.options(word.key_or_group)}
+    groups = _words_of_groups(case, files)
     chosen = _options_of_groups(groups)
     if not chosen:
         return []
@@ -174,6 +174,12 @@ def _kept(case: Sequence[Override], files: Files, compose_once: Callable[[tuple[
         # Interpolations may name the game, or the experiment, which these have not: it is a remark, and left out.
         return []
     return kept_values(chosen, run, options, typed, groups.get(_EXPERIMENT, f"the {_EXPERIMENT} {run[_EXPERIMENT]}"))
+
+
+def _words_of_groups(case: Sequence[Override], files: Files) -> dict[str, str]:
+    """Group -> word that chooses its option, those for another place than the group's own left out."""
+    groups = (word for word in case if word.package is None and files.options(word.key_or_group))
+    return {word.key_or_group: text_of(word) for word in groups}
 
 
 def _options_of_groups(words: Mapping[str, str]) -> dict[str, str]:
@@ -233,7 +239,7 @@ def check_case(
         )
         others = (*warm_start_mistakes(run), *faults_of_own_parts(run))
     except ConfigError as error:
-        words = {word.key_or_group: text_of(word) for word in groups}
+        words = _words_of_groups(groups, files)
         others = with_words_typed(
             error.mistakes, words, lambda name: name in dict(flat(compose_once(_without_experiment(words))))
         )

@@ -27,6 +27,7 @@ def jobs_of(*words: str) -> list[tuple[str, ...]]:
         (["+sweep=smoke", "game=Pong,Breakout", "seed=1,2"], [OF_SMOKE, "game=Alien"]),
         (["+sweep=smoke", "seed=1,2", "game=Pong", "experiment=dqn"], [OF_SMOKE, "game=Alien"]),
         (["game=Pong", "seed=0,1", "game=Breakout"], []),
+        (["environment=ba3c", "environment@evaluation.environment=ba3c", "game=Pong", "seed=0,1"], []),
     ],
 )
 def test_jobs_stand_in_the_order_in_which_hydra_numbers_them(typed: list[str], of_file: list[str]) -> None:

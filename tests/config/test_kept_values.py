@@ -73,6 +73,17 @@ def test_what_has_no_value_by_itself_is_not_told_and_interpolations_are_followed
     assert told(f"{own} network=module environment=nature") == []
 
 
+def test_an_interpolation_of_what_the_remark_has_not_costs_the_remark_and_not_the_command(tmp_path: Path) -> None:
+    for group, text in {
+        "experiment": "# @package _global_\ndefaults:\n  - dqn\n  - _self_\nresults_dir: runs/${game}\n",
+        "cluster": "defaults:\n  - slurm\n  - _self_\nlog_dir: /scratch/${experiment}\n",
+    }.items():
+        (tmp_path / group).mkdir()
+        (tmp_path / group / "mine.yaml").write_text(text)
+    assert told(f"--config-dir {tmp_path} experiment=mine game=Pong optimizer=adam") == []
+    assert told(f"--config-dir {tmp_path} experiment=dqn game=Pong cluster=mine") == []
+
+
 def test_a_setting_that_only_the_file_of_an_option_has_is_told_of_that_file(tmp_path: Path) -> None:
     (tmp_path / "optimizer").mkdir()
     (tmp_path / "optimizer" / "own.yaml").write_text("defaults:\n  - adam\n  - _self_\nbetta2: 0.9\n")

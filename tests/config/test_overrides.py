@@ -122,6 +122,11 @@ def test_a_run_without_a_game_is_told_so_beside_its_other_mistakes() -> None:
         ("env=foo", "env=foo: no such setting; did you mean game?"),
         ("game=BreakoutNoFrameskip-v4", "game=BreakoutNoFrameskip-v4: no such game; did you mean Breakout?"),
         ("game=ALE/MsPacman-v5", "game=ALE/MsPacman-v5: no such game; did you mean MsPacman?"),
+        ("budget=60", "budget=60: budget is no single setting; set budget.frames, budget.minutes, budget.score"),
+        ("algorithm.exploration=0.1",
+         "algorithm.exploration=0.1: algorithm.exploration is no single setting; set "
+         "algorithm.exploration.initial_epsilon, algorithm.exploration.final_epsilon, "
+         "algorithm.exploration.decay_updates, algorithm.exploration.decay_share, algorithm.exploration.lane_spread"),
         ("budget={frames:x}", "budget.frames=x: an integer or null is expected"),
         ("seed", "seed: Hydra cannot read this: missing EQUAL at '<EOF>'"),
         ("seed=[1", "seed=[1: Hydra cannot read this: no viable alternative at input '[1'"),

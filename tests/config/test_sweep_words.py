@@ -58,6 +58,54 @@ def test_names_and_both_ends_of_what_a_search_tries_are_checked_before_its_first
     assert "algorithm.entropy_wieght=0.01: no such setting; did you mean algorithm.entropy_weight?" in found
 
 
+def test_a_sweep_file_may_leave_what_it_goes_over_to_words(tmp_path: Path) -> None:
+    (tmp_path / "sweep").mkdir()
+    (tmp_path / "sweep" / "mine.yaml").write_text("# @package _global_\nresults_dir: elsewhere\n")
+    own = f"--config-dir {tmp_path}"
+    assert check_command_line(f"-m +sweep=mine experiment=dqn game=Pong,Boxing {own}".split()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# @package _global_\ndefaults:\n\t- gorila\n", "found character '\\t'"),
+        ("# @package _global_\nseed: 1\nseed: 2\n", "duplicate key seed"),
+        ("# @package _global_\nseed 1\ngame: Pong\n", "mapping values are not allowed here"),
+        ("# @package _global_\ndefaults: 3\n", "defaults"),
+    ],
+)
+def test_a_file_of_one_s_own_that_is_no_yaml_is_one_mistake(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").write_text(text)
+    (line,) = check_command_line(f"--config-dir {tmp_path} experiment=mine game=Pong".split())
+    assert line.startswith("Hydra cannot compose this: ") and said in line
+
+
+def test_a_launcher_of_one_s_own_is_known_and_the_dask_one_under_another_name_too(tmp_path: Path) -> None:
+    (tmp_path / "hydra" / "launcher").mkdir(parents=True)
+    (tmp_path / "hydra" / "launcher" / "site.yaml").write_text("defaults:\n  - dask\n  - _self_\nretries: 5\n")
+    line = f"-m --config-dir {tmp_path} hydra/launcher=site experiment=dqn game=Pong"
+    assert check_command_line([*line.split(), "hydra.launcher.num_hosts=2"]) == []
+    assert check_command_line([*line.split(), "hydra.launcher.num_hots=2"]) == [
+        "hydra.launcher.num_hots=2: no such setting; did you mean hydra.launcher.num_hosts?"
+    ]
+    (unfit,) = check_command_line([*line.split(), "cluster=ssh", "cluster.hosts=[a,b]"])
+    assert unfit.startswith("cluster=ssh: hydra/launcher=dask runs all jobs on one cluster")
+
+
+def test_the_cluster_of_a_file_is_looked_at_as_a_typed_one_is(tmp_path: Path) -> None:
+    (tmp_path / "experiment").mkdir()
+    text = "# @package _global_\ndefaults:\n  - dqn\n  - override /cluster: slurm\n  - _self_\nexperiment: mine\n"
+    (tmp_path / "experiment" / "mine.yaml").write_text(text)
+    line = f"-m --config-dir {tmp_path} hydra/launcher=dask game=Pong experiment"
+    (unfit,) = check_command_line(f"{line}=mine".split())
+    assert unfit.startswith("cluster=slurm of a file: hydra/launcher=dask runs all jobs on one cluster")
+    groups = ["cluster=address", "cluster.address=tcp://10.0.0.1:8786", "cluster.groups=[{name: g, roles: [bundle]}]"]
+    assert check_command_line([*f"{line}=gorila".split(), *groups]) == [
+        "cluster.groups: hydra/launcher=dask grants its jobs whatever host is free: leave out groups"
+    ]
+
+
 def test_the_optuna_example_tunes_two_settings_by_the_score() -> None:
     sweeper = hydra_config("+sweep=optuna_example").sweeper
     assert (len(sweeper.params), sweeper.direction, sweeper.seed) == (2, "maximize", 0)

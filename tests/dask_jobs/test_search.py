@@ -1,5 +1,6 @@
 """Whole searches of a small program: which trials run beside which, what is told of the best, what a kill leaves."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,25 @@ def test_no_more_run_at_once_than_are_wanted(program: Program, scheduler_address
         (program.folder / "go").touch()
         run.communicate()
     assert sorted(numbers(program)) == [1, 2, 3]
+
+
+@pytest.mark.slow
+def test_trials_that_were_left_run_no_more_at_once_than_are_wanted_now(
+    program: Program, scheduler_address: str
+) -> None:
+    words = ("+kind=number_when_told", "+number=1,2", EACH_ONCE, "hydra.sweeper.n_trials=2")
+    at_hosts = (*at(scheduler_address), "hydra.launcher.stop_seconds=1")
+    with program.start(*words, "hydra.sweeper.n_jobs=2", *at_hosts) as run:
+        program.wait_for(lambda events: len(events) == 2, "two run")
+        run.kill()
+        run.communicate()
+    with program.start(*words, "hydra.sweeper.n_jobs=1", *at_hosts) as run:
+        program.wait_for(lambda events: len(events) == 3, "one of them runs again")
+        time.sleep(1.0)
+        program.wait_for(lambda events: len(events) == 3, "the other one waits")
+        (program.folder / "go").touch()
+        run.communicate()
+    assert sorted(numbers(program)) == [1, 2]
 
 
 @pytest.mark.slow
