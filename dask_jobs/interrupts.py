@@ -49,7 +49,9 @@ def heard(hear: Callable[[signal.Signals], None]) -> Iterator[None]:
             known.add(which)
             hear(which)
 
-    ours = [which for which in SIGNALS if which is not signal.SIGHUP or before[which] is not signal.SIG_IGN]
+    # One that a program around Python has set, as R does, could not be put back.
+    settable = [which for which in SIGNALS if before[which] is not None]
+    ours = [which for which in settable if which is not signal.SIGHUP or before[which] is not signal.SIG_IGN]
     for which in ours:
         signal.signal(which, on_signal)
     try:

@@ -142,12 +142,14 @@ def read_ledger(folder: Path) -> list[LedgerRow]:
         "and all jobs start anew"
     )
     # Python's own limit, 131,072 characters, is for reading alone: what could be written would be lost.
-    csv.field_size_limit(_MAX_FIELD)
+    limit_before = csv.field_size_limit(_MAX_FIELD)
     try:
         text = data.decode()
         header, *records = list(csv.reader(io.StringIO(text, newline=""), strict=True)) or [[]]
     except (UnicodeDecodeError, csv.Error) as error:
         raise LedgerError(f"{path} cannot be read: {error}: {advice}") from error
+    finally:
+        csv.field_size_limit(limit_before)  # of all readers in this process
     if header != list(LedgerRow._fields) or not text.endswith("\n"):
         raise LedgerError(f"{path} is no whole ledger with the columns {', '.join(LedgerRow._fields)}: {advice}")
     rows = []

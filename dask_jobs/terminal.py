@@ -84,7 +84,9 @@ class LastingStream(io.TextIOBase):
 
     def isatty(self) -> bool:
         """Whether somebody may be looking."""
-        return self._stream is not None and not self._stream.closed and self._stream.isatty()
+        # Somebody's own stream, that writes to two places for example, may have no more than write and flush.
+        stream = self._stream
+        return not getattr(stream, "closed", False) and bool(getattr(stream, "isatty", bool)())
 
     def fileno(self) -> int:
         """Of the stream below. Raises OSError if there is none any more."""
@@ -99,7 +101,7 @@ class LastingStream(io.TextIOBase):
     @property
     def encoding(self) -> str:  # type: ignore[override]  # as of Python's own streams
         """Of the stream below."""
-        return "utf-8" if self._stream is None else self._stream.encoding or "utf-8"
+        return getattr(self._stream, "encoding", None) or "utf-8"
 
     def _shown(self, text: str) -> str:
         try:
@@ -110,11 +112,13 @@ class LastingStream(io.TextIOBase):
 
     def _lose(self, error: Exception) -> None:
         stream, self._stream = self._stream, None
-        # What it still holds would fail once more when the program ends.
-        with contextlib.suppress(OSError, ValueError):
-            nothing = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nothing, stream.fileno())  # type: ignore[union-attr]
-            os.close(nothing)
+        if self in (sys.stdout, sys.stderr):
+            # A program of ours: what it still holds would fail once more at its end. Others have their own ways.
+            with contextlib.suppress(OSError, ValueError):
+                number = stream.fileno()  # type: ignore[union-attr]
+                nothing = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nothing, number)
+                os.close(nothing)
         if self is not sys.stderr:
             print(f"warning: the {self._name} is lost from here on, and the work goes on: {error}", file=sys.stderr)
 

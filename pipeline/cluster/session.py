@@ -35,6 +35,7 @@ from pipeline.cluster.staying import Staying
 from pipeline.cluster.surveyor import Surveyor
 from pipeline.errand import Errand
 from pipeline.errors import RemoteLostError, SchedulerLostError
+from pipeline.networks.compute import callers_threads_kept
 
 Task = Future[Any]
 """What `Session.submit` returns; the layers above name it without importing Dask."""
@@ -269,7 +270,11 @@ def open_session(
     """
     say(f"waiting for the cluster ({config.kind})")
     here = SETTINGS_HERE if config.is_on_this_machine else {}
-    with settled({**_SETTINGS, **here}), open_client(config, num_hosts, threads_per_host) as (client, num_expected):
+    with (
+        callers_threads_kept(),
+        settled({**_SETTINGS, **here}),
+        open_client(config, num_hosts, threads_per_host) as (client, num_expected),
+    ):
         wait_for_hosts(client, config, num_expected, settings.untold_seconds, say)
         session = Session(client, config, num_expected, granted, settings)
         for sentence in session.losses:

@@ -15,6 +15,8 @@ from typing import Any, cast
 import hydra
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.utils import JobRuntime
+from hydra.version import VersionBase
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -174,16 +176,20 @@ def one_line(error: Exception) -> str:
 def _hydra_over_conf() -> Iterator[None]:
     """A Hydra of our own; one that is running already, since a job or a notebook composes, is put back afterwards.
 
-    There is one in a process: threads that compose take turns.
+    With it the name of its job and the version whose ways it keeps: a program of somebody else's goes by them in its
+    next job. There is one Hydra in a process: threads that compose take turns.
     """
     with _COMPOSING:
         running = GlobalHydra.instance().hydra
+        job_name, version_base = JobRuntime.instance().get("name"), VersionBase.instance().version_base
         GlobalHydra.instance().clear()
         try:
             with hydra.initialize_config_dir(str(config_directory()), version_base=HYDRA_VERSION_BASE):
                 yield
         finally:
             GlobalHydra.instance().hydra = running
+            JobRuntime.instance().set("name", job_name)
+            VersionBase.instance().version_base = version_base
 
 
 def _renamed(said: str) -> str:

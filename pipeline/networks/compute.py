@@ -5,7 +5,10 @@ parameters, targets or losses.
 Not here: how threads are shared out among roles (`pipeline.cluster.placement`).
 """
 
+import contextlib
 import os
+import threading
+from collections.abc import Iterator
 
 import torch
 
@@ -42,6 +45,37 @@ def set_compute_threads(num_threads: int) -> None:
     # Without a first read, a value set in a fresh thread is lost when another thread sets its own later.
     torch.get_num_threads()
     torch.set_num_threads(num_threads)
+
+
+class _Callers:
+    """The number of threads that a library's caller had, while roles in this process set their own."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.num_inside = 0
+        self.num_threads = 0
+
+
+_CALLERS = _Callers()
+
+
+@contextlib.contextmanager
+def callers_threads_kept() -> Iterator[None]:
+    """What is set meanwhile is undone when the last of those who are here together leaves.
+
+    torch gives the number that was set last to every thread that computes for the first time.
+    """
+    with _CALLERS.lock:
+        if _CALLERS.num_inside == 0:
+            _CALLERS.num_threads = torch.get_num_threads()
+        _CALLERS.num_inside += 1
+    try:
+        yield
+    finally:
+        with _CALLERS.lock:
+            _CALLERS.num_inside -= 1
+            if _CALLERS.num_inside == 0:
+                torch.set_num_threads(_CALLERS.num_threads)
 
 
 def _has_fast_bfloat16(device: torch.device) -> bool:

@@ -87,7 +87,7 @@ def table_in(
     rows: list[tuple[str, ...]] = []
     lines: list[int] = []
     header: tuple[str, ...] | None = None
-    csv.field_size_limit(_MOST_IN_FIELD)
+    limit_before = csv.field_size_limit(_MOST_IN_FIELD)  # of all readers in this process
     reader = csv.reader(io.StringIO(whole, newline=""), delimiter=delimiter, strict=True)
     line = first_line
     try:
@@ -100,6 +100,8 @@ def table_in(
             line = first_line + reader.line_num
     except csv.Error as error:
         raise RunFolderError(f"{file.name}, line {line}: {error}") from error
+    finally:
+        csv.field_size_limit(limit_before)
     if header is None:
         raise RunFolderError(f"{file.name}, line {line}: there is no header {delimiter.join(columns)!r}")
     return ForeignTable(file, header, tuple(rows), tuple(lines), line if text[len(whole) :].strip() else None)

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.utils import JobRuntime
+from hydra.version import VersionBase
+from packaging.version import Version
 
 from pipeline.config.composition import Files
 from pipeline.config.overrides import compose
@@ -30,3 +33,16 @@ def test_threads_may_compose_at_once_and_leave_no_hydra_behind() -> None:
         runs = list(pool.map(lambda seed: compose(["experiment=dqn", "game=Pong", f"seed={seed}"]), range(8)))
     assert [run.seed for run in runs] == list(range(8))
     assert not GlobalHydra.instance().is_initialized()
+
+
+def test_a_program_of_somebody_else_s_keeps_the_name_of_its_job_and_its_version_of_hydra() -> None:
+    name, base = JobRuntime.instance().get("name"), VersionBase.instance().version_base
+    JobRuntime.instance().set("name", "mine")
+    VersionBase.instance().version_base = Version("1.1")
+    try:
+        compose(["experiment=dqn", "game=Pong"])
+        assert JobRuntime.instance().get("name") == "mine"
+        assert VersionBase.instance().version_base == Version("1.1")
+    finally:
+        JobRuntime.instance().set("name", name)
+        VersionBase.instance().version_base = base

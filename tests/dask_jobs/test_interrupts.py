@@ -28,6 +28,15 @@ def test_ctrl_c_is_heard_each_time_and_a_batch_system_or_a_lost_terminal_once() 
     assert told == [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGINT]
 
 
+def test_a_signal_that_a_program_around_python_handles_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    handler_of = signal.getsignal
+    monkeypatch.setattr(signal, "getsignal", lambda which: None if which is signal.SIGTERM else handler_of(which))
+    before = handler_of(signal.SIGTERM)
+    with heard(lambda _: None):
+        assert handler_of(signal.SIGTERM) is before
+    assert handler_of(signal.SIGTERM) is before
+
+
 def test_what_nohup_has_started_lives_on_without_its_terminal() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

@@ -1,5 +1,6 @@
 """Programs whose output fails in the ways that outputs fail, and Ctrl-C while one still imports."""
 
+import errno
 import io
 import os
 import shlex
@@ -7,8 +8,10 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import TextIO, cast
 
 import pytest
+from rich.console import Console
 
 from dask_jobs.terminal import LastingStream
 from tests.clusters import LIMIT_SECONDS, wait_until
@@ -82,6 +85,42 @@ def test_what_a_stream_can_show_is_shown_as_it_is() -> None:
     stream.flush()
     assert below.buffer.getvalue().decode() == "≥ 2 · π\n"
     assert not stream.isatty() and stream.encoding == "utf-8"
+
+
+class Tee:
+    """What people put in the place of their output: it has no more than it needs."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> None:
+        self.text += text
+
+    def flush(self) -> None:
+        """Nothing is held."""
+
+
+def test_a_stream_of_somebody_s_own_may_have_no_more_than_write_and_flush() -> None:
+    below = Tee()
+    console = Console(file=cast(TextIO, LastingStream(cast(TextIO, below), "output")))
+    console.print("≥ 2")
+    assert below.text == "≥ 2\n" and not console.is_terminal
+
+
+def test_an_output_that_is_lost_in_somebody_else_s_program_is_left_to_that_program(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        def fileno(self) -> int:
+            return 1
+
+    assert LastingStream(Full(), "output").write("text") == 4
+    os.write(1, b"still there")
+    out, err = capfd.readouterr()
+    assert out == "still there" and "the output is lost from here on" in err
 
 
 def test_ctrl_c_while_a_program_imports_is_one_sentence(tmp_path: Path) -> None:

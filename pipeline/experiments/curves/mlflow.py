@@ -9,6 +9,7 @@ Not here: which points (`pipeline.experiments.curves.scalars`), what happens whe
 """
 
 import contextlib
+import re
 import sqlite3
 from collections.abc import Sequence
 from itertools import islice
@@ -29,6 +30,8 @@ DATABASE = "mlflow.db"
 FOLDER_TAG = "run_folder"
 """Tag of each run of MLflow's: the absolute path of ours."""
 
+_NO_SIGN = re.compile(r"[^/\w.\- :]")
+"""Of those that MLflow has in names of metrics."""
 _MOST_METRICS, _MOST_PARAMS = 1000, 100
 """That MLflow takes at once."""
 
@@ -47,9 +50,10 @@ class MlflowLogger:
         self._client = MlflowClient(tracking_uri=f"sqlite:///{results_dir / DATABASE}")
         experiment = self._experiment(run.config.experiment, results_dir)
         folder = str(run.folder.resolve())
-        quoted = folder.replace("'", "\\'")
+        # MLflow's filters have no escapes, and either kind of quotes.
+        quote = '"' if "'" in folder else "'"
         there = self._client.search_runs(
-            [experiment], f"tags.{FOLDER_TAG} = '{quoted}'", order_by=["attributes.start_time DESC"]
+            [experiment], f"tags.{FOLDER_TAG} = {quote}{folder}{quote}", order_by=["attributes.start_time DESC"]
         )
         if run.goes_on and there:
             self._run_id = there[0].info.run_id
@@ -63,7 +67,7 @@ class MlflowLogger:
         """Add points. Those that a resumed run makes anew are added to those of before: MLflow takes nothing back."""
         metrics = (
             Metric(
-                point.tag if point.source == EVALUATIONS else f"{point.tag}/{point.source}",
+                _name_of(point.tag if point.source == EVALUATIONS else f"{point.tag}/{point.source}"),
                 point.value,
                 round(1000 * (self._started_at + point.wall_seconds)),
                 point.frames,
@@ -95,7 +99,14 @@ class MlflowLogger:
         return str(made.info.run_id)
 
 
+def _name_of(tag: str) -> str:
+    """A tag as MLflow takes it: "noop_starts (2)" as "noop_starts 2", and other signs as "_"."""
+    return _NO_SIGN.sub("_", tag.replace("(", "").replace(")", ""))
+
+
 def _check_database(path: Path) -> None:
     """Raise sqlite3.Error where no database can be: MLflow itself would try again and again, for minutes."""
+    if "?" in str(path):
+        raise sqlite3.OperationalError(f"{path}: MLflow cuts a path at its question mark; choose another results_dir")
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA schema_version")

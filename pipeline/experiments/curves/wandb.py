@@ -41,6 +41,7 @@ class WandbLogger:
     def __init__(self, run: LoggedRun) -> None:
         """Begins anew, without the files of before, unless the run goes on."""
         self._logged = run
+        self._goes_on = run.goes_on
         if not run.goes_on:
             shutil.rmtree(run.folder / FOLDER, ignore_errors=True)
         self._run: Any = self._begin()
@@ -58,6 +59,7 @@ class WandbLogger:
         if self._run is not None:
             self._run.finish()
             self._run = None
+            self._goes_on = True
 
     def _begin(self) -> Any:
         config = self._logged.config
@@ -70,6 +72,8 @@ class WandbLogger:
             name=f"{config.game}/{config.seed}",
             id=f"{config.experiment}-{config.game}-{config.seed}-{self._logged.started_at:.0f}",
             dir=self._logged.folder,
+            # Else the service takes what it has of this id for another run's, and puts this file in its place.
+            resume="allow" if self._goes_on else None,
             config=dict(flat(as_settings(config))),
             mode=_mode(),
             settings=wandb.Settings(

@@ -105,3 +105,20 @@ def test_what_is_no_database_is_an_error_at_once(tmp_path: Path) -> None:
     (tmp_path / DATABASE).write_text("this is none")
     with pytest.raises(sqlite3.DatabaseError, match="not a database"):
         MlflowLogger(logged_run(tmp_path, seed=0))
+
+
+def test_a_path_that_mlflow_would_cut_is_an_error_at_once(tmp_path: Path) -> None:
+    (tmp_path / "why?").mkdir()
+    with pytest.raises(sqlite3.Error, match="MLflow cuts a path at its question mark"):
+        MlflowLogger(logged_run(tmp_path / "why?", seed=0))
+
+
+@pytest.mark.slow
+def test_a_folder_with_an_apostrophe_has_one_run_and_odd_names_of_points_arrive(tmp_path: Path) -> None:
+    results_dir = tmp_path / "o'brien"
+    results_dir.mkdir()
+    tag = "evaluations/mine+1 (2)/checkpoint"
+    log(logged_run(results_dir, seed=0), Scalar(EVALUATIONS, tag, 1.0, 100, 1.0))
+    log(logged_run(results_dir, seed=0, goes_on=True), Scalar(EVALUATIONS, tag, 2.0, 200, 2.0))
+    client, (found,) = runs_of(results_dir, 0)
+    assert [step for step, *_ in history(client, found, "evaluations/mine_1 2/checkpoint")] == [100, 200]
