@@ -22,9 +22,11 @@ class ParamServerConfig:
     """How gradients travel: "dense", all P numbers; "factors", that of the hidden layer's weights as the two thin
     matrices whose product it is. Parameters travel as they are."""
     wire_dtype: str
-    """"float32" or "bfloat16": what crosses a process border. Master parameters are float32 always."""
+    """"float32" or "bfloat16": how gradients and targets are sent, within one process too, where it saves nothing, and
+    parameters between processes. Master parameters are float32 always."""
     actor_pull_every_steps: int
-    """Steps of its lanes after which an actor asks for newer parameters."""
+    """Steps of its lanes after which an actor asks for newer parameters. A bundle has one replica for both of its
+    sides: whichever of this and the next comes first counts."""
     learner_pull_every_updates: int
     """Gradients after which a learner asks for newer parameters."""
     push_every_updates: int

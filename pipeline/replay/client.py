@@ -212,10 +212,11 @@ class ReplayReader(TransitionSource):
             self._counts[asked.shard] = answer.counts
             if answer.batch is not None:
                 self._next = (asked.shard, answer.batch)
-            elif time.monotonic() > end:
-                return False
             else:
+                # First of all: a shard that takes longer to answer than one waits here starves nobody unnoticed.
                 self._wait.pause(answer.held_back)
+                if time.monotonic() > end:
+                    return False
         self._wait.over()
         return True
 

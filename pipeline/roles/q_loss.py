@@ -23,8 +23,8 @@ from pipeline.types import TransitionBatch
 class QLoss:
     """Computes losses at whatever parameters the two replicas hold.
 
-    Noisy networks get fresh noise from `noise` for each of their two or three passes over the minibatch: targets,
-    choice of the next action or Munchausen's reward, prediction (Fortunato et al. 2018, section 3.1).
+    Noisy networks get fresh noise from `noise` for each of their passes over the minibatch: targets, choice of the next
+    action (double, or drawn fractions), Munchausen's reward, prediction (Fortunato et al. 2018, section 3.1).
     """
 
     def __init__(self, algorithm: QLearningConfig, online: QReplica, target: QReplica, noise: torch.Generator) -> None:

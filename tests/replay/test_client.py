@@ -1,5 +1,6 @@
 """Both ends of the global replay against real shards in this thread."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -100,6 +101,22 @@ def test_a_learner_that_is_held_back_says_no_and_after_too_long_why() -> None:
     reader = make_reader(DirectReplay(make_shard(min_transitions=50)), traffic=impatient)
     with pytest.raises(StarvedError, match=r"learner-0 was held back for 0\.001 s: the replay holds 0 of the 50"):
         for _ in range(100):
+            reader.ready()
+
+
+class SlowReplay(DirectReplay):
+    """Takes longer to answer than a reader waits."""
+
+    def sample(self) -> Immediate[SampleAnswer]:
+        time.sleep(0.06)
+        return super().sample()
+
+
+def test_a_learner_whose_shard_answers_slowly_hears_why_it_is_held_back() -> None:
+    impatient = ReplayTrafficConfig(chunk_steps=1, prefetch=0, slack_updates=1, wait_seconds=0.001)
+    reader = make_reader(SlowReplay(make_shard(min_transitions=50)), traffic=impatient)
+    with pytest.raises(StarvedError, match=r"learner-0 was held back for 0\.001 s"):
+        for _ in range(10):
             reader.ready()
 
 
