@@ -10,7 +10,7 @@ import logging
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from distributed import Client
@@ -86,7 +86,8 @@ class Cluster:
         unknown = {a: folder for a, folder in folders.items() if a not in self._reports and a not in self._unfit}
         complaints = self._ask(unknown) if unknown else []
         self._reports = {address: report for address, report in self._reports.items() if address in workers}
-        self.hosts = [self._size(address, workers[address]) for address in sorted(self._reports)]
+        sharing = Counter(report.machine for report in self._reports.values())
+        self.hosts = [self._size(address, workers[address], sharing) for address in sorted(self._reports)]
         self._surveyed_at = time.monotonic()
         is_complete = len(self.hosts) >= self.num_hosts_seen
         if is_complete or self._surveyed_at - self._complete_at > self._come_back_seconds:
@@ -129,18 +130,18 @@ class Cluster:
             )
         return complaints
 
-    def _size(self, address: str, worker: dict[str, Any]) -> HostSize:
+    def _size(self, address: str, worker: dict[str, Any], sharing: Mapping[str, int]) -> HostSize:
+        """`sharing`: machine -> its hosts."""
         num_gpus = int(worker.get("resources", {}).get("GPU", 0))
-        return HostSize(address, int(worker["nthreads"]), self._memory_bytes(address, worker), num_gpus)
+        return HostSize(address, int(worker["nthreads"]), self._memory_bytes(address, worker, sharing), num_gpus)
 
-    def _memory_bytes(self, address: str, worker: dict[str, Any]) -> int:
+    def _memory_bytes(self, address: str, worker: dict[str, Any], sharing: Mapping[str, int]) -> int:
         if self._memory_per_host_bytes is not None:
             return self._memory_per_host_bytes
         if worker.get("memory_limit"):
             return int(worker["memory_limit"])
         report = self._reports[address]
-        sharing = Counter(other.machine for other in self._reports.values())[report.machine]
-        return report.memory_bytes // sharing
+        return report.memory_bytes // sharing[report.machine]
 
 
 @contextlib.contextmanager

@@ -113,15 +113,15 @@ class Sweep:
         return self._decisions.is_over and (self._decisions.is_stopping or not self._has_more)
 
     @property
-    def _is_full(self) -> bool:
-        """Whether as many jobs run as the user wants at once, be they new or left by an earlier command."""
+    def _holds_back(self) -> bool:
+        """Whether no job is to start now: as many run as are wanted at once, or somebody is to be heard first."""
         most = None if self._asked is None else self._asked.num_at_once
-        return most is not None and self._decisions.num_running >= most
+        return not self._heard.empty() or (most is not None and self._decisions.num_running >= most)
 
     def _asks_for_one(self) -> bool:
         """Ask for another job where none waits; False where there is no more, or no room for it."""
         decisions, asked = self._decisions, self._asked
-        if asked is None or not self._has_more or decisions.has_waiting or decisions.is_stopping or self._is_full:
+        if asked is None or not self._has_more or decisions.has_waiting or decisions.is_stopping or self._holds_back:
             return False
         job = asked.next()
         self._announcer.to_come(asked.num_left)
@@ -153,7 +153,7 @@ class Sweep:
     def _start_what_fits(self) -> None:
         before = None
         # One that is next again waits, and later jobs with it.
-        while not self._is_full and (number := self._decisions.next(time.monotonic())) not in (None, before):
+        while not self._holds_back and (number := self._decisions.next(time.monotonic())) not in (None, before):
             before = number
             try:
                 needs = self._jobs[number].needs

@@ -25,6 +25,9 @@ INTERRUPTED_STATUS = 130
 MISTAKEN_STATUS = 2
 """Of a command whose words are wrong, so that nothing was started; argparse, and so Hydra, has the same."""
 
+_MOST_FILES = 65_536
+"""Open at once: some programs go through all that there may be when they start another."""
+
 _PLAIN = str.maketrans({"·": "|", "≥": ">=", "†": "+"})
 """What stands for the letters of ours that a stream may not know; for others a question mark does."""
 
@@ -35,6 +38,7 @@ def begin() -> None:
         sys.stdout, sys.stderr = lasting_output(), cast(TextIO, LastingStream(sys.stderr, "error output"))
         sys.excepthook = _tell
         leave_at_once()
+        allow_many_files()
 
 
 def leave_at_once() -> None:
@@ -45,6 +49,20 @@ def leave_at_once() -> None:
     closed by who has opened them.
     """
     atexit.register(gc.freeze)
+
+
+def allow_many_files() -> None:
+    """Let this process have more open files than it begins with: often 1,024, which is few for 300 hosts.
+
+    Each host is several connections, and each run that is evaluated a file that is held.
+    """
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource  # no other systems than ours have it
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+        if soft != resource.RLIM_INFINITY and soft < most:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def lasting_output() -> TextIO:

@@ -121,7 +121,8 @@ class Supervision:
     @property
     def watched(self) -> tuple[str, ...]:
         """Roles that are to be looked at: they were started, and have neither left nor been lost."""
-        return tuple(role for role in self._terms.roles if role in self._standing - self._left)
+        there = self._standing - self._left
+        return tuple(role for role in self._terms.roles if role in there)
 
     @property
     def is_finished(self) -> bool:

@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import resource
 import shlex
 import signal
 import subprocess
@@ -134,3 +135,21 @@ def test_ctrl_c_while_a_program_imports_is_one_sentence(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, printed = process.communicate(timeout=LIMIT_SECONDS)
     assert (process.returncode, printed) == (130, "stopped by Ctrl-C\n")
+
+
+LIMITED = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
+from dask_jobs.terminal import begin
+begin()
+print(*resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+_, HARD = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+
+@pytest.mark.skipif(0 <= HARD < 2_000, reason="this user may have few open files")
+@pytest.mark.parametrize(("soft", "hard", "after"), [(256, 2_000, "2000 2000"), (2_000, 2_000, "2000 2000")])
+def test_a_program_takes_what_it_may_have(soft: int, hard: int, after: str) -> None:
+    words = [sys.executable, "-c", LIMITED.format(soft=soft, hard=hard)]
+    done = subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == after.split()

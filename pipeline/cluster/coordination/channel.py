@@ -202,6 +202,8 @@ class Inbox:
         self.progress: dict[str, RoleProgress] = {}
         """Newest progress of each role."""
         self._arrived: dict[str, int] = {}
+        self._newest: dict[str, int] = {}
+        """Role -> its newest attempt that was heard of."""
         self._early: dict[str, dict[int, Batch]] = {}
 
     def receive(self, message: dict[str, object]) -> list[Row]:
@@ -211,6 +213,7 @@ class Inbox:
         """
         batch = Batch.from_message(message)
         sender = f"{batch.role}/{batch.attempt}"
+        self._newest[batch.role] = max(batch.attempt, self._newest.get(batch.role, 0))
         early = self._early.setdefault(sender, {})
         if batch.sequence > self._arrived.get(sender, 0):
             early[batch.sequence] = batch
@@ -227,8 +230,12 @@ class Inbox:
         return self._arrived.get(f"{role}/{attempt}", 0)
 
     def acknowledged(self) -> dict[str, int]:
-        """For each "role/attempt", the last batch up to which everything has arrived."""
-        return dict(self._arrived)
+        """For each "role/attempt", the last batch up to which everything has arrived.
+
+        Of each role the two newest attempts: this is told to all, again and again, and older ones have left.
+        """
+        told = (f"{role}/{attempt}" for role, newest in self._newest.items() for attempt in (newest - 1, newest))
+        return {sender: self._arrived[sender] for sender in told if sender in self._arrived}
 
     def gaps(self) -> list[str]:
         """Senders of which a batch is still missing while a later one has arrived."""

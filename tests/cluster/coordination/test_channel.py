@@ -164,3 +164,13 @@ def test_a_restarted_role_numbers_its_batches_anew() -> None:
     inbox.receive(batch(1, attempt=1))
     assert len(inbox.receive(batch(1, attempt=2))) == 1
     assert inbox.acknowledged() == {"bundle-0/1": 1, "bundle-0/2": 1}
+
+
+def test_what_is_told_to_all_does_not_grow_with_the_restarts_of_a_role() -> None:
+    inbox = Inbox()
+    for attempt in range(1, 101):
+        inbox.receive(batch(1, attempt=attempt))
+    assert inbox.acknowledged() == {"bundle-0/99": 1, "bundle-0/100": 1}
+    # An older one that speaks again is known, and told nothing more.
+    assert inbox.receive(batch(1, attempt=7)) == []
+    assert inbox.acknowledged() == {"bundle-0/99": 1, "bundle-0/100": 1}
