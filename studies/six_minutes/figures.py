@@ -14,6 +14,8 @@ from studies.scored_runs import GREEDY
 
 _LINEAR_PERCENT = 10.0
 """Up to here both ways from zero the axis is linear, beyond it logarithmic: scores lie three powers of ten apart."""
+_ASIDE = 0.12
+"""Of a game's line, so that neither system hides the other."""
 _ENDS = ("_low", "", "_high")
 
 
@@ -29,13 +31,14 @@ def games_figure(rows: pd.DataFrame, systems: tuple[str, str], title: str) -> Fi
     figure = Figure(figsize=(7.5, 1.7 + 0.19 * len(games)), layout="constrained")
     axes = figure.subplots()
     axes.axvline(0.0, color=FAINT, linewidth=1.0)
-    places = range(len(games))
-    for system, colour, marker in zip(systems, COLOURS, "os", strict=False):
+    for system, colour, marker, aside in zip(systems, COLOURS, "os", (_ASIDE, -_ASIDE), strict=False):
+        places = [place + aside for place in range(len(games))]
         low, middle, high = (percents[system].loc[games, f"{GREEDY}{end}"] for end in _ENDS)
         axes.hlines(places, low, high, color=colour, alpha=0.5, linewidth=2.0)
         axes.plot(middle, places, marker, color=colour, markersize=4, label=system)
     axes.set_xscale("symlog", linthresh=_LINEAR_PERCENT)
-    axes.set_yticks(places, games, fontsize="x-small")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_yticks(range(len(games)), games, fontsize="x-small")
     axes.set_ylim(-1, len(games))
     axes.set_xlabel("% of the human's score; 0: the published random player's")
     axes.set_title(title)
