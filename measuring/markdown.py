@@ -39,8 +39,8 @@ def counted(count: int, noun: str) -> str:
 
 
 def commits_cell(commits: Iterable[str]) -> str:
-    """Each commit once, as short as it is spoken of, in the order of the rows."""
-    return ", ".join(dict.fromkeys(commit.removesuffix("-dirty")[:7] for commit in commits))
+    """Each commit once, as short as it is spoken of, in the order of the rows; "+": files differed from it."""
+    return ", ".join(dict.fromkeys(commit[:7] + "+" * commit.endswith(("+", "-dirty")) for commit in commits))
 
 
 def with_table(text: str, name: str, table: str) -> str:

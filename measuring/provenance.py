@@ -3,6 +3,7 @@
 Not here: rows of CSV files (`studies.row_file`).
 """
 
+import functools
 import json
 import os
 import platform
@@ -34,7 +35,7 @@ def as_line(name: str, **figures: Figure) -> str:
 def provenance() -> dict[str, Figure]:
     """What a figure was measured on: commit, machine and versions."""
     return {
-        "commit": commit_of(Path(__file__).parent),
+        "commit": _commit_of_this_code(),
         "cpu": _cpu_model(),
         "num_cores": os.cpu_count() or 1,
         "python": platform.python_version(),
@@ -49,7 +50,14 @@ def commit_of(folder: Path) -> str:
     Not where only results and figures do: a long study changes these itself.
     """
     changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ":/", *_NOT_LOOKED_AT)
-    return (_git(folder, "describe", "--always", "--abbrev=12") or "unknown") + ("-dirty" if changed else "")
+    commit = _git(folder, "rev-parse", "--verify", "--quiet", "--short=12", "HEAD")
+    return (commit or "unknown") + ("-dirty" if changed else "")
+
+
+@functools.cache
+def _commit_of_this_code() -> str:
+    """As it was when a figure was first asked for: what was committed since is not what runs."""
+    return commit_of(Path(__file__).parent)
 
 
 def _git(folder: Path, *words: str) -> str:

@@ -155,7 +155,7 @@ def scores_table(runs: pd.DataFrame) -> str:
                 else interval_cell(chance["probability"], chance["low"], chance["high"], 2),
                 "updates": cell(alike["num_updates"].median(), 0),
                 "minutes with each seed": _listed(alike["wall_seconds"] / 60),
-                "commit": commits_cell(commit.removesuffix("+") for commit in alike["run_commit"]),
+                "commit": commits_cell(alike["run_commit"]),
             }
         )
     return markdown(lines)

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
-from measuring.processor import processor
+from measuring.processor import processor_here
 from pipeline import api
 from pipeline.algorithms.config import ActorCriticConfig
 from pipeline.results.cautions import living_filters
@@ -77,7 +77,7 @@ def train_and_score(case: str, words: Sequence[str]) -> ScoredRow:
         drawn = api.EvaluationRequest((folder,), settings=("evaluation.policy=sampled",))
         api.evaluate_runs(drawn, Console(stderr=True))
         loaded = api.load_run(folder)
-    return scored_row(loaded, case, processor(ordinary=False, precision=config.precision))
+    return scored_row(loaded, case, processor_here(config.precision))
 
 
 def scored_row(loaded: LoadedRuns, case: str, kind_of_processor: str) -> ScoredRow:

@@ -76,7 +76,7 @@ def broken_links(text: str, folder: Path) -> list[str]:
             continue
         name, _, heading = link.partition("#")
         file = folder / name
-        if not file.exists() or (heading and name and heading not in headings(file.read_text())):
+        if not file.exists() or (heading and heading not in headings(file.read_text() if name else text)):
             found.append(link)
     return found
 

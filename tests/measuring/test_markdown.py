@@ -43,4 +43,5 @@ def test_columns_are_the_keys_of_the_rows_and_what_a_row_lacks_is_empty() -> Non
 
 def test_cells_have_the_median_and_the_extremes_and_each_commit_once() -> None:
     assert median_cell(pd.Series([1000.0, 3000.0, 1500.0]), 0) == "1,500 (1,000 to 3,000)"
-    assert commits_cell(["1234567890ab", "abcdef123456-dirty", "1234567890ab"]) == "1234567, abcdef1"
+    commits = ["1234567890ab", "abcdef123456-dirty", "1234567890ab", "1234567890ab+"]
+    assert commits_cell(commits) == "1234567, abcdef1+, 1234567+"
