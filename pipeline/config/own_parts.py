@@ -5,8 +5,8 @@
     algorithm.kind                    has a role, and a whole one
 
 Of a new run only: who reads a finished one may have changed them since, and needs none of them to read it.
-Not here: modules as networks, which who plays needs (`pipeline.networks.config`); is a class there (`pipeline.kinds`)?
-topologies, whose roles a run knows (`pipeline.experiments.specs`).
+Not here: modules as networks, which who plays needs (`pipeline.networks.config`); topologies, which a run asks for its
+roles (`pipeline.experiments.specs`); is a class there (`pipeline.kinds`)?
 """
 
 from pipeline.config.run_config import RunConfig
