@@ -11,7 +11,7 @@ from hydra.errors import CompactHydraException
 from hydra.test_utils.test_utils import SweepTaskFunction
 from omegaconf import DictConfig, OmegaConf
 
-from dask_jobs.job import as_json
+from dask_jobs.job import EarlierReturn, as_json
 from dask_jobs.ledger import FAILED, read_ledger
 from dask_jobs.needs import JobFailedError, JobInterrupted
 from dask_jobs.outcome import Outcome
@@ -58,6 +58,20 @@ def test_a_job_that_an_earlier_command_has_done_returns_what_it_returned_then(
     assert (again.status, again.overrides, again.task_name) == (JobStatus.COMPLETED, first.overrides, first.task_name)
     assert (again.cfg, again.working_dir) == (first.cfg, first.working_dir)
     assert OmegaConf.to_container(again.hydra_cfg) == OmegaConf.to_container(first.hydra_cfg)
+
+
+def test_of_a_job_that_was_done_before_nothing_is_composed_until_somebody_asks() -> None:
+    num_made = 0
+
+    def make() -> JobReturn:
+        nonlocal num_made
+        num_made += 1
+        return JobReturn(overrides=["bar=7"], cfg=OmegaConf.create({"bar": 7}), task_name="program")
+
+    job_return = EarlierReturn(make, {"bar": 7})
+    assert (job_return.status, job_return.return_value, num_made) == (JobStatus.COMPLETED, {"bar": 7}, 0)
+    assert (job_return.overrides, job_return.task_name, num_made) == (["bar=7"], "program", 1)
+    assert job_return.cfg == {"bar": 7} and num_made == 1
 
 
 @pytest.mark.slow
