@@ -65,7 +65,7 @@ def _report(arguments: ReportArguments, imports: "tuple[Import, ...]") -> int:
     from pipeline.results.report_files import write_report
     from pipeline.results.report_summary import drawing, found, written
 
-    loaded = of_known_games(load_runs(arguments.results_dir))
+    loaded = of_known_games(load_runs(arguments.results_dir, with_updates=False))
     imported = load_imports(imports)
     for problem in (*loaded.problems, *imported.problems):
         print(problem, file=sys.stderr)

@@ -134,6 +134,19 @@ def test_a_game_without_a_finite_score_is_refused_by_its_line(tmp_path: Path, sc
         load_run(folder)
 
 
+def test_who_has_no_use_for_the_updates_of_q_learners_has_none_and_all_else(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [update(mean_q=0.75), episode(1.0)], experiment="gorila")
+    write_run(tmp_path, [actor_critic_update(mean_entropy=1.25)], experiment="dba3c")
+    with (folder / "updates.csv").open("a") as file:
+        file.write("bundle-0,1")
+    whole, light = (load_runs(tmp_path / "runs", with_updates=wanted) for wanted in (True, False))
+    assert (len(whole.updates), len(light.updates)) == (1, 0)
+    assert light.updates.dtypes.equals(whole.updates.dtypes)
+    assert light.problems == whole.problems and any("updates.csv" in line for line in light.problems)
+    assert light.runs.equals(whole.runs) and light.episodes.equals(whole.episodes)
+    assert light.actor_critic_updates.equals(whole.actor_critic_updates) and len(light.actor_critic_updates) == 1
+
+
 def test_updates_of_either_kind_of_algorithm_are_told_by_their_header(tmp_path: Path) -> None:
     q_learning = write_run(tmp_path, [update(mean_q=0.75)], experiment="gorila")
     write_run(tmp_path, [actor_critic_update(mean_entropy=1.25)], experiment="dba3c")
