@@ -3,6 +3,7 @@
 Not here: killing (`studies.chaos.watched`).
 """
 
+import math
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -72,11 +73,19 @@ def row_of(kill: Kill, after: Kill | None, end: EndOfKills, facts: Mapping[str, 
         frames=kill.frames,
         went_back_to=DID_NOT_GO_BACK if back is None else back,
         updates_lost=0 if back is None else max(kill.update - back, 0),
-        seconds_lost=0.0 if back is None else max(kill.at - end.checkpoints.get(back, 0.0), 0.0),
+        seconds_lost=_seconds_lost(kill, back, end),
         seconds_without_rows=(end.ended_at if kill.rows_at is None else kill.rows_at) - kill.at,
         named=_named(kill, end.printed[kill.printed :], has_result=seen.has_result),
         outcome=outcome(seen),
     )
+
+
+def _seconds_lost(kill: Kill, back: int | None, end: EndOfKills) -> float:
+    if back is None or back >= kill.update:
+        return 0.0
+    at = end.checkpoints.get(back, math.inf)
+    # What was kept in memory is written after the kill: nobody has seen when it was taken.
+    return kill.at - at if at <= kill.at else math.nan
 
 
 def _named(kill: Kill, since: str, *, has_result: bool) -> str:

@@ -51,7 +51,7 @@ class KillRow(_OfRun):
     """Update of the checkpoint that the run went back to; DID_NOT_GO_BACK."""
     updates_lost: int
     seconds_lost: float
-    """From that checkpoint to the kill; 0 where it did not go back."""
+    """From that checkpoint to the kill; 0 where it did not go back, NaN for one that was kept in memory till then."""
     seconds_without_rows: float
     """From the kill to the next row that was written; where the command was typed again, with that."""
     named: str

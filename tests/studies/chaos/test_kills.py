@@ -1,5 +1,6 @@
 """The row of a kill, of what was seen of it."""
 
+import math
 import signal
 
 import pytest
@@ -26,6 +27,13 @@ def test_a_kill_that_sent_the_run_back_has_what_that_cost() -> None:
     row = row_of(killed, None, end, {**OF_RUN, "number": 0})
     assert (row.went_back_to, row.updates_lost, row.seconds_lost, row.seconds_without_rows) == (180, 20, 6.0, 11.0)
     assert (row.named, row.outcome) == (YES, judging.WENT_BACK)
+
+
+def test_how_old_was_what_lay_in_memory_is_not_known() -> None:
+    for seen in ({}, {180: 41.0}):
+        end = EndOfKills(BEFORE + BACK, 90.0, has_result=True, checkpoints=seen)
+        row = row_of(kill(), None, end, {**OF_RUN, "number": 0})
+        assert row.updates_lost == 20 and math.isnan(row.seconds_lost)
 
 
 def test_what_comes_after_the_next_kill_is_the_next_one_s_but_for_the_name() -> None:
