@@ -76,6 +76,12 @@ def of_sweep_file(
     return [], []
 
 
+def of_file_alone(parsed: Sequence[Sequence[Override]], of_file: Sequence[list[Override]]) -> list[list[Override]]:
+    """What the file of a sweep says and no typed word takes the place of."""
+    typed = {place_of(choices[0]) for choices in parsed}
+    return [choices for choices in of_file if place_of(choices[0]) not in typed]
+
+
 def all_jobs(parsed: Sequence[Sequence[Override]], of_file: Sequence[Sequence[Override]]) -> Iterator[list[Override]]:
     """The overrides of each job, numbered as Hydra does: the file's words first, the last word fastest.
 

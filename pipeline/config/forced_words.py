@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 
 from hydra.core.override_parser.types import Override
 
-from pipeline.config.choices import of_sweep_file, place_of, read_choices, text_of
+from pipeline.config.choices import of_file_alone, of_sweep_file, read_choices, text_of
 from pipeline.config.composition import Files
 from pipeline.config.overrides import typed_words
 from pipeline.config.sweep_words import cases
@@ -32,10 +32,8 @@ def for_hydra(arguments: Sequence[str]) -> list[str]:
     if not plain:
         return list(arguments)
     of_file, _ = of_sweep_file(parsed, files, words.overrides)
-    typed = {place_of(choices[0]) for choices in parsed}
-    every = [*parsed, *(choices for choices in of_file if place_of(choices[0]) not in typed)]
     names = functools.cache(lambda groups: frozenset(name for name, _ in flat(files.compose_tree(groups))))
-    of_jobs = [names(_options(case, files)) for _, case in cases(every)]
+    of_jobs = [names(_options(case, files)) for _, case in cases([*parsed, *of_file_alone(parsed, of_file)])]
     # Words that are sweeps stand as one of their values among the choices, and not as they were typed.
     first = names(_options([c[0] for c in parsed if text_of(c[0]) in words.overrides], files))
     put = {}

@@ -19,7 +19,7 @@ from omegaconf import DictConfig
 
 from pipeline.cluster.config import ClusterConfig
 from pipeline.config import tree as config_tree
-from pipeline.config.choices import of_sweep_file, place_of, read_choices, text_of, with_settings
+from pipeline.config.choices import of_file_alone, of_sweep_file, read_choices, text_of, with_settings
 from pipeline.config.composition import DASK, Files, as_tree, resolved
 from pipeline.config.kept_values import kept_values
 from pipeline.config.own_parts import faults_of_own_parts
@@ -127,8 +127,7 @@ def _check(
     of_file, unusable = of_sweep_file(parsed, files, overrides)
     if unusable:
         return [*found, *unusable], None
-    given = {place_of(choices[0]) for choices in parsed}
-    parsed += [choices for choices in of_file if place_of(choices[0]) not in given]
+    parsed += of_file_alone(parsed, of_file)
     compose_once = functools.cache(files.compose_tree)
     folders: dict[Path, RunConfig] = {}
     first_run: RunConfig | None = None

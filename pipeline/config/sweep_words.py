@@ -48,15 +48,16 @@ def wrong_launcher_words(overrides: Sequence[str], launchers: Sequence[str], cho
 
 def unfit_cluster(run: RunConfig, case: Sequence[Override]) -> list[str]:
     """Why the Dask launcher cannot grant this run its hosts: the cluster that it asks for, by a word or by a file."""
-    words = (str(word.input_line) for word in case if word.key_or_group == "cluster")
+    found = []
     if not run.cluster.serves_sweeps:
-        return [
+        words = (str(word.input_line) for word in case if word.key_or_group == "cluster")
+        found.append(
             f"{next(words, f'cluster={run.cluster.kind} of a file')}: {LAUNCHER}={DASK} runs all jobs on one cluster: "
             "its own on this machine, or cluster=address; start hosts there as docs/sweeps.md shows"
-        ]
+        )
     if run.cluster.groups:
-        return [f"cluster.groups: {LAUNCHER}={DASK} grants its jobs whatever host is free: leave out groups"]
-    return []
+        found.append("cluster.groups: a sweep grants its jobs whatever host is free: leave out groups")
+    return found
 
 
 def _wrong_word(word: Override, chosen: str, launchers: Sequence[str]) -> str | None:

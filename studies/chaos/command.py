@@ -13,6 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from pipeline.numbered_files import numbers_in
+from pipeline.run_folders import CHECKPOINTS
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 ROW_FILES = ("episodes.csv", "updates.csv", "evaluations.csv")
 
@@ -95,8 +98,8 @@ class TypedCommand:
     def see_checkpoints(self) -> None:
         """Note when new ones came."""
         folder = self.run_folder
-        for path in [] if folder is None else (folder / "checkpoints").glob("[0-9]*.npz"):
-            self.checkpoints.setdefault(int(path.stem), time.monotonic())
+        for update in [] if folder is None else numbers_in(folder / CHECKPOINTS):
+            self.checkpoints.setdefault(update, time.monotonic())
 
     def temporary_files(self) -> list[str]:
         """What a run is to have cleared away: hidden files of its folder, whatever is beside it, all in `tmp`.

@@ -102,7 +102,7 @@ def test_the_cluster_of_a_file_is_looked_at_as_a_typed_one_is(tmp_path: Path) ->
     assert unfit.startswith("cluster=slurm of a file: hydra/launcher=dask runs all jobs on one cluster")
     groups = ["cluster=address", "cluster.address=tcp://10.0.0.1:8786", "cluster.groups=[{name: g, roles: [bundle]}]"]
     assert check_command_line([*f"{line}=gorila".split(), *groups]) == [
-        "cluster.groups: hydra/launcher=dask grants its jobs whatever host is free: leave out groups"
+        "cluster.groups: a sweep grants its jobs whatever host is free: leave out groups"
     ]
 
 

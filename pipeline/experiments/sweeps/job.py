@@ -21,6 +21,7 @@ from pipeline.cluster.kinds.local import in_this_process
 from pipeline.config.course import fraction_spent
 from pipeline.config.overrides import from_hydra
 from pipeline.config.run_config import RunConfig
+from pipeline.config.sweep_words import unfit_cluster
 from pipeline.errors import ConfigError, PipelineError, UnfitFolderError
 from pipeline.experiments.files.run_folder import RunFolder, check_folder
 from pipeline.experiments.life import BUDGET, INTERRUPTED
@@ -33,8 +34,9 @@ from pipeline.experiments.scoring.final_score import final_score
 def job_needs(config: DictConfig) -> JobNeeds:
     """A part for each host that the plan of this run would have. Raises ConfigError with all mistakes in `config`."""
     run = from_hydra(config)
-    if run.cluster.groups:
-        raise ConfigError(["cluster.groups: a sweep grants its jobs whatever host is free: leave out groups"])
+    # Where files are in the place of `conf/`, nobody has looked before.
+    if mistakes := unfit_cluster(run, ()):
+        raise ConfigError(mistakes)
     hosts = host_demands(run)
     parts = [Part(host.num_threads, host.memory_bytes, host.num_gpus) for host in hosts]
     first = parts[0]._replace(memory_bytes=parts[0].memory_bytes + COORDINATOR_BYTES)
