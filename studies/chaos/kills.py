@@ -81,11 +81,12 @@ def row_of(kill: Kill, after: Kill | None, end: EndOfKills, facts: Mapping[str, 
 
 
 def _seconds_lost(kill: Kill, back: int | None, end: EndOfKills) -> float:
-    if back is None or back >= kill.update:
+    if back is None:
         return 0.0
-    at = end.checkpoints.get(back, math.inf)
+    if (at := end.checkpoints.get(back, math.inf)) <= kill.at:
+        return kill.at - at
     # What was kept in memory is written after the kill: nobody has seen when it was taken.
-    return kill.at - at if at <= kill.at else math.nan
+    return 0.0 if back >= kill.update else math.nan
 
 
 def _named(kill: Kill, since: str, *, has_result: bool) -> str:

@@ -2,6 +2,7 @@
 
 import math
 import signal
+from dataclasses import replace
 
 import pytest
 
@@ -34,6 +35,11 @@ def test_how_old_was_what_lay_in_memory_is_not_known() -> None:
         end = EndOfKills(BEFORE + BACK, 90.0, has_result=True, checkpoints=seen)
         row = row_of(kill(), None, end, {**OF_RUN, "number": 0})
         assert row.updates_lost == 20 and math.isnan(row.seconds_lost)
+    newest = replace(kill(), update=180)
+    for seen, seconds in (({180: 34.0}, 6.0), ({180: 41.0}, 0.0)):
+        end = EndOfKills(BEFORE + BACK, 90.0, has_result=True, checkpoints=seen)
+        row = row_of(newest, None, end, {**OF_RUN, "number": 0})
+        assert (row.updates_lost, row.seconds_lost) == (0, seconds)
 
 
 def test_what_comes_after_the_next_kill_is_the_next_one_s_but_for_the_name() -> None:
