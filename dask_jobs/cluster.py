@@ -26,6 +26,8 @@ from dask_jobs.scheduler import SETTINGS, SETTINGS_HERE, UnansweredError, join, 
 from dask_jobs.settings import LauncherSettings, locate
 
 _SURVEY_SECONDS = 1.0
+_ANSWER_SECONDS = 10.0
+"""How long a scheduler may take to say that it is there, when a call to it has failed."""
 
 _SETTINGS = {
     **SETTINGS,
@@ -49,6 +51,7 @@ class Cluster:
         """By address, the local directory of what cannot run jobs: each process has another one."""
         self._surveyed_at = 0.0
         scheduler = client.scheduler_info(n_workers=0)
+        self._scheduler_id = scheduler["id"]
         self.scheduler_address = str(scheduler["address"])
         """Where clients reach the scheduler."""
         self.dashboard_url = str(client.dashboard_link) if "dashboard" in scheduler["services"] else None
@@ -62,8 +65,18 @@ class Cluster:
 
     @property
     def is_there(self) -> bool:
-        """False once the scheduler has not answered for so long that the client has given up."""
-        return bool(self.client.status == "running")
+        """Whether the scheduler answers, and is the one that was there at the start.
+
+        It is asked: of one that has died the client may hear only after a call to it has failed.
+        """
+        if self.client.status != "running" or self.client.scheduler is None:
+            return False
+        ask = self.client.scheduler.identity
+        try:
+            identity = self.client.sync(ask, n_workers=0, callback_timeout=_ANSWER_SECONDS)
+        except OSError:
+            return False
+        return bool(identity["id"] == self._scheduler_id)
 
     @property
     def is_lost(self) -> bool:

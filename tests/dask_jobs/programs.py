@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
+
 from dask_jobs.ledger import LEDGER, LedgerRow, read_ledger
 from tests.clusters import wait_until
 
@@ -176,6 +178,13 @@ def scheduler_and_host(folder: Path, *words: str) -> Iterator[str]:
         wait_until(lambda: Path(file).exists(), "the scheduler has written its file")
         with dask(folder, "worker", "--scheduler-file", file, *words):
             yield json.loads(Path(file).read_text())["address"]
+
+
+def scheduler_process(folder: Path) -> psutil.Process:
+    """That of `scheduler_and_host`."""
+    children = psutil.Process().children()
+    (found,) = [child for child in children if "scheduler" in child.cmdline() and child.cwd() == str(folder)]
+    return found
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from dask_jobs.outcome import HostSetup
 from dask_jobs.settings import LauncherSettings
 from tests.cluster.certificates import make_certificates
 from tests.clusters import wait_until
-from tests.dask_jobs.programs import dask, scheduler_and_host
+from tests.dask_jobs.programs import dask, scheduler_and_host, scheduler_process
 
 
 def setup(folder: Path) -> HostSetup:
@@ -114,6 +114,19 @@ def test_a_scheduler_that_does_not_answer_is_told_with_its_address(tmp_path: Pat
             CompactHydraException, match=rf"no scheduler answers at {address} within 0.3 s without certif"
         ):
             open_cluster(settings, setup(tmp_path)).__enter__()
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_has_just_died_is_known_to_be_gone_before_the_client_hears_of_it(tmp_path: Path) -> None:
+    with (
+        scheduler_and_host(tmp_path) as address,
+        open_cluster(LauncherSettings(address=address), setup(tmp_path)) as cluster,
+    ):
+        assert cluster.is_there
+        process = scheduler_process(tmp_path)
+        process.kill()
+        process.wait()
+        assert not cluster.is_there
 
 
 def test_a_cluster_with_certificates_is_joined_with_ours(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from distributed import Client
 from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, LEDGER, RUNNING, WAITING, Ledger
 from dask_jobs.progress import TOPIC
 from tests.clusters import wait_until
-from tests.dask_jobs.programs import Program, scheduler_and_host
+from tests.dask_jobs.programs import Program, scheduler_and_host, scheduler_process
 
 ONE_HOST = ("hydra.launcher.num_hosts=1", "hydra.launcher.threads_per_host=1")
 BOTH_HOSTS = """
@@ -262,13 +262,6 @@ def test_a_scheduler_that_dies_is_told_of_in_one_sentence_and_leaves_no_job_that
     assert "Traceback" not in output and "distributed." not in output
     rows = program.rows()
     assert rows["plain"].status == DONE and RUNNING not in {row.status for row in rows.values()}
-
-
-def scheduler_process(folder: Path) -> psutil.Process:
-    """That of `scheduler_and_host`."""
-    children = psutil.Process().children()
-    (found,) = [child for child in children if "scheduler" in child.cmdline() and child.cwd() == str(folder)]
-    return found
 
 
 def test_how_far_a_job_is_reaches_everybody_at_the_scheduler(program: Program, scheduler_address: str) -> None:
