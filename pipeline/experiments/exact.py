@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.algorithms.config import AlgorithmConfig
+from pipeline.config.run_config import RunConfig
 from pipeline.errors import CheckpointError, ConfigError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint, Fit
 from pipeline.experiments.files.exact import EXACT, ExactFiles
+from pipeline.experiments.files.run_folder import CHECKPOINTS
 from pipeline.numbered_files import path_of
 from pipeline.roles.cuts import CutDesk, StartState
 from pipeline.roles.role import role_of
@@ -36,6 +38,13 @@ def state_of(algorithm: AlgorithmConfig) -> type[Any]:
             ]
         )
     return role.STATE
+
+
+def exact_run(config: RunConfig) -> "ExactRun | None":
+    """That of a deterministic run; None: this one is not. Raises as `state_of`."""
+    if not config.deterministic:
+        return None
+    return ExactRun(config.folder / CHECKPOINTS, config.checkpoint.keep, state_of(config.algorithm))
 
 
 class ExactRun:
@@ -87,6 +96,6 @@ class ExactRun:
         if checkpoint.newest_version(self._checkpoints) > 0:
             raise CheckpointError(
                 f"no checkpoint can be gone on from bit for bit: {self._checkpoints / EXACT} lacks what belongs to "
-                "them; put it back, or begin anew with overwrite=true"
+                "them; put it back"
             )
         return None

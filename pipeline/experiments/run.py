@@ -26,17 +26,15 @@ from pipeline.cluster.hosts import open_hosts
 from pipeline.cluster.session import Session, open_session
 from pipeline.cluster.start import check_process, submission
 from pipeline.config.run_config import RunConfig
-from pipeline.config.warm_start import warm_start_mistakes
-from pipeline.errors import CheckpointError, ConfigError, RunFolderError
 from pipeline.evaluation import start_states
 from pipeline.experiments.curves.loggers import check_installed, seconds_since_1970
-from pipeline.experiments.exact import ExactRun, state_of
+from pipeline.experiments.exact import exact_run
 from pipeline.experiments.files import checkpoint, provenance
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
 from pipeline.experiments.files.exact import keep_rows
 from pipeline.experiments.files.job_logs import JOBS, jobs_kept
-from pipeline.experiments.files.run_folder import CHECKPOINTS, RunFolder, check_folder, open_folder
+from pipeline.experiments.files.run_folder import RunFolder, open_folder
 from pipeline.experiments.interrupts import ending_at_once, interruptible, warning_of_job
 from pipeline.experiments.life import BUDGET, INTERRUPTED, SCORE, Life, RunTiming
 from pipeline.experiments.outlook import foretell, is_worth_a_rehearsal
@@ -47,6 +45,7 @@ from pipeline.experiments.run_result import RunResult
 from pipeline.experiments.scoring import at_the_end
 from pipeline.experiments.scoring.tasks import evaluator_spec
 from pipeline.experiments.specs import check_roles, checkpoint_fit, how_replays_go_on
+from pipeline.experiments.start_check import check_start, remarks_on_folder
 from pipeline.experiments.training import Training
 from pipeline.experiments.warm_start import begin_warm, sentence_of
 from pipeline.param_server.snapshot import first_snapshot
@@ -83,12 +82,12 @@ def train(
         cluster = cluster.sized(plan.num_hosts)
         hosts = sum(plan.num_hosts.values()), plan.threads_per_host
         if config.plan:
-            console.print(plan.render(config), *_remarks_on_folder(config))
+            console.print(plan.render(config), *remarks_on_folder(config))
             if (text := submission(cluster, *hosts)) is not None:
                 console.print(text, markup=False, highlight=False, soft_wrap=True)
             return RunResult(None, "plan")
     if not config.plan:
-        _check_start(config)
+        check_start(config)
     say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
     if granted is None and (warning := warning_of_job()) is not None:
         console.print(f"[yellow]warning:[/yellow] {escape(warning)}", highlight=False, soft_wrap=True)
@@ -97,7 +96,7 @@ def train(
         plan = plan_beside_others(config, session, console)
         for line in open_hosts(session.hosts):
             console.print(f"[yellow]warning:[/yellow] {escape(line)}", highlight=False)
-        console.print(plan.render(config), *(_remarks_on_folder(config) if config.plan else []))
+        console.print(plan.render(config), *(remarks_on_folder(config) if config.plan else []))
         if config.plan:
             return RunResult(None, "plan")
         # Hosts that were granted are shared with runs that come and go.
@@ -108,30 +107,6 @@ def train(
         with folder.hold():
             run = _Run(config, session, plan, folder, console, evaluates_when_interrupted, launch_id, RunTiming())
             return run.carry_out()
-
-
-def _remarks_on_folder(config: RunConfig) -> list[str]:
-    """What would become of the run's folder, in markup."""
-    try:
-        _check_start(config)
-    except (RunFolderError, CheckpointError) as error:
-        return [f"[yellow]warning:[/yellow] without plan=true this is refused: {escape(str(error))}"]
-    path = config.folder
-    does = f"go on with {path}" if config.resume and checkpoint.any_in(path / CHECKPOINTS) else f"begin anew in {path}"
-    return [f"it would {escape(does)}"]
-
-
-def _check_start(config: RunConfig) -> None:
-    """Raise a PipelineError where the run's folder, or what is in it, or another run, to go on from, is unfit."""
-    check_folder(config)
-    if mistakes := warm_start_mistakes(config):
-        raise ConfigError(mistakes)
-    checkpoints = config.folder / CHECKPOINTS
-    if config.resume and checkpoint.any_in(checkpoints):
-        try:
-            checkpoint.load_newest(checkpoints, checkpoint_fit(config))
-        except CheckpointError as error:
-            raise CheckpointError(f"{error}; to begin anew: overwrite=true, or another seed or results_dir") from error
 
 
 class _Run:
@@ -155,10 +130,8 @@ class _Run:
         self._console = console
         self._launch_id = launch_id
         self._interrupt = threading.Event()
-        self._exact: ExactRun | None = None
+        self._exact = exact_run(config)
         self._origin: dict[str, Any] | None = None
-        if config.deterministic:
-            self._exact = ExactRun(folder.checkpoints, config.checkpoint.keep, state_of(config.algorithm))
         # After a loss, the roles of a deterministic run have no state that the shards' one fits to.
         max_restarts = 0 if config.deterministic else config.cluster.max_restarts
         self._life = Life(config.budget, max_restarts, evaluates_when_interrupted=evaluates_when_interrupted)

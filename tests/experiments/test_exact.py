@@ -4,13 +4,16 @@ import csv
 import dataclasses
 import hashlib
 import io
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from pipeline.errors import ConfigError
+from pipeline.errors import CheckpointError, ConfigError
+from pipeline.experiments import run
+from pipeline.experiments.files.exact import EXACT
 from pipeline.experiments.run import train
 from pipeline.roles.bundle import Bundle
 from tests.experiments.smoke_runs import SMALL_WORKERS, smoke_config
@@ -94,6 +97,20 @@ def test_a_run_that_was_cut_and_resumed_equals_one_that_was_not(tmp_path: Path, 
     assert whole.rows["episodes.csv"] and whole.rows["updates.csv"]
     assert resumed.rows == whole.rows
     assert resumed.state == whole.state
+
+
+def test_what_a_plan_says_of_a_resume_is_what_becomes_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    carry_out(tmp_path, "ba3c", 400)
+    assert "it would go on with" in carry_out(tmp_path, "ba3c", 800, "resume=true", "plan=true")
+    (states,) = tmp_path.rglob(EXACT)
+    shutil.rmtree(states)
+    planned = carry_out(tmp_path, "ba3c", 800, "resume=true", "plan=true")
+    assert "without plan=true this is refused: no checkpoint can be gone on from bit for bit" in planned
+    monkeypatch.setattr(run, "open_session", lambda *_: pytest.fail("a cluster was started"))
+    with pytest.raises(
+        CheckpointError, match=r"lacks what belongs to them; put it back; to begin anew: overwrite=true"
+    ):
+        carry_out(tmp_path, "ba3c", 800, "resume=true")
 
 
 def test_a_role_without_a_state_is_refused_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

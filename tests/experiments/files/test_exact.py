@@ -75,5 +75,5 @@ def test_a_run_without_states_begins_anew(tmp_path: Path) -> None:
 def test_checkpoints_whose_states_are_gone_are_not_begun_anew_over(tmp_path: Path) -> None:
     states = save(tmp_path, 7)
     states.unlink()
-    with pytest.raises(CheckpointError, match=r"exact lacks what belongs to them; put it back, or begin anew with"):
+    with pytest.raises(CheckpointError, match=r"exact lacks what belongs to them; put it back"):
         ExactRun(tmp_path, 2, Count).find_start(FIT, print)
