@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 import zipfile
 from collections.abc import Mapping
@@ -136,10 +135,8 @@ def test_a_program_of_its_own_is_killed_in_its_middle_and_resumed_without_the_pi
     wait_until(lambda: not any(child.is_running() for child in left), "nothing is left of it")
     assert [(row.overrides, row.status) for row in rows(program)][:2] == [("x=1", DONE), ("x=2", RUNNING)]
     (program / "go").touch()
-    began = time.monotonic()
     said = run(words, program)
-    assert "1 jobs were running when an earlier command was killed" in said, said
-    assert time.monotonic() - began > 1
+    assert "1 jobs were running when an earlier command was killed: they start in " in said, said
     assert [(row.overrides, row.status, row.attempts, row.return_value) for row in rows(program)] == [
         ("x=1", DONE, 1, "1"),
         ("x=2", DONE, 2, "4"),

@@ -29,6 +29,7 @@ CONFIG_NAME = "config"
 HYDRA_VERSION_BASE = "1.3"
 
 LAUNCHER, DASK = "hydra/launcher", "dask"
+SWEEPER = "hydra/sweeper"
 """The group of launchers, and ours among them."""
 _DASK_TARGET = "hydra_plugins.dask_launcher.launcher.DaskLauncher"
 
@@ -78,8 +79,8 @@ class Files:
 
     def sweeper(self, overrides: Sequence[str]) -> str | None:
         """The option of `hydra/sweeper` that these overrides choose; None: Hydra's own, of all combinations."""
-        about_sweeps = [word for word in overrides if word.lstrip("+").startswith(("sweep=", "hydra/sweeper="))]
-        chosen = self._composed(about_sweeps, return_hydra_config=True).hydra.runtime.choices["hydra/sweeper"]
+        about_sweeps = [word for word in overrides if word.lstrip("+").startswith(("sweep=", f"{SWEEPER}="))]
+        chosen = self._composed(about_sweeps, return_hydra_config=True).hydra.runtime.choices[SWEEPER]
         return None if chosen == "basic" else str(chosen)
 
     def launchers(self) -> list[str]:

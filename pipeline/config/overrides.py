@@ -123,7 +123,7 @@ def _check(
     files = Files(config_dir)
     parsed, found = read_choices(overrides, files, multirun=multirun)
     launcher = files.launcher(overrides)
-    found += wrong_launcher_words(overrides, files.launchers(), launcher)
+    found += wrong_launcher_words(overrides, files.launchers(), launcher, multirun=multirun)
     of_file, unusable = of_sweep_file(parsed, files, overrides)
     if unusable:
         return [*found, *unusable], None

@@ -12,7 +12,7 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
 from dask_jobs.settings import LauncherSettings
-from pipeline.config.composition import DASK, LAUNCHER
+from pipeline.config.composition import DASK, LAUNCHER, SWEEPER
 from pipeline.config.run_config import RunConfig
 from pipeline.config.words import no_such
 
@@ -36,13 +36,17 @@ def wrong_sweep(override: Override, multirun: bool, options: Sequence[str]) -> s
     return None if multirun else f"{text}: a sweep is many runs, which need --multirun (-m)"
 
 
-def wrong_launcher_words(overrides: Sequence[str], launchers: Sequence[str], chosen: str) -> list[str]:
+def wrong_launcher_words(
+    overrides: Sequence[str], launchers: Sequence[str], chosen: str, *, multirun: bool
+) -> list[str]:
     """All mistakes in the names of a launcher and its settings.
 
     `launchers` are the options that Hydra knows; `chosen` is the one of the sweep. Words that cannot be read are left
-    to others.
+    to others. Without `multirun` Hydra would take these words, and start the one run as if they were not there.
     """
     words = [word for text in overrides if (word := _read(text)) is not None]
+    if not multirun and (idle := [word for word in words if _is_idle(word)]):
+        return [f"{word.input_line}: a sweep is many runs, which need --multirun (-m)" for word in idle]
     return [mistake for word in words if (mistake := _wrong_word(word, chosen, launchers)) is not None]
 
 
@@ -58,6 +62,11 @@ def unfit_cluster(run: RunConfig, case: Sequence[Override]) -> list[str]:
     if run.cluster.groups:
         found.append("cluster.groups: a sweep grants its jobs whatever host is free: leave out groups")
     return found
+
+
+def _is_idle(word: Override) -> bool:
+    """Whether it chooses something for sweeps that is not there by itself."""
+    return word.key_or_group in (LAUNCHER, SWEEPER) and word.value() != "basic"
 
 
 def _wrong_word(word: Override, chosen: str, launchers: Sequence[str]) -> str | None:

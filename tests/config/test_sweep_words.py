@@ -142,6 +142,10 @@ def test_what_is_said_of_the_launcher_on_the_command_line_wins() -> None:
     [
         ("-m +sweep=atari94", ["+sweep=atari94: no such sweep; did you mean atari49?"]),
         ("+sweep=atari49", ["+sweep=atari49: a sweep is many runs, which need --multirun (-m)"]),
+        ("game=Pong hydra/launcher=dask",
+         ["hydra/launcher=dask: a sweep is many runs, which need --multirun (-m)"]),
+        ("game=Pong hydra/sweeper=ask_and_tell hydra/launcher=basic",
+         ["hydra/sweeper=ask_and_tell: a sweep is many runs, which need --multirun (-m)"]),
         ("-m sweep=atari49", ["sweep=atari49: write +sweep=atari49"]),
         ("-m +sweep=atari49,smoke",
          ["+sweep=atari49,smoke: one sweep at a time; its experiments, games and seeds may be many"]),
