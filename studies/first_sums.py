@@ -15,12 +15,11 @@ import pandas as pd
 
 from measuring.markdown import commits_cell, markdown
 from pipeline import api
-from pipeline.errors import DivergedError
 from pipeline.results.formats import cell
 from studies.arguments import parsed
 from studies.first_steps import OUTPUT
 from studies.row_file import RowFile
-from studies.trained_runs import TrainedRow, diverged_row, train_or_load, trained_row
+from studies.trained_runs import TrainedRow, diverged_row, train_until_it_diverges, trained_row
 
 ACCUMULATORS = (0.0, 1e-5, 1e-3)
 SEEDS = (0, 1, 2)
@@ -79,11 +78,8 @@ def _train(game: str, seed: int, sums: float, runs_dir: str, words: Sequence[str
             *(f"results_dir={runs_dir}/{sums:g}", "resume=true", *words),
         ]
     )
-    try:
-        return trained_row(train_or_load(config), f"{sums:g}", config)
-    except DivergedError as diverged:
-        print(diverged)
-        return diverged_row(api.load_run(config.folder), f"{sums:g}", config)
+    loaded, has_diverged = train_until_it_diverges(config)
+    return (diverged_row if has_diverged else trained_row)(loaded, f"{sums:g}", config)
 
 
 if __name__ == "__main__":

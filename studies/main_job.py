@@ -25,7 +25,7 @@ from typing import Any
 import pandas as pd
 
 from measuring.markdown import commits_cell, markdown
-from measuring.processor import ORDINARY, processor
+from measuring.processor import KIND, ORDINARY, kind_here, kind_of, processor
 from pipeline import api
 from pipeline.results.formats import cell, interval_cell
 from pipeline.results.run_scores import LAST, RANDOM, run_scores
@@ -102,7 +102,7 @@ def main(arguments: list[str] | None = None) -> None:
     file = _row_file(chosen.output)
     for seed in chosen.seeds:
         for case in chosen.cases:
-            if not file.has(case, seed, found, chosen.beside):
+            if not file.has(case, seed, chosen.beside, *kind_here(found)):
                 file.append(_run(chosen, case, seed, found))
 
 
@@ -116,7 +116,7 @@ def make_train_table(rows: pd.DataFrame) -> str:
     """A line a run of `make train` as it stands; MainJobRows."""
     return markdown(
         {
-            "processor": row["processor"],
+            "processor": kind_of(row),
             "beside it": row["beside"],
             "seed": str(row["seed"]),
             "frames": cell(row["frames"], 0),
@@ -137,7 +137,7 @@ def settings_table(rows: pd.DataFrame) -> str:
         {
             "settings": f"`{row['case']}`",
             "seed": str(row["seed"]),
-            "processor": row["processor"],
+            "processor": kind_of(row),
             "beside it": row["beside"],
             "frames": cell(row["frames"], 0),
             "updates": cell(row["updates"], 0),
@@ -158,7 +158,7 @@ def _score(row: Mapping[Hashable, Any]) -> str:
 
 
 def _row_file(folder: Path) -> RowFile[MainJobRow]:
-    return RowFile(folder / "runs.csv", MainJobRow, settings=("case", "seed", "processor", "beside"))
+    return RowFile(folder / "runs.csv", MainJobRow, settings=("case", "seed", "beside", *KIND))
 
 
 def _run(chosen: argparse.Namespace, case: str, seed: int, used: str) -> MainJobRow:

@@ -16,11 +16,10 @@ import pandas as pd
 
 from measuring.markdown import commits_cell, markdown
 from pipeline import api
-from pipeline.errors import DivergedError
 from pipeline.results.formats import cell, interval_cell
 from pipeline.results.scores import MeanInterval, mean_interval
 from studies.row_file import RowFile
-from studies.trained_runs import FIRST_GORILA_QUICK, train_or_load
+from studies.trained_runs import FIRST_GORILA_QUICK, train_until_it_diverges, training_mean
 
 SETTINGS = (
     ("adam", 1e-4, 1.5e-4),
@@ -91,6 +90,8 @@ def sweep_table(rows: pd.DataFrame) -> str:
     """A line a setting, the best first; SweepRows."""
     return markdown(
         {
+            "experiment": f"`{row['experiment']}`",
+            "seed": str(row["seed"]),
             "optimizer": f"`{row['optimizer']}`",
             "step size": f"{row['learning_rate']:g}",
             "epsilon": f"{row['epsilon']:.2g}",
@@ -129,11 +130,7 @@ def _train(chosen: argparse.Namespace, optimizer: str, learning_rate: float, eps
             *chosen.overrides,
         ]
     )
-    try:
-        loaded, end = train_or_load(config), "budget"
-    except DivergedError as diverged:
-        print(diverged)
-        loaded, end = api.load_run(config.folder), "diverged"
+    loaded, has_diverged = train_until_it_diverges(config)
     played = loaded.evaluations[loaded.evaluations["agent"] == "checkpoint"]
     score = MeanInterval(math.nan, math.nan, math.nan, 0) if played.empty else mean_interval(played["score"])
     return SweepRow(
@@ -143,14 +140,14 @@ def _train(chosen: argparse.Namespace, optimizer: str, learning_rate: float, eps
         experiment=chosen.experiment,
         game=chosen.game,
         seed=chosen.seed,
-        end=end,
+        end="diverged" if has_diverged else "budget",
         frames=int(loaded.updates["total_frames"].max()),
         updates=int(loaded.updates["version"].max()),
         evaluation_mean=score.mean,
         evaluation_low=score.low,
         evaluation_high=score.high,
         evaluation_episodes=score.num_episodes,
-        training_mean=float(loaded.episodes["score"].tail(_LAST_EPISODES).mean()),
+        training_mean=training_mean(loaded, _LAST_EPISODES),
         heldout_max_q=float(loaded.updates["heldout_max_q"].iloc[-1]),
         wall_seconds=float(loaded.runs["wall_seconds"].iloc[0]),
         run_commit=str(loaded.runs["commit"].iloc[0]),

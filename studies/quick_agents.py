@@ -20,6 +20,7 @@ Not here: runs of hours (`results/reference_runs`), the speed of bundles without
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -40,6 +41,7 @@ from studies.trained_runs import (
     CurveRow,
     TrainedRow,
     curve_rows,
+    curves_file,
     train_or_load,
     trained_row,
 )
@@ -53,6 +55,8 @@ CASES: dict[str, tuple[str, ...]] = {
     "rainbow": ("experiment=rainbow_quick",),
 }
 BASELINE = "dqn"
+GAME = "Breakout"
+"""Of the tables; other games are only compared and drawn."""
 _MINUTES = (2.0, 3.0, 4.0)
 """After each of which the baseline's score is one to reach."""
 _UNDISTURBED = ("dqn", "gorila", "one_bundle")
@@ -64,7 +68,7 @@ _NUM_FRAMES_COMPARED = 50
 def main(arguments: list[str] | None = None) -> None:
     """Make the runs that are missing, then compare and draw what is there."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--game", default="Breakout")
+    parser.add_argument("--game", default=GAME)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
     parser.add_argument("--runs-dir", default="outputs/quick_agents", help="where the run folders go, or are")
@@ -78,10 +82,9 @@ def main(arguments: list[str] | None = None) -> None:
         for case in chosen.cases:
             if not runs.has(case, seed, chosen.game):
                 row, points = _train(chosen, case, seed)
-                curves.append(*points)
+                curves.put(*points)
                 runs.append(row)
-    of_game = f"game == {chosen.game!r}"
-    _compare(runs.frame().query(of_game), curves.frame().query(of_game), chosen.output, chosen.figures)
+    _compare(_of_game(runs, chosen.game), _of_game(curves, chosen.game), chosen.output, chosen.figures)
 
 
 def improvements(runs: pd.DataFrame) -> pd.DataFrame:
@@ -134,7 +137,7 @@ def time_to_score(curves: pd.DataFrame, baseline_minutes: float) -> pd.DataFrame
 
 def tables(folder: Path) -> dict[str, str]:
     """Table name -> Markdown, of the rows in `folder`."""
-    runs, curves = _run_rows(folder).frame(), _curve_rows(folder).frame()
+    runs, curves = _of_game(_run_rows(folder), GAME), _of_game(_curve_rows(folder), GAME)
     return {"scores": scores_table(runs), "time_to_score": times_table(curves), "curves": curves_table(curves)}
 
 
@@ -192,12 +195,17 @@ def _listed(values: "pd.Series[float]") -> str:
     return ", ".join(cell(value, 1) for value in values)
 
 
+def _of_game(file: RowFile[Any], game: str) -> pd.DataFrame:
+    rows = file.frame()
+    return rows[rows["game"] == game]
+
+
 def _run_rows(folder: Path) -> RowFile[TrainedRow]:
     return RowFile(folder / "runs.csv", TrainedRow, settings=("case", "seed", "game"))
 
 
 def _curve_rows(folder: Path) -> RowFile[CurveRow]:
-    return RowFile(folder / "curves.csv", CurveRow, settings=())
+    return curves_file(folder / "curves.csv")
 
 
 @matplotlib.rc_context(STYLE)

@@ -9,7 +9,8 @@ Not here: the rows that a run writes (`pipeline.rows`).
 
 import csv
 import dataclasses
-from collections.abc import Iterable, Mapping
+import io
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +18,7 @@ import pandas as pd
 
 from measuring.processor import kind_of, processor_here
 from measuring.provenance import provenance
+from pipeline.whole_file import whole_text
 
 RowT = TypeVar("RowT")
 
@@ -49,40 +51,63 @@ class RowFile(Generic[RowT]):
     def has(self, *settings: object) -> bool:
         """Whether a row with these settings is there.
 
-        Raises ValueError if not, and the rows that are there are of another processor: none can be added.
+        Raises ValueError if not, and none can be added: the rows that are there are of another processor, or have other
+        columns, as of an earlier version.
         """
-        if not self._path.exists():
-            return False
-        with self._path.open(newline="") as file:
-            rows = list(csv.DictReader(file))
-        wanted = [str(_as_text(value)) for value in settings]
-        if wanted in ([self._renamed.get(row[name], row[name]) for name in self._settings] for row in rows):
+        header, rows = self._read()
+        if self._key(map(_as_text, settings)) in map(self._key_of, rows):
             return True
-        # Rows of an earlier version do not name it, and none can be added to them either.
-        if self._of_one_processor and "processor" in self._header():
+        self._check_columns(header)
+        if self._of_one_processor:
             check_one_processor(self._path, map(kind_of, rows))
         return False
 
     def append(self, *rows: RowT) -> None:
         """Add rows, all of them at once. Raises ValueError if the file has other columns, as of an earlier version."""
-        # A row may say by itself which commit it was measured on.
-        facts = {name: fact for name, fact in self._facts().items() if name not in self._columns}
+        header, _ = self._read()
+        self._check_columns(header)
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        is_new = not self._path.exists()
-        header = [*self._columns, *facts]
-        if not is_new and (there := self._header()) != header:
-            raise ValueError(f"{self._path} has the columns {', '.join(there)}; these rows have {', '.join(header)}")
+        facts = self._own_facts()
         with self._path.open("a", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
-            if is_new:
-                writer.writerow(header)
+            if not header:
+                writer.writerow([*self._columns, *facts])
             writer.writerows(
                 [*(_as_text(getattr(row, name)) for name in self._columns), *facts.values()] for row in rows
             )
 
-    def _header(self) -> list[str]:
+    def put(self, *rows: RowT) -> None:
+        """The same in place of rows with the same settings, such as the curve of a run that is made once more."""
+        header, there = self._read()
+        self._check_columns(header)
+        new = {self._key(_as_text(getattr(row, name)) for name in self._settings) for row in rows}
+        if any(self._key_of(row) in new for row in there):
+            text = io.StringIO()
+            writer = csv.DictWriter(text, header, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(row for row in there if self._key_of(row) not in new)
+            whole_text(self._path, text.getvalue())
+        self.append(*rows)
+
+    def _read(self) -> tuple[list[str], list[dict[str, str]]]:
+        """The columns and the rows that are there."""
+        if not self._path.exists():
+            return [], []
         with self._path.open(newline="") as file:
-            return next(csv.reader(file), [])
+            reader = csv.DictReader(file)
+            return list(reader.fieldnames or ()), list(reader)
+
+    def _key(self, values: Iterable[object]) -> tuple[str, ...]:
+        return tuple(map(str, values))
+
+    def _key_of(self, row: Mapping[str, str]) -> tuple[str, ...]:
+        # A column that rows of an earlier version lack tells them from all others.
+        return self._key(self._renamed.get(row.get(name, ""), row.get(name, "")) for name in self._settings)
+
+    def _check_columns(self, header: Sequence[str]) -> None:
+        needed = [*self._columns, *self._own_facts()]
+        if header and header != needed:
+            raise ValueError(f"{self._path} has the columns {', '.join(header)}; these rows have {', '.join(needed)}")
 
     def frame(self) -> pd.DataFrame:
         """All rows that are there; without any a frame with the columns alone."""
@@ -92,6 +117,10 @@ class RowFile(Generic[RowT]):
         facts = [name for name, fact in self._facts().items() if isinstance(fact, str)]
         rows = pd.read_csv(self._path, dtype=dict.fromkeys([*self._text_columns, *facts], "str"))
         return rows.assign(**{name: rows[name].replace(dict(self._renamed)) for name in self._text_columns})
+
+    def _own_facts(self) -> dict[str, Any]:
+        """Those that no row says by itself, such as which commit it was measured on."""
+        return {name: fact for name, fact in self._facts().items() if name not in self._columns}
 
     def _facts(self) -> dict[str, Any]:
         return {"processor": processor_here(), **provenance()} if self._of_one_processor else provenance()

@@ -5,7 +5,10 @@ Not here: figures of a run folder's own rows (`pipeline.results.curves`), what i
 """
 
 import math
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,9 +16,11 @@ from rich.console import Console
 
 from pipeline import api
 from pipeline.config.run_config import RunConfig
+from pipeline.errors import DivergedError, PipelineError
 from pipeline.results.load import LoadedRuns
 from pipeline.results.run_frames import run_frames
 from pipeline.results.run_scores import LAST, run_scores
+from studies.row_file import RowFile
 
 FIRST_GORILA_QUICK = (
     "network=nature",
@@ -103,6 +108,21 @@ def train_or_load(config: RunConfig) -> LoadedRuns:
     return loaded
 
 
+def train_until_it_diverges(config: RunConfig) -> tuple[LoadedRuns, bool]:
+    """As `train_or_load`, and whether the run diverged: then its rows until then.
+
+    Settings that do are a finding; made again, such a run would be rolled until it survives.
+    """
+    try:
+        return train_or_load(config), False
+    except PipelineError as error:
+        # What a role raises is the cause of what ends the run.
+        if not isinstance(error, DivergedError) and not isinstance(error.__cause__, DivergedError):
+            raise
+        print(error, file=sys.stderr)
+        return api.load_run(config.folder), True
+
+
 def trained_row(loaded: LoadedRuns, case: str, config: RunConfig) -> TrainedRow:
     """What the run `loaded` came to."""
     # An evaluation of each end that an interrupted run had may be there: the newest counts.
@@ -114,7 +134,7 @@ def trained_row(loaded: LoadedRuns, case: str, config: RunConfig) -> TrainedRow:
         game=config.game,
         frames=config.budget.frames or 0,
         num_updates=int(score["version"]),
-        training_mean=_training_mean(loaded),
+        training_mean=training_mean(loaded),
         evaluation_mean=score["score"],
         evaluation_low=score["low"],
         evaluation_high=score["high"],
@@ -132,19 +152,25 @@ def diverged_row(loaded: LoadedRuns, case: str, config: RunConfig) -> TrainedRow
         seed=config.seed,
         game=config.game,
         frames=config.budget.frames or 0,
-        num_updates=int(updates["version"].max()),
-        training_mean=_training_mean(loaded),
+        num_updates=int(updates["version"].max()) if len(updates) else 0,
+        training_mean=training_mean(loaded),
         evaluation_mean=math.nan,
         evaluation_low=math.nan,
         evaluation_high=math.nan,
         evaluation_episodes=0,
-        wall_seconds=float(updates["wall_seconds"].max()),
+        wall_seconds=float(updates["wall_seconds"].max()) if len(updates) else 0.0,
         run_commit=str(loaded.runs["commit"].iloc[0]),
     )
 
 
-def _training_mean(loaded: LoadedRuns) -> float:
-    return float(loaded.episodes.sort_values("wall_seconds")["score"].tail(LAST_EPISODES).mean())
+def training_mean(loaded: LoadedRuns, num_episodes: int = LAST_EPISODES) -> float:
+    """Score of the last training games of a run, in the order in which they ended."""
+    return float(loaded.episodes.sort_values("wall_seconds", kind="stable")["score"].tail(num_episodes).mean())
+
+
+def curves_file(path: Path, renamed: Mapping[str, str] | None = None) -> RowFile[CurveRow]:
+    """The curves that are in it, to be `put`: a run that is made once more has one curve. `renamed`: as RowFile."""
+    return RowFile(path, CurveRow, ("case", "seed", "game", "frames"), renamed)
 
 
 def curve_rows(loaded: LoadedRuns, row: TrainedRow, config: RunConfig) -> list[CurveRow]:

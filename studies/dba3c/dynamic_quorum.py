@@ -22,8 +22,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from measuring.markdown import markdown, median_cell
-from measuring.processor import kind_of, processor_here
-from measuring.provenance import provenance
+from measuring.processor import KIND, kind_here, processor_here
 from measuring.worker_speed import budget_seconds, run, speed
 from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
@@ -31,7 +30,7 @@ from pipeline.roles.straggler import CONSTANT, DISTRIBUTIONS, EXPONENTIAL
 from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK
 from studies.dba3c.simulation import BYTES_PER_SECOND
 from studies.dba3c.stragglers import NO_DELAY, NONE, TINY, delay_of
-from studies.row_file import RowFile
+from studies.row_file import RowFile, kinds_of
 from studies.simulation import cost_file
 from studies.simulation.experiment import Cluster, simulate
 from studies.simulation.measured_costs import costs_of, merged
@@ -53,6 +52,7 @@ class Processor(NamedTuple):
 
     instructions: str
     model: str
+    num_cores: int
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,7 @@ class DynamicQuorumRow:
     """Instructions and precision, as "avx2, float32"; of a simulation those that its costs were measured with."""
     cpu: str
     """Its model."""
+    num_cores: int
 
 
 def main(
@@ -93,7 +94,7 @@ def main(
 ) -> None:
     """Simulate and measure what has no row yet."""
     rows = dynamic_quorum_rows(output)
-    of_costs, here = _of_costs(costs), Processor(processor_here(), str(provenance()["cpu"]))
+    of_costs, here = _of_costs(costs), Processor(*kind_here(processor_here()))
     for (num_stragglers, distribution), quorum in product(_SIMULATED_DELAYS, _SIMULATED_SIZES):
         if not rows.has(SIMULATED, _NUM_SIMULATED, num_stragglers, distribution, quorum, 0, *of_costs):
             rows.append(_simulated(costs, of_costs, num_stragglers, distribution, quorum, num_updates))
@@ -110,7 +111,7 @@ def main(
 
 
 def _of_costs(path: Path) -> Processor:
-    kinds = {Processor(facts["processor"], facts["cpu"]) for facts in cost_file.measured_on(path)}
+    kinds = {Processor(*(facts[name] for name in KIND)) for facts in cost_file.measured_on(path)}
     if len(kinds) != 1:
         raise ValueError(f"{path} has costs of {len(kinds)} kinds of processor: measure them with dba3c.simulation")
     return kinds.pop()
@@ -163,7 +164,7 @@ def _measured(
     own += [f"topology.dynamic_quorum={str(quorum == CHOSEN).lower()}"]
     if distribution != NONE:
         done = rows.frame()
-        done = done[(done["processor"] == processor.instructions) & (done["cpu"] == processor.model)]
+        done = done[(done[list(KIND)] == list(processor)).all(axis="columns")]
         healthy = done[
             (done["source"] == MEASURED) & (done["distribution"] == NONE) & (done["quorum"] == str(_NUM_REAL))
         ]
@@ -195,7 +196,7 @@ def _least(num_started: int, quorum: str) -> int:
 
 def dynamic_quorum_rows(folder: Path) -> RowFile[DynamicQuorumRow]:
     """The runs that are in `folder`."""
-    settings = ("source", "num_started", "num_stragglers", "distribution", "quorum", "round", "processor", "cpu")
+    settings = ("source", "num_started", "num_stragglers", "distribution", "quorum", "round", *KIND)
     return RowFile(folder / "dynamic_quorum.csv", DynamicQuorumRow, settings=settings)
 
 
@@ -208,15 +209,14 @@ def _table(runs: pd.DataFrame) -> str:
     if runs.empty:
         return NOT_YET
     rows = []
-    settings = ["processor", "cpu", "num_stragglers", "distribution"]
-    for (processor, cpu, count, distribution), alike in runs.groupby(settings, sort=False):
+    settings = [kinds_of(runs), "num_stragglers", "distribution"]
+    for (kind, count, distribution), alike in runs.groupby(settings, sort=False):
         name = "none" if count == 0 else f"{count}, {distribution}"
         cells = {
             CHOSEN if quorum == CHOSEN else f"first {quorum}": _cell(same, is_chosen=quorum == CHOSEN)
             for quorum, same in ((str(name), same) for name, same in alike.groupby("quorum", sort=False))
         }
-        kind = kind_of({"processor": processor, "cpu": cpu})
-        rows.append({"processor": kind, "stragglers": name, **cells})
+        rows.append({"processor": str(kind), "stragglers": name, **cells})
     return markdown(rows)
 
 

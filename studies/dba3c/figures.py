@@ -194,7 +194,10 @@ def workers_figure(curves: pd.DataFrame, runs: pd.DataFrame) -> Figure:
 
 
 def times_to_goal(curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """A row a run of WORKER_CASES: game, num_workers, minutes and updates to GOAL_SCORE; inf if it never got there."""
+    """A row a run of WORKER_CASES: game, num_workers, minutes and updates to GOAL_SCORE, commit.
+
+    Minutes and updates are infinite where a run never got there.
+    """
     chosen = _of(runs, WORKER_CASES)
     above = _of(curves, WORKER_CASES)
     above = above[above["score"] >= GOAL_SCORE]
@@ -206,6 +209,7 @@ def times_to_goal(curves: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
             "num_workers": times["num_workers"],
             "minutes": (times["wall_seconds_to_goal"] / 60).fillna(math.inf),
             "updates": (times["steps"] / (times["num_workers"] * times["batch_size"])).fillna(math.inf),
+            "commit": times["run_commit"],
         }
     )
 

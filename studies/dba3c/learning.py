@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 
 from measuring.worker_speed import batch_size, num_parameters
 from pipeline import api
-from pipeline.errors import DivergedError, PipelineError
+from pipeline.errors import PipelineError
 from pipeline.networks.config import LayeredConfig
 from pipeline.optimizers.config import AdamConfig
 from pipeline.results.style import save_figure
@@ -43,11 +43,14 @@ from studies.dba3c.figures import (
 from studies.dba3c.learning_cases import (
     ADAM_CASES,
     CASES,
+    FRAMES,
+    GAME,
     LARGE_MODEL_CASES,
     MODEL_CASES,
     SETTINGS_CASES,
     SYNC_CASES,
     WORKER_CASES,
+    alike,
     hidden_layer_cases,
     num_frames,
 )
@@ -56,7 +59,15 @@ from studies.dba3c.settings import FIGURES, OUTPUT, RENAMED
 from studies.dba3c.simulation import simulation_rows
 from studies.dba3c.simulation_grid import WORKERS
 from studies.row_file import RowFile
-from studies.trained_runs import CurveRow, TrainedRow, curve_rows, diverged_row, train_or_load, trained_row
+from studies.trained_runs import (
+    CurveRow,
+    TrainedRow,
+    curve_rows,
+    curves_file,
+    diverged_row,
+    train_until_it_diverges,
+    trained_row,
+)
 
 _AUTHORS_WORKERS = 64
 
@@ -86,8 +97,8 @@ class LearningRow(TrainedRow):
 def main(arguments: list[str] | None = None) -> None:
     """Make the runs that are missing, then draw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--game", default="Breakout")
-    parser.add_argument("--frames", type=int, default=2_000_000, help="emulator frames of each run; four are a step")
+    parser.add_argument("--game", default=GAME)
+    parser.add_argument("--frames", type=int, default=FRAMES, help="emulator frames of each run; four are a step")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
     parser.add_argument("--runs-dir", default="outputs/dba3c_learning", help="where the run folders go")
@@ -107,10 +118,11 @@ def main(arguments: list[str] | None = None) -> None:
             # The other cases are not to wait for it, and the same command tries it again.
             failed.append(f"{case}, seed {seed}: {error}")
             continue
-        curves.append(*points)
+        curves.put(*points)
         runs.append(row)
     speeds = Speeds(scaling_rows(chosen.output).frame(), simulation_rows(chosen.output).frame())
-    draw(_alike(runs.frame(), chosen), _alike(curves.frame(), chosen), speeds, chosen.figures)
+    place = chosen.game, chosen.frames
+    draw(alike(runs.frame(), *place), alike(curves.frame(), *place), speeds, chosen.figures)
     if failed:
         raise SystemExit("\n".join(["without a row:", *failed]))
 
@@ -122,13 +134,7 @@ def learning_rows(folder: Path) -> RowFile[LearningRow]:
 
 def learning_curves(folder: Path) -> RowFile[CurveRow]:
     """Their curves."""
-    return RowFile(folder / "learning_curves.csv", CurveRow, settings=(), renamed=RENAMED)
-
-
-def _alike(rows: pd.DataFrame, chosen: argparse.Namespace) -> pd.DataFrame:
-    frames = [num_frames(case, chosen.frames) for case in rows["case"]]
-    alike: pd.DataFrame = rows[(rows["game"] == chosen.game) & (rows["frames"] == frames)]
-    return alike
+    return curves_file(folder / "learning_curves.csv", RENAMED)
 
 
 class Speeds(NamedTuple):
@@ -186,15 +192,8 @@ def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRo
             *chosen.overrides,
         ]
     )
-    try:
-        loaded = train_or_load(config)
-        trained, end_reason = trained_row(loaded, case, config), "budget"
-    except PipelineError as error:
-        # Settings with which a network diverges are a finding; made again, a run would be rolled until it survives.
-        if not isinstance(error.__cause__, DivergedError):
-            raise
-        loaded = api.load_run(config.folder)
-        trained, end_reason = diverged_row(loaded, case, config), "diverged"
+    loaded, has_diverged = train_until_it_diverges(config)
+    trained = (diverged_row if has_diverged else trained_row)(loaded, case, config)
     topology, optimizer, network = config.topology, config.optimizer, config.network
     assert isinstance(topology, WorkersConfig) and isinstance(optimizer, AdamConfig)
     assert isinstance(network, LayeredConfig)
@@ -212,7 +211,7 @@ def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRo
         batch_size=batch_size(config),
         data_points_per_second=num_admitted * batch_size(config) / trained.wall_seconds,
         active_filters=float(updates.sort_values("version")["active_filters"].iloc[-1]),
-        end_reason=end_reason,
+        end_reason="diverged" if has_diverged else "budget",
     )
     return row, curve_rows(loaded, trained, config)
 

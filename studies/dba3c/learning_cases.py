@@ -9,6 +9,8 @@ Not here: making the runs (`studies.dba3c.learning`), drawing them (`studies.dba
 from itertools import chain
 from typing import NamedTuple
 
+import pandas as pd
+
 SETTINGS_CASES = ("steps_10", "base", "steps_40", "rate_2.5e-4", "rate_1e-3")
 WORKER_CASES = ("workers_1", "base", "workers_4", "workers_8")
 MODEL_CASES = ("dba3c_authors", "ba3c_authors")
@@ -58,6 +60,8 @@ _LARGE_BATCH = (
     "topology.num_lanes=32",
     "algorithm.batch_size=320",
 )
+GAME, FRAMES = "Breakout", 2_000_000
+"""Of the tables; other games and budgets are only drawn."""
 CASES: dict[str, LearningCase] = {
     "base": LearningCase("nothing"),
     "rate_2.5e-4": LearningCase("half the largest step size", (rates(500, 2.5e-4),)),
@@ -107,3 +111,10 @@ def num_frames(case: str, frames: int) -> int:
 def hidden_layer_cases() -> tuple[str, ...]:
     """All cases of both hidden layers."""
     return tuple(chain(*HIDDEN_LAYER_CASES.values(), *LARGE_HIDDEN_LAYER_CASES.values()))
+
+
+def alike(rows: pd.DataFrame, game: str = GAME, frames: int = FRAMES) -> pd.DataFrame:
+    """Those of one game and budget: scores of others do not stand beside them. LearningRows or CurveRows."""
+    frames_of_case = [num_frames(case, frames) for case in rows["case"]]
+    chosen: pd.DataFrame = rows[(rows["game"] == game) & (rows["frames"] == frames_of_case)]
+    return chosen

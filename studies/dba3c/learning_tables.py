@@ -82,6 +82,7 @@ def workers_table(runs: pd.DataFrame, curves: pd.DataFrame, simulated: pd.DataFr
             "updates": _listed(alike["updates"], 0),
             "minutes on 2 cores, measured": _listed(alike["minutes"], 1),
             "minutes with a core each, simulated": _listed(alike["updates"] * seconds[count] / 60, 1),
+            "commits": commits_cell(alike["commit"]),
         }
         for count, alike in times_to_goal(curves, runs).groupby("num_workers")
     )

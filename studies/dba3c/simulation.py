@@ -40,6 +40,7 @@ from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.results.style import save_figure
 from studies.dba3c.figures import times_to_goal
+from studies.dba3c.learning_cases import alike
 from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK, RENAMED
 from studies.dba3c.simulation_figures import (
     prediction_figure,
@@ -195,7 +196,7 @@ def draw_time_to_score(rows: pd.DataFrame, learned: Path, folder: Path) -> None:
     paths = learned / "learning.csv", learned / "learning_curves.csv"
     if not len(simulated) or not all(path.exists() for path in paths):
         return
-    runs, curves = map(pd.read_csv, paths)
+    runs, curves = (alike(pd.read_csv(path)) for path in paths)
     times = times_to_goal(curves, runs)
     if times["num_workers"].nunique() > 1:
         save_figure(time_to_score_figure(times, simulated), folder / "dba3c_simulated_time_to_score.png")

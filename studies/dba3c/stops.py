@@ -170,7 +170,7 @@ def stop_rows(run: pd.DataFrame) -> list[StopRow]:
                 over_claim=reached["core_hours"] / CLAIMED_CORE_HOURS if is_claimed else math.nan,
                 last_mean=math.nan if last is None else last["mean"],
                 last_steps=math.nan if last is None else last["steps"],
-                commit=str(some["commit"])[:12],
+                commit=str(some["commit"]),
                 **reached,
             )
         )

@@ -12,6 +12,7 @@ from pipeline.results.formats import cell
 from studies.dba3c import (
     dynamic_quorum,
     learning,
+    learning_cases,
     learning_tables,
     lost_worker,
     scaling,
@@ -26,7 +27,8 @@ from studies.row_file import RowFile, kinds_of
 
 def tables(folder: Path) -> Mapping[str, str]:
     """Table name -> Markdown, of the rows in `folder`."""
-    runs, curves = learning.learning_rows(folder).frame(), learning.learning_curves(folder).frame()
+    runs = learning_cases.alike(learning.learning_rows(folder).frame())
+    curves = learning_cases.alike(learning.learning_curves(folder).frame())
     simulated = simulation.simulation_rows(folder).frame()
     return {
         "processors": processors_table(folder),

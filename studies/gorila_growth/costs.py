@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from measuring.processor import kind_of
 from measuring.provenance import provenance
+from pipeline.whole_file import whole_text
 from studies.simulation.costs import CallCost, Linear
 
 
@@ -98,7 +99,7 @@ def append(path: Path, wire: str, beside: str, processor: str, measured: Measure
     rounds = _read(path)
     facts = {"beside": beside, "processor": processor, **provenance()}
     rounds.setdefault(wire, []).append(_named(measured) | {"measured_on": facts})
-    path.write_text(json.dumps(rounds, indent=1) + "\n")
+    whole_text(path, json.dumps(rounds, indent=1) + "\n")
 
 
 def load(path: Path, wire: str) -> list[Measured]:

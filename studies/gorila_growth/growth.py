@@ -17,8 +17,7 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 
-from measuring.processor import processor_here
-from measuring.provenance import provenance
+from measuring.processor import KIND, kind_here, processor_here
 from measuring.worker_speed import budget
 from pipeline.config.overrides import compose
 from studies.gorila_growth.grid import BFLOAT16, FACTORS, FLOAT32, PROCESSES, THREADS, Case
@@ -85,7 +84,7 @@ def main(
 
 def growth_rows(folder: Path) -> RowFile[GrowthRow]:
     """The runs that are in `folder`."""
-    settings = ("study", "cluster", "shards", "num_roles", "num_shards", "round", "processor", "cpu")
+    settings = ("study", "cluster", "shards", "num_roles", "num_shards", "round", *KIND)
     return RowFile(folder / "growth.csv", GrowthRow, settings=settings)
 
 
@@ -118,7 +117,7 @@ def _run(
 ) -> None:
     """`place`: the first columns of a GrowthRow, whose run these words are; nothing is done if its row is there."""
     kind = processor_here(compose(words).precision)
-    if not rows.has(*place, kind, provenance()["cpu"]):
+    if not rows.has(*place, *kind_here(kind)):
         rows.append(GrowthRow(*place, game, beside, kind, **asdict(real_run(words))))
 
 

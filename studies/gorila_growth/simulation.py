@@ -26,8 +26,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from measuring.processor import kind_of, processor_here
-from measuring.provenance import provenance
+from measuring.processor import KIND, named_here, processor_here
 from pipeline.cluster.placement import Offer
 from pipeline.cluster.session import open_session
 from pipeline.config.overrides import compose
@@ -70,6 +69,10 @@ class SimulationRow:
     waited_share: float
     shard_share: float
     busiest_shard_share: float
+    processor: str
+    """That the costs are of, as its model and cores are."""
+    cpu: str
+    num_cores: int
 
 
 def main(
@@ -89,7 +92,7 @@ def main(
     """Measure what has no row yet, simulate all, and draw."""
     path, real = output / "costs.json", growth_rows(output)
     processor = processor_here(compose([*GORILA, f"game={game}", *overrides]).precision)
-    kind = kind_of({"processor": processor, **provenance()})
+    kind = named_here(processor)
     if others := [of for of in cost_file.processors(path) if of != kind]:
         print(f"{path} is of {', '.join(others)}: on this {kind} nothing is measured", file=sys.stderr)
     due = dict.fromkeys(wires, 0)
@@ -105,15 +108,18 @@ def main(
     if missing := [wire for wire in wires if not rounds[wire]]:
         raise SystemExit(f"{path} has no parts of {', '.join(missing)}: measure them on the processor of the others")
     measured = {wire: merged(of_wire) for wire, of_wire in rounds.items()}
-    (output / "simulation.csv").unlink(missing_ok=True)
-    rows = simulation_rows(output)
     # Runs are predicted from what was measured beside them; only wires that are compared need a machine in common.
+    rows = []
     for cases, of_wires in ((checked, measured), (grid, at_one_speed(measured))):
         for case in cases:
             costs = of_wires[case.wire]
-            outcome = simulated(case, costs, game, overrides)
-            rows.append(SimulationRow(**asdict(case), num_parameters=costs.costs.num_params, **outcome._asdict()))
-    drawn = figures_of(rows.frame(), runs_beside(real.frame(), path))
+            outcome = simulated(case, costs, game, overrides)._asdict()
+            on = {name: cost_file.measured_on(path, case.wire)[0][name] for name in KIND}
+            rows.append(SimulationRow(**asdict(case), num_parameters=costs.costs.num_params, **outcome, **on))
+    # At once: those of before stay until all are there.
+    (output / "simulation.csv").unlink(missing_ok=True)
+    simulation_rows(output).append(*rows)
+    drawn = figures_of(simulation_rows(output).frame(), runs_beside(real.frame(), path))
     for name in FIGURE_NAMES:
         if name in drawn:
             save_figure(drawn[name], figures / f"gorila_growth_{name}.png")
@@ -145,9 +151,13 @@ def simulated(case: Case, measured: Measured, game: str, overrides: Sequence[str
     on_this_machine = case.cluster in (THREADS, PROCESSES)
     config = _config(case, game, tuple(overrides))
     plan = make_plan(config, None if on_this_machine else _machines(case.num_bundles + case.num_shards))
+    placement = plan.placement
+    if on_this_machine:
+        # The costs are those of the machine that they were measured on, and so are its cores.
+        placement = {role: replace(offer, num_cores=measured.num_cores) for role, offer in placement.items()}
     # On loopback the way of a byte costs nothing beyond the copying, which is charged to the cores.
     bytes_per_second = math.inf if on_this_machine else case.gigabits_per_second * 1e9 / 8
-    cluster = Cluster(plan.placement, case.cluster == THREADS, measured.full_speed, bytes_per_second)
+    cluster = Cluster(placement, case.cluster == THREADS, measured.full_speed, bytes_per_second)
     return simulate(
         cluster,
         measured.costs,

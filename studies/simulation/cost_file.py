@@ -10,6 +10,7 @@ from typing import Any
 
 from measuring.processor import processor_here
 from measuring.provenance import provenance
+from pipeline.whole_file import whole_text
 from studies.simulation.call_costs import Calls
 from studies.simulation.costs import ApplyCost, CallCost, Linear
 from studies.simulation.measured_costs import Measured, Steps
@@ -21,7 +22,7 @@ def append(path: Path, network: str, measured: Measured) -> None:
     networks = _read(path)
     facts = {"processor": processor_here(), **provenance()}
     networks.setdefault(network, []).append(_named(measured) | {"measured_on": facts})
-    path.write_text(json.dumps(networks, indent=1) + "\n")
+    whole_text(path, json.dumps(networks, indent=1) + "\n")
 
 
 def load(path: Path, network: str) -> list[Measured]:

@@ -18,5 +18,5 @@ def test_a_process_that_is_kept_to_avx2_says_so(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_two_models_of_a_class_are_two_kinds() -> None:
-    row = {"processor": "avx512, bfloat16", "cpu": "AMD EPYC", "commit": "1234567"}
-    assert kind_of(row) == "avx512, bfloat16, AMD EPYC"
+    row = {"processor": "avx512, bfloat16", "cpu": "AMD EPYC", "num_cores": 2, "commit": "1234567"}
+    assert kind_of(row) == "avx512, bfloat16, AMD EPYC, 2 cores"

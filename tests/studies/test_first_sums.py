@@ -6,6 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from pipeline.errors import DivergedError
+from pipeline.roles.divergence import DivergenceGuard
 from studies import first_sums
 from studies.trained_runs import TrainedRow
 from tests.studies.toy import TINY
@@ -19,6 +21,27 @@ def test_first_sums_have_a_line_with_the_scores_of_all_seeds() -> None:
     table = first_sums.first_sums_table(pd.DataFrame(rows))
     assert "| Breakout | 0 | 0, 1 | 1.0, 2.5 | 1.8 | 2.0, 5.0 | abc |" in table
     assert "| Breakout | 1e-05 | 0, 1 | diverged, 4.0 |" in table
+
+
+@pytest.mark.slow
+def test_a_run_that_diverges_has_a_row_without_a_score_and_is_not_rolled_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def admits(guard: object, measure: float, version: int) -> bool:
+        if version < 40:
+            return True
+        raise DivergedError("no number")
+
+    monkeypatch.setattr(DivergenceGuard, "admits", admits)
+    monkeypatch.setattr(first_sums, "SEEDS", (0,))
+    monkeypatch.setattr(first_sums, "ACCUMULATORS", (0.0,))
+    arguments = ["--runs-dir", str(tmp_path / "runs"), "--output", str(tmp_path), *TINY]
+    first_sums.main(arguments)
+    (row,) = first_sums.row_file(tmp_path).frame().to_dict("records")
+    assert math.isnan(row["evaluation_mean"]) and row["num_updates"] > 0
+    written = (tmp_path / "scores.csv").read_text()
+    first_sums.main(arguments)
+    assert (tmp_path / "scores.csv").read_text() == written
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ def row(case: str = MAKE_TRAIN, seed: int = 0, beside: str = "nothing", low: flo
 
 
 def frame(*rows: MainJobRow) -> pd.DataFrame:
-    return pd.DataFrame([vars(one) for one in rows])
+    return pd.DataFrame([vars(one) | {"cpu": "AMD EPYC", "num_cores": 2} for one in rows])
 
 
 def test_a_run_has_its_margin_where_its_interval_ends_three_points_above_random_play() -> None:
@@ -28,7 +28,9 @@ def test_a_run_has_its_margin_where_its_interval_ends_three_points_above_random_
         ["yes", "abcdef0 |"],
         ["no", "abcdef0 |"],
     ]
-    assert "| avx2, float32 | nothing | 0 | 480,000 | 5.2 | 6.0 | 6.0 [4.9, 7.0] | 1.9 | yes |" in table
+    assert (
+        "| avx2, float32, AMD EPYC, 2 cores | nothing | 0 | 480,000 | 5.2 | 6.0 | 6.0 [4.9, 7.0] | 1.9 | yes |" in table
+    )
 
 
 def test_runs_of_the_same_frames_have_a_table_of_their_own() -> None:

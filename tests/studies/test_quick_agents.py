@@ -10,6 +10,8 @@ import pytest
 from pipeline.config.overrides import compose
 from studies import quick_agents
 from studies.quick_agents import CASES, improvements, share_within, time_to_score
+from studies.row_file import RowFile
+from studies.trained_runs import CurveRow, TrainedRow, curves_file
 
 TINY = (
     "network.hidden_units=16",
@@ -49,6 +51,7 @@ def test_missing_runs_are_made_once_compared_and_drawn(tmp_path: Path, capsys: p
     rows = pd.read_csv(tmp_path / "runs.csv")
     assert list(rows["case"]) == ["dqn", "one_bundle"] and (rows["frames"] >= 24_000).all()
     assert (rows["num_updates"] > 0).all() and (rows["evaluation_episodes"] > 0).all()
+    curves_of_both = (tmp_path / "curves.csv").read_text()
     assert set(pd.read_csv(tmp_path / "curves.csv")["case"]) == {"dqn", "one_bundle"}
     assert list(pd.read_csv(tmp_path / "improvements.csv")["case"]) == ["one_bundle"]
     assert (tmp_path / "quick_agents.png").read_bytes().startswith(b"\x89PNG")
@@ -57,10 +60,30 @@ def test_missing_runs_are_made_once_compared_and_drawn(tmp_path: Path, capsys: p
     quick_agents.main(arguments)
     again, facts = pd.read_csv(tmp_path / "runs.csv"), ["case", "num_updates", "wall_seconds"]
     assert again[facts].equals(rows[facts]), "folders that are done are read, not trained again"
+    assert (tmp_path / "curves.csv").read_text() == curves_of_both, "a run has one curve"
     (tmp_path / "runs.csv").write_text(written)
     quick_agents.main(arguments)
     assert (tmp_path / "runs.csv").read_text() == written
     assert [json.loads(line)["num_runs"] for line in capsys.readouterr().out.splitlines()] == [2, 2, 2]
+
+
+def test_tables_are_of_one_game(tmp_path: Path) -> None:
+    rows = [
+        TrainedRow(case, seed, game, 480_000, 29_000, score, score, score, score, 30, 300.0, "abc")
+        for case in CASES
+        for seed in (0, 1)
+        for game, score in (("Breakout", 10.0), ("Pong", -20.0))
+    ]
+    RowFile(tmp_path / "runs.csv", TrainedRow, ()).append(*rows)
+    points = [
+        CurveRow(row.case, row.seed, row.game, row.frames, steps, seconds, row.training_mean)
+        for row in rows
+        for steps, seconds in ((1_000, 60.0), (2_000, 300.0))
+    ]
+    curves_file(tmp_path / "curves.csv").put(*points)
+    made = quick_agents.tables(tmp_path)
+    assert "| `gorila` | 10.0, 10.0 | 10.0 |" in made["scores"]
+    assert "-20" not in made["time_to_score"]
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from measuring.processor import processor_here
+from measuring.processor import named_here, processor_here
 from measuring.provenance import provenance
 from studies import row_file
 from studies.row_file import RowFile, kinds_of
@@ -59,12 +59,35 @@ def test_rows_of_before_a_name_changed_are_read_and_found_by_the_name_of_today(t
     assert renamed.frame()["value"].tolist() == [1.0, 2.0]
 
 
+def test_rows_are_put_in_place_of_those_with_the_same_settings_and_beside_all_others(tmp_path: Path) -> None:
+    rows = rows_of(tmp_path / "rows.csv")
+    rows.append(Row("a", 0, True, 1.5), Row("a", 0, True, 2.5), Row("b", 0, True, 3.5))
+    rows.put(Row("a", 0, True, 4.5), Row("c", 0, True, 5.5))
+    assert rows.frame()[["name", "value"]].to_numpy().tolist() == [["b", 3.5], ["a", 4.5], ["c", 5.5]]
+    before = (tmp_path / "rows.csv").read_text()
+    rows.put(Row("c", 0, True, 5.5))
+    assert (tmp_path / "rows.csv").read_text() == before
+
+
+def test_more_cores_are_another_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, facts = tmp_path / "rows.csv", provenance()
+    speeds_of(path).append(Row("a", 0, True, 1.5))
+    monkeypatch.setattr(row_file, "provenance", lambda: facts | {"num_cores": 96})
+    with pytest.raises(ValueError, match=r" cores, and this is .*, 96 cores: nothing was measured"):
+        speeds_of(path).has("a", 1, True)
+
+
 def test_rows_are_not_added_below_other_columns(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("name,round\na,0\n")
     with pytest.raises(ValueError, match="has the columns name, round; these rows have name, round, sync, "):
         rows_of(path).append(Row("a", 1, True, 1.5))
     assert path.read_text() == "name,round\na,0\n"
+    with pytest.raises(ValueError, match="has the columns name, round; "):
+        rows_of(path).has("a", 1, True)
+    path.write_text("name,round\n")
+    with pytest.raises(ValueError, match="has the columns name, round; "):
+        rows_of(path).append(Row("a", 1, True, 1.5))
 
 
 def speeds_of(path: Path) -> RowFile[Row]:
@@ -80,7 +103,7 @@ def test_speeds_of_another_processor_are_found_and_not_added_to(
         elsewhere.setattr(row_file, "processor_here", lambda: "abacus, float32")
         speeds_of(path).append(Row("a", 0, True, 1.5))
         assert not speeds_of(path).has("a", 1, True)
-    assert kinds_of(speeds_of(path).frame()).tolist() == [f"abacus, float32, {provenance()['cpu']}"]
+    assert kinds_of(speeds_of(path).frame()).tolist() == [named_here("abacus, float32")]
     assert speeds_of(path).has("a", 0, True)
     with pytest.raises(ValueError, match=r"rows\.csv was measured on abacus, float32, .* move it away"):
         speeds_of(path).has("a", 1, True)
@@ -91,15 +114,16 @@ def test_speeds_say_which_processor_they_are_of_and_more_of_it_are_added(tmp_pat
     rows.append(Row("a", 0, True, 1.5))
     assert not rows.has("a", 1, True)
     rows.append(Row("a", 1, True, 2.5))
-    assert kinds_of(rows.frame()).tolist() == [f"{processor_here()}, {provenance()['cpu']}"] * 2
+    assert kinds_of(rows.frame()).tolist() == [named_here(processor_here())] * 2
 
 
 def test_speeds_that_do_not_name_their_processor_are_found_and_not_added_to(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     rows_of(path).append(Row("a", 0, True, 1.5))
-    assert speeds_of(path).has("a", 0, True) and not speeds_of(path).has("a", 1, True)
-    with pytest.raises(ValueError, match="these rows have name, round, sync, value, processor, "):
-        speeds_of(path).append(Row("a", 1, True, 2.5))
+    assert speeds_of(path).has("a", 0, True)
+    for add in (lambda: speeds_of(path).has("a", 1, True), lambda: speeds_of(path).append(Row("a", 1, True, 2.5))):
+        with pytest.raises(ValueError, match="these rows have name, round, sync, value, processor, "):
+            add()
 
 
 @pytest.mark.parametrize("commit", ["3111465", "12e3456", "0012345"])

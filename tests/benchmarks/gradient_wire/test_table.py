@@ -12,6 +12,7 @@ WIRE = {
     "benchmark": "gradient_wire",
     "processor": "avx2, float32",
     "cpu": "AMD EPYC",
+    "num_cores": 2,
     "wire_dtype": "float32",
     "batch_size": 32,
     "dense_bytes": 7_000_000,
@@ -45,7 +46,7 @@ def test_a_line_has_the_bytes_the_times_and_where_it_pays() -> None:
     lines = table("gradient_wire", LINES["gradient_wire"], [WIRE, MEAN]).splitlines()
     assert len(lines) == 3
     assert lines[2] == (
-        "| avx2, float32, AMD EPYC | float32 | 32 | 7.00 / 1.00 | 2.0 + 8.0 | 4.0 | 5.0 | 4.0 / 2.5 "
+        "| avx2, float32, AMD EPYC, 2 cores | float32 | 32 | 7.00 / 1.00 | 2.0 + 8.0 | 4.0 | 5.0 | 4.0 / 2.5 "
         "| 0.60 (0.50 to 0.70) | any | 1234567 |"
     )
 

@@ -9,6 +9,7 @@ from measuring.markdown import with_table
 ROW = {
     "processor": "avx2, float32",
     "cpu": "AMD EPYC",
+    "num_cores": 2,
     "loss": "gorila",
     "steps_per_gradient": 4,
     "gradient_ms": 52.12,
@@ -20,7 +21,7 @@ ROW = {
 
 def test_the_newest_row_of_each_loss_counts() -> None:
     *_, gorila, clipped = table([ROW, {**ROW, "loss": "dba3c_clip", "steps_per_gradient": 42.67}, ROW]).splitlines()
-    assert gorila == "| avx2, float32, AMD EPYC | gorila | 4 | 52.1 | 13.03 | 1.00 | 1234567 |"
+    assert gorila == "| avx2, float32, AMD EPYC, 2 cores | gorila | 4 | 52.1 | 13.03 | 1.00 | 1234567 |"
     assert "| dba3c_clip | 42.67 |" in clipped
     assert len(table([ROW, {**ROW, "cpu": "another"}]).splitlines()) == 4, "two models of a class are two kinds"
 

@@ -13,7 +13,7 @@ from measuring.markdown import with_table
 def row(round_: int, name: str, steps: float | None, session: str = "2026-01-02", **more: Any) -> dict[str, Any]:
     figures = {"steps_per_second": steps, "updates_per_second": 2.0, "peak_rss_gb": 0.5} if steps is not None else {}
     kind = "q_learner" if "dqn" in name or name == "gorila" else "actor_critic"
-    machine = {"processor": "avx2, float32", "cpu": "AMD EPYC", "num_cores_used": 2}
+    machine = {"processor": "avx2, float32", "cpu": "AMD EPYC", "num_cores": 2, "num_cores_used": 2}
     facts = {"ours": name in ("gorila", "dba3c"), "kind": kind, **machine}
     return {
         "session": session,
@@ -50,10 +50,10 @@ def test_the_best_peer_is_that_of_the_round_and_of_the_kind() -> None:
 def test_a_line_has_medians_and_ends_and_says_what_is_missing() -> None:
     lines = table(ROUNDS).splitlines()
     figures = "2 of 2 | 110 (100 to 120) | 2.0 (2.0 to 2.0) | 0.50 | 2.00 (2.00 to 2.00)"
-    assert f"| avx2, float32, AMD EPYC | **`gorila`** | 2 | {figures} |" in lines[2]
+    assert f"| avx2, float32, AMD EPYC, 2 cores | **`gorila`** | 2 | {figures} |" in lines[2]
     (cleanrl,) = (line for line in lines if "cleanrl" in line)
     assert "| 1 of 2: exit status 1 | 60 | 2.0 |" in cleanrl
-    assert lines[-1].startswith("| avx2, float32, AMD EPYC | **`dba3c`**")
+    assert lines[-1].startswith("| avx2, float32, AMD EPYC, 2 cores | **`dba3c`**")
 
 
 def test_the_newest_session_of_each_processor_counts_and_two_models_of_a_class_are_two() -> None:

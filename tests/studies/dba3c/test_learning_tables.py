@@ -51,8 +51,8 @@ def test_simulated_minutes_are_measured_updates_of_simulated_seconds() -> None:
     simulated = pd.DataFrame({"study": WORKERS, "network": "dba3c_quick", "num_workers": [1, 2, 3, 4]})
     _, _, one, two, *_ = workers_table(runs, curves, simulated.assign(seconds_per_update=90.0)).splitlines()
     # 10 steps, of which one worker puts 5 into an update and two 10.
-    assert one == "| 1 | 2, 2 | 1.0, 1.0 | 3.0, 3.0 |"
-    assert two == "| 2 | 1, never | 1.0, never | 1.5, never |"
+    assert one == "| 1 | 2, 2 | 1.0, 1.0 | 3.0, 3.0 | 0123456 |"
+    assert two == "| 2 | 1, never | 1.0, never | 1.5, never | 1123456 |"
 
 
 def test_betas_stand_beside_the_scores() -> None:

@@ -41,11 +41,11 @@ def test_the_first_mean_at_a_goal_says_what_it_took(tmp_path: Path) -> None:
         *played([8.0, 12.0], 4_000_000, 1.0),
         *played([20.0, 12.0], 6_000_000, 1.5, agent="checkpoint"),
     ]
-    write_run(tmp_path, rows, "dba3c", commit="0123456789abcdef", compute_threads=2, hosts=HOSTS)
+    write_run(tmp_path, rows, "dba3c", commit="0123456789abcdef+", compute_threads=2, hosts=HOSTS)
     ten, eighteen = written_stops(tmp_path).to_dict("records")
     assert (ten["goal"], ten["mean"], ten["steps"], ten["hours"]) == (10.0, 10.0, 1.0, 1.0)
     assert (ten["num_cores"], ten["core_hours"], ten["num_games"]) == (4, 4.0, 2)
-    assert (ten["last_mean"], ten["last_steps"], ten["commit"]) == (16.0, 1.5, "0123456789ab")
+    assert (ten["last_mean"], ten["last_steps"], ten["commit"]) == (16.0, 1.5, "0123456789abcdef+")
     assert math.isnan(ten["over_claim"]), "the authors claim nothing of Pong"
     assert eighteen["goal"] == 18.0 and math.isnan(eighteen["core_hours"]), "it was never reached"
     assert (tmp_path / "dba3c_stops_pong.png").read_bytes().startswith(b"\x89PNG")

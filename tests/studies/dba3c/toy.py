@@ -32,7 +32,7 @@ def learning_rows(cases: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
             "case": case,
             "seed": seed,
             "game": "Breakout",
-            "frames": 300,
+            "frames": learning_cases.FRAMES,
             "network": case,
             "num_parameters": 1000 * (1 + index),
             "num_workers": 1 + index,
@@ -43,15 +43,16 @@ def learning_rows(cases: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
             "training_mean": 10.0,
             "evaluation_mean": 12.0 + index,
             "end_reason": "budget",
+            "run_commit": f"{index}123456789abcdef",
         }
         for index, case in enumerate(cases)
         for seed in (0, 1)
     ]
     curves = [
-        {"case": run["case"], "seed": run["seed"], "game": "Breakout", "steps": 10, "wall_seconds": 60.0, "score": 8.0}
+        {"case": run["case"], "seed": run["seed"], "game": "Breakout", "frames": run["frames"], "steps": 10}
         for run in runs
     ]
-    return pd.DataFrame(runs), pd.DataFrame(curves)
+    return pd.DataFrame(runs), pd.DataFrame(curves).assign(wall_seconds=60.0, score=8.0)
 
 
 def network_speeds() -> learning.Speeds:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from measuring.provenance import provenance
+from measuring.processor import named_here
 from studies.gorila_growth.costs import (
     DirectCosts,
     GorilaCosts,
@@ -37,7 +37,7 @@ def test_rounds_come_back_as_they_were_with_what_they_were_measured_on(tmp_path:
     append(path, "float32", "other", "avx2, float32", measured(0.5))
     assert load(path, "float32") == [measured(0.25), measured(0.5)]
     assert [fact["beside"] for fact in measured_on(path, "float32")] == ["other", "other"]
-    assert processors(path) == [f"avx2, float32, {provenance()['cpu']}"]
+    assert processors(path) == [named_here("avx2, float32")]
 
 
 def test_samples_of_rounds_are_put_together_and_other_numbers_averaged() -> None:

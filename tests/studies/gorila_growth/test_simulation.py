@@ -1,11 +1,13 @@
 """A small round of everything: parts, real runs beside the simulation of the same, a small grid, and rows of roles."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from measuring.processor import named_here
 from measuring.provenance import provenance
 from studies.gorila_growth import costs, growth, senders, simulation
 from studies.gorila_growth.costs import Measured, SliceBytes
@@ -46,6 +48,12 @@ def test_roles_stand_where_the_plan_of_the_run_puts_them() -> None:
     assert quick.steps_per_second > slow.steps_per_second
 
 
+def test_a_case_of_this_machine_has_the_cores_that_its_costs_were_measured_on() -> None:
+    case = Case(CHECK, THREADS, 4, 2)
+    two, eight = (simulation.simulated(case, MEASURED._replace(num_cores=count), "Pong") for count in (2, 8))
+    assert eight.steps_per_second > 1.5 * two.steps_per_second
+
+
 def test_parts_are_measured_before_each_run_of_their_wire_and_all_wires_get_their_turn() -> None:
     before = [simulation.wires_before(number, CHECKED, (*WIRES, MEMORY)) for number in range(len(CHECKED))]
     assert [wires[0] for wires in before] == [case.wire for case in CHECKED]
@@ -65,7 +73,7 @@ def test_parts_of_another_processor_are_simulated_and_not_mixed_with_runs_of_thi
         output=tmp_path,
         figures=tmp_path,
     )
-    assert f"{path} is of abacus, float32, {provenance()['cpu']}: on this " in capsys.readouterr().err
+    assert f"{path} is of {named_here('abacus, float32')}: on this " in capsys.readouterr().err
     assert len(costs.load(path, "float32")) == 1 and not (tmp_path / "growth.csv").exists()
     assert simulation.simulation_rows(tmp_path).frame()["study"].tolist() == [CHECK, BUNDLES, BUNDLES, BUNDLES]
 
@@ -73,7 +81,13 @@ def test_parts_of_another_processor_are_simulated_and_not_mixed_with_runs_of_thi
 def test_a_prediction_stands_beside_runs_of_its_own_processor(tmp_path: Path) -> None:
     costs.append(tmp_path / "costs.json", "float32", "nothing", "avx2, float32", MEASURED)
     models = [str(provenance()["cpu"])] * 2 + ["another"]
-    real = pd.DataFrame({"processor": ["avx2, float32", "avx512, bfloat16", "avx2, float32"], "cpu": models})
+    real = pd.DataFrame(
+        {
+            "processor": ["avx2, float32", "avx512, bfloat16", "avx2, float32"],
+            "cpu": models,
+            "num_cores": os.cpu_count(),
+        }
+    )
     real["steps_per_second"] = [100.0, 400.0, 200.0]
     assert simulation.runs_beside(real, tmp_path / "costs.json")["steps_per_second"].tolist() == [100.0]
 

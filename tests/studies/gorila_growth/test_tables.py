@@ -22,7 +22,7 @@ def real(rate: float, **changes: Any) -> dict[str, Any]:
     own: dict[str, Any] = {"study": BUNDLES, "cluster": "threads", "shards": "beside", "num_roles": 2, "num_shards": 2}
     own |= {"mean_staleness": 1.0, "beside": "nothing", "planned_bytes": 2**30, "peak_bytes": 2**29}
     own |= {"updates_per_second": 20.0, "stale_share": 0.0, "waited_share": 0.0, "commit": "0123456789ab"}
-    own |= {"processor": "avx2, float32", "cpu": "AMD EPYC"}
+    own |= {"processor": "avx2, float32", "cpu": "AMD EPYC", "num_cores": 2}
     return own | {"steps_per_second": rate} | changes
 
 
@@ -48,7 +48,10 @@ def test_many_bundles_are_compared_with_one_around_as_many_shards() -> None:
 
 def test_memory_stands_beside_what_the_plan_says() -> None:
     _, _, line = tables.memory_table(pd.DataFrame([real(1.0)])).splitlines()
-    assert line == "| avx2, float32, AMD EPYC | bundles | threads | beside | 2 | 2 | 1,024 | 512 (512 to 512) | 0.50 |"
+    assert (
+        line
+        == "| avx2, float32, AMD EPYC, 2 cores | bundles | threads | beside | 2 | 2 | 1,024 | 512 (512 to 512) | 0.50 |"
+    )
 
 
 def test_networks_are_columns_and_limits_are_lines() -> None:
