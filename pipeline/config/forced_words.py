@@ -5,7 +5,8 @@
 
 Hydra refuses a setting that the files have not which it composes, even where the run has it. Of a multirun it composes
 first what is no sweep, and so with the default experiment, `gorila`, which has no such setting as the second line's. A
-sweep of one value is left out there, and each job is told of it as it was typed.
+sweep of one value is left out there, and each job is told of it as it was typed. Words about the cluster are forced
+all the same: the launcher takes what is its own from what Hydra composes first.
 Not here: whether a run has the setting at all (`pipeline.config.overrides`), which is checked before.
 """
 
@@ -19,6 +20,8 @@ from pipeline.config.composition import Files
 from pipeline.config.overrides import typed_words
 from pipeline.config.sweep_words import cases
 from pipeline.settings import flat, leaves
+
+_OF_CLUSTER = "cluster."
 
 
 def for_hydra(arguments: Sequence[str]) -> list[str]:
@@ -41,7 +44,8 @@ def for_hydra(arguments: Sequence[str]) -> list[str]:
         if any(_is_lacking(word, known) for known in of_jobs):
             put[word.key_or_group] = "++{0}={1}"
         elif _is_lacking(word, first) and text_of(word) in words.overrides:  # one that is no sweep
-            put[word.key_or_group] = "{0}=choice({1})"
+            is_launcher_s = word.key_or_group.startswith(_OF_CLUSTER)
+            put[word.key_or_group] = "++{0}={1}" if is_launcher_s else "{0}=choice({1})"
     return [_put(word, put) for word in arguments]
 
 

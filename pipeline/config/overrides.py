@@ -138,7 +138,7 @@ def _check(
         mistakes, run = check_case(case, files, compose_once)
         first_run = first_run or run
         found += mistakes
-        if run is not None and multirun and launcher == DASK:
+        if multirun and launcher == DASK:
             found += unfit_cluster(run, case)
         if say is not None and not mistakes:
             kept += _kept(case, files, compose_once)

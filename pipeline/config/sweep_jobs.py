@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pipeline.config.choices import all_jobs, of_sweep_file, read_choices, text_of
-from pipeline.config.composition import SWEEPER, Files
+from pipeline.config.composition import LAUNCHER, SWEEPER, Files
 from pipeline.config.overrides import check_case, typed_words
 from pipeline.config.run_config import RunConfig
 from pipeline.errors import ConfigError
@@ -36,7 +36,12 @@ def jobs_to_plan(arguments: Sequence[str]) -> list[SweepJob] | None:
         return None
     of_file, _ = of_sweep_file(parsed, files, words.overrides)
     if (sweeper := files.sweeper(words.overrides)) is not None:
-        raise ConfigError([f"plan=true: {SWEEPER}={sweeper} chooses each job when others have ended; leave out -m"])
+        raise ConfigError(
+            [
+                f"plan=true: {SWEEPER}={sweeper} chooses each job when others have ended: plan one run, without "
+                f"-m, {SWEEPER}, {LAUNCHER} and intervals"
+            ]
+        )
     compose_once = functools.cache(files.compose_tree)
     jobs: list[SweepJob] = []
     found: list[str] = []

@@ -12,6 +12,7 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
 from dask_jobs.settings import LauncherSettings
+from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.config.composition import DASK, LAUNCHER, SWEEPER
 from pipeline.config.run_config import RunConfig
 from pipeline.config.words import no_such
@@ -20,6 +21,7 @@ SWEEP = "sweep"
 """Group of the files that name the games of a sweep, and what else it goes over."""
 
 _SETTING = "hydra.launcher."
+_CLUSTER = "cluster"
 _SCHEMA = "base_"
 """Begins the names of options that other options are made of."""
 
@@ -50,16 +52,21 @@ def wrong_launcher_words(
     return [mistake for word in words if (mistake := _wrong_word(word, chosen, launchers)) is not None]
 
 
-def unfit_cluster(run: RunConfig, case: Sequence[Override]) -> list[str]:
-    """Why the Dask launcher cannot grant this run its hosts: the cluster that it asks for, by a word or by a file."""
+def unfit_cluster(run: RunConfig | None, case: Sequence[Override] | None = None) -> list[str]:
+    """Why the Dask launcher cannot grant this run its hosts: the cluster that it asks for, by a word or by a file.
+
+    Where something else is wrong there is no run: then the word alone tells. `case`: the words; None: not known here.
+    """
     found = []
-    if not run.cluster.serves_sweeps:
-        words = (str(word.input_line) for word in case if word.key_or_group == "cluster")
+    word = next((word for word in case or () if word.key_or_group == _CLUSTER), None)
+    kind = run.cluster.kind if run is not None else str(word.value()) if word is not None else ""
+    if kind in CLUSTER_KINDS and not CLUSTER_KINDS[kind].serves_sweeps:
+        of_file = f"{_CLUSTER}={kind}" + ("" if case is None else " of a file")
         found.append(
-            f"{next(words, f'cluster={run.cluster.kind} of a file')}: {LAUNCHER}={DASK} runs all jobs on one cluster: "
+            f"{of_file if word is None else word.input_line}: {LAUNCHER}={DASK} runs all jobs on one cluster: "
             "its own on this machine, or cluster=address; start hosts there as docs/sweeps.md shows"
         )
-    if run.cluster.groups:
+    if run is not None and run.cluster.groups:
         found.append("cluster.groups: a sweep grants its jobs whatever host is free: leave out groups")
     return found
 

@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.config.forced_words import for_hydra
 from pipeline.config.overrides import check_command_line
+from tests.config.test_sweep_words import hydra_config
 
 OWN_ADAM = "kind: adam\nlearning_rate: 1e-3\nlearning_rate_changes: []\nbeta1: 0.9\nbeta2: 0.999\n"
 """An option that leaves epsilon to the command line."""
@@ -59,6 +60,19 @@ def test_an_experiment_that_a_sweep_file_names_is_not_there_when_hydra_composes_
     words = f"-m --config-dir {tmp_path} +sweep=mine {BATCH}".split()
     assert check_command_line(words) == []
     assert for_hydra(words) == [*words[:-1], AS_CHOICE]
+
+
+def test_the_launcher_hears_of_the_cluster_that_only_the_jobs_have(tmp_path: Path) -> None:
+    (tmp_path / "experiment").mkdir()
+    text = "# @package _global_\ndefaults:\n  - dqn\n  - override /cluster: address\n  - _self_\nexperiment: {}\n"
+    for name in ("mine", "ours"):
+        (tmp_path / "experiment" / f"{name}.yaml").write_text(text.format(name))
+    words = f"-m --config-dir {tmp_path} hydra/launcher=dask game=Pong experiment=mine,ours".split()
+    words.append("cluster.address=tcp://10.0.0.1:8786")
+    assert check_command_line(words) == []
+    *others, forced = for_hydra(words)
+    assert others == words[:-1] and forced == f"++{words[-1]}"
+    assert hydra_config("hydra/launcher=dask", forced).launcher.address == "tcp://10.0.0.1:8786"
 
 
 @pytest.mark.slow

@@ -91,6 +91,8 @@ def test_a_launcher_of_one_s_own_is_known_and_the_dask_one_under_another_name_to
     ]
     (unfit,) = check_command_line([*line.split(), "cluster=ssh", "cluster.hosts=[a,b]"])
     assert unfit.startswith("cluster=ssh: hydra/launcher=dask runs all jobs on one cluster")
+    hosts, unfit = check_command_line([*line.split(), "cluster=ssh"])
+    assert "hosts" in hosts and unfit.startswith("cluster=ssh: hydra/launcher=dask"), "all at once"
 
 
 def test_the_cluster_of_a_file_is_looked_at_as_a_typed_one_is(tmp_path: Path) -> None:

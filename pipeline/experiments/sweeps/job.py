@@ -35,7 +35,7 @@ def job_needs(config: DictConfig) -> JobNeeds:
     """A part for each host that the plan of this run would have. Raises ConfigError with all mistakes in `config`."""
     run = from_hydra(config)
     # Where files are in the place of `conf/`, nobody has looked before.
-    if mistakes := unfit_cluster(run, ()):
+    if mistakes := unfit_cluster(run):
         raise ConfigError(mistakes)
     hosts = host_demands(run)
     parts = [Part(host.num_threads, host.memory_bytes, host.num_gpus) for host in hosts]
