@@ -20,8 +20,10 @@ from pipeline.config.hosts import hosts_mistakes
 from pipeline.config.words import no_folder_name, no_such, none_of
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import num_actions
+from pipeline.errors import in_words
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.games import GAMES
+from pipeline.kinds import is_own
 from pipeline.networks.config import NetworkConfig
 from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
@@ -231,10 +233,14 @@ class RunConfig:
     def _unfit_hosts(self) -> list[str]:
         if self.cluster.num_hosts is None and not self.cluster.groups:
             return []
-        wanted = self.topology.demands(self.algorithm, self.param_server.num_shards, RoleNeeds(0, 0, 0, 0, 0))
-        if self.training_evaluation.every_frames is not None:
-            wanted.append(Demand(EVALUATOR, 1, 0))
-        return [f"cluster.{line}" for line in hosts_mistakes(self.cluster, wanted)]
+        try:
+            wanted = self.topology.demands(self.algorithm, self.param_server.num_shards, RoleNeeds(0, 0, 0, 0, 0))
+            beside = [] if self.training_evaluation.every_frames is None else [Demand(EVALUATOR, 1, 0)]
+            return [f"cluster.{line}" for line in hosts_mistakes(self.cluster, [*wanted, *beside])]
+        except Exception as error:
+            if is_own(self.topology.kind):
+                return [f"topology.kind={self.topology.kind} has no sound `demands`: {in_words(error)}"]
+            raise
 
     def _too_small_replay(self, replay: ReplayConfig) -> list[str]:
         if replay.mistakes() or not self.algorithm.NEEDS_REPLAY:

@@ -5,6 +5,7 @@ Not here: which roles a topology has (`pipeline.topologies`), starting them (`pi
 
 import dataclasses
 import math
+from functools import partial
 
 from pipeline.cluster.placement import Demand
 from pipeline.config.run_config import RunConfig
@@ -57,8 +58,8 @@ def check_roles(config: RunConfig) -> None:
         state_of(config.algorithm)
     topology = config.topology
     if is_own(topology.kind):
-        found = faults_of_topology(topology, role_spec(config, generation=1), config.param_server.num_shards)
-        if found:
+        pattern = partial(role_spec, config, generation=1)
+        if found := faults_of_topology(topology, config.algorithm, pattern, config.param_server.num_shards):
             raise ConfigError([f"topology.kind={topology.kind} {line}" for line in found])
 
 

@@ -6,8 +6,9 @@
 Not here: what is asked of it (`pipeline.topologies.config`), whether hosts have room (`pipeline.cluster.placement`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.cluster.placement import Demand
 from pipeline.errors import in_words
 from pipeline.roles.spec import RoleSpec
@@ -18,20 +19,23 @@ from pipeline.topologies.system import System, replay_name, shard_name
 _NOTHING = RoleNeeds(replay_bytes=0, learner_bytes=0, actor_bytes=0, shard_bytes=0, host_bytes=0)
 
 
-def faults_of_topology(topology: TopologyConfig, role: RoleSpec, num_shards: int) -> list[str]:
+def faults_of_topology(
+    topology: TopologyConfig, algorithm: AlgorithmConfig, role: Callable[[], RoleSpec], num_shards: int
+) -> list[str]:
     """Why it cannot be started, the first reason alone, as the end of a line that begins with its kind.
 
-    `role`: the pattern of all roles. What its own code raises stands in the line.
+    `role` makes the pattern of all roles, for which the topology is asked too. What its own code raises stands in the
+    line.
     """
     try:
-        demands = list(topology.demands(role.algorithm, num_shards, _NOTHING))
+        demands = list(topology.demands(algorithm, num_shards, _NOTHING))
         fault = _fault_of_demands(demands)
     except Exception as error:  # whatever it raises
         return [f"cannot say what its roles want: `demands` raises {in_words(error)}"]
     if fault is not None:
         return [fault]
     try:
-        fault = _fault_of_system(topology.system(role), [demand.role for demand in demands], num_shards)
+        fault = _fault_of_system(topology.system(role()), [demand.role for demand in demands], num_shards)
     except Exception as error:  # whatever it raises
         fault = f"cannot say which roles it has: `system` raises {in_words(error)}"
     return [] if fault is None else [fault]

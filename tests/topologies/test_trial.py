@@ -9,8 +9,10 @@ import pytest
 from pipeline.algorithms.config import AlgorithmConfig
 from pipeline.cluster.placement import Demand
 from pipeline.config.run_config import RunConfig
+from pipeline.config.sweep_jobs import SweepJob
 from pipeline.errors import ConfigError
 from pipeline.experiments.specs import check_roles, role_spec
+from pipeline.experiments.sweeps.plan import plan_jobs
 from pipeline.roles.spec import RoleSpec
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.system import System
@@ -51,7 +53,7 @@ def run_of(of_demands: Demands = list, of_system: Systems = System._replace) -> 
 @pytest.mark.parametrize("experiment", OURS)
 def test_ours_have_no_faults(experiment: str, tmp_path: Path) -> None:
     run = smoke_config(tmp_path, experiment=experiment)
-    assert faults_of_topology(run.topology, role_spec(run, 1), run.param_server.num_shards) == []
+    assert faults_of_topology(run.topology, run.algorithm, lambda: role_spec(run, 1), run.param_server.num_shards) == []
 
 
 def test_twins_have_none() -> None:
@@ -88,3 +90,31 @@ def test_what_cannot_be_started_is_told_before_any_work(of_demands: Demands, of_
         check_roles(run_of(of_demands, of_system))
     (line,) = refused.value.mistakes
     assert line.startswith(f"topology.kind={__name__}.ToyConfig {fault}")
+
+
+@pytest.mark.parametrize("of_demands", [_raises, lambda found: found[1:]])
+def test_hosts_that_cannot_be_counted_are_a_mistake_among_others(of_demands: Demands) -> None:
+    run = run_of(of_demands)
+    (line,) = replace(run, cluster=replace(run.cluster, num_hosts=2)).mistakes()
+    assert line.startswith(f"topology.kind={__name__}.ToyConfig has no sound `demands`: ")
+
+
+@dataclass(frozen=True)
+class Uncounted(ToyConfig):
+    """One that cannot say how many play."""
+
+    @property
+    def num_playing(self) -> int:
+        """Raises."""
+        raise ZeroDivisionError
+
+
+def test_a_property_that_fails_is_told_as_well() -> None:
+    run = run_of()
+    with pytest.raises(ConfigError, match=r"ToyConfig cannot say which roles it has: `system` raises ZeroDivision"):
+        check_roles(replace(run, topology=Uncounted(**vars(run.topology))))
+
+
+def test_a_sweep_s_plan_tells_the_same() -> None:
+    with pytest.raises(ConfigError, match="which no demand before it names"):
+        plan_jobs([SweepJob((), run_of(lambda found: found[1:]))], lambda _: None)

@@ -29,6 +29,7 @@ from pipeline.experiments.plan import COORDINATOR_BYTES, host_demands
 from pipeline.experiments.run import train
 from pipeline.experiments.run_result import RunResult
 from pipeline.experiments.scoring.final_score import final_score
+from pipeline.experiments.specs import check_roles
 
 
 def job_needs(config: DictConfig) -> JobNeeds:
@@ -37,6 +38,7 @@ def job_needs(config: DictConfig) -> JobNeeds:
     # Where files are in the place of `conf/`, nobody has looked before.
     if mistakes := unfit_cluster(run):
         raise ConfigError(mistakes)
+    check_roles(run)
     hosts = host_demands(run)
     parts = [Part(host.num_threads, host.memory_bytes, host.num_gpus) for host in hosts]
     first = parts[0]._replace(memory_bytes=parts[0].memory_bytes + COORDINATOR_BYTES)

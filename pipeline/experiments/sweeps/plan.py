@@ -20,6 +20,7 @@ from pipeline.config.sweep_jobs import SweepJob
 from pipeline.experiments.files.run_folder import CONFIG
 from pipeline.experiments.outlook import duration, rehearse
 from pipeline.experiments.plan import COORDINATOR_BYTES, host_demands
+from pipeline.experiments.specs import check_roles
 
 _OWN_COLUMNS = ("experiment", "game", "seed")
 _SAME_FOR_ALL = ("plan",)
@@ -42,12 +43,16 @@ class JobPlan(NamedTuple):
 
 
 def plan_jobs(jobs: Sequence[SweepJob], speed: Callable[[RunConfig], float | None]) -> list[JobPlan]:
-    """Each job's plan. `speed` tells the frames a second of a run; it is asked once for each kind of run."""
+    """Each job's plan. `speed` tells the frames a second of a run; it is asked once for each kind of run.
+
+    Raises ConfigError as `check_roles`.
+    """
     speeds: dict[str, float | None] = {}
     found = []
     for number, (overrides, run) in enumerate(jobs):
         kind = repr(replace(run, game="", seed=0, results_dir=""))
         if kind not in speeds:
+            check_roles(run)
             speeds[kind] = speed(run)
         hosts = host_demands(run)
         memory = COORDINATOR_BYTES + sum(host.memory_bytes for host in hosts)
