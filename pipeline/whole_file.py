@@ -2,6 +2,7 @@
 
     whole_file(path)       the block writes bytes
     whole_text(path, text) the same for a text, UTF-8
+    new_text(path, text)   the same where nothing may be: of two that write at once one fails
     whole_arrays(path, ..) arrays, compressed
     whole_path(path)       somebody else writes, a program for example, to the path that the block is given
     whole_folder(path)     the block fills the folder that it is given
@@ -12,6 +13,7 @@ Not here: what is in them.
 import contextlib
 import os
 import shutil
+import uuid
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -30,7 +32,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     Raises OSError if the disk refuses it; what was at `path` stays.
     """
     # Ends in nothing that anybody looks for: a process that is killed leaves it behind.
-    with _in_place_of(path, f".{path.name}.{os.getpid()}") as temporary, temporary.open("wb") as file:
+    with _in_place_of(path, f".{path.name}.{_nobody_s_name()}") as temporary, temporary.open("wb") as file:
         yield file
 
 
@@ -38,6 +40,12 @@ def whole_text(path: Path, text: str) -> None:
     """Write a text in UTF-8, its line ends as they are. Raises OSError; what was at `path` stays then."""
     with whole_file(path) as file:
         file.write(text.encode())
+
+
+def new_text(path: Path, text: str) -> None:
+    """Write a text where nothing is. Raises FileExistsError if anything is, be it since a moment ago, and OSError."""
+    with whole_path(path, is_new=True) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="")
 
 
 def whole_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -52,9 +60,12 @@ def whole_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 @contextlib.contextmanager
-def whole_path(path: Path) -> Iterator[Path]:
-    """Where to write a file that is at `path` when the block ends, with the same suffix; as `whole_file` else."""
-    with _in_place_of(path, f".{path.name}.{os.getpid()}{path.suffix}") as temporary:
+def whole_path(path: Path, *, is_new: bool = False) -> Iterator[Path]:
+    """Where to write a file that is at `path` when the block ends, with the same suffix; as `whole_file` else.
+
+    `is_new`: it takes nothing's place. Raises FileExistsError if there is anything when the block ends.
+    """
+    with _in_place_of(path, f".{path.name}.{_nobody_s_name()}{path.suffix}", is_new=is_new) as temporary:
         # What the disk refuses is an OSError here, and not in somebody else's words.
         temporary.touch()
         temporary.unlink()
@@ -67,7 +78,8 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
     Raises OSError if the disk refuses it; what was at `path` stays.
     """
-    temporary, older = path.with_name(f".{path.name}.{os.getpid()}"), path.with_name(f".{path.name}.{os.getpid()}.old")
+    name = f".{path.name}.{_nobody_s_name()}"
+    temporary, older = path.with_name(name), path.with_name(f"{name}.old")
     try:
         temporary.mkdir(parents=True)
         yield temporary
@@ -82,15 +94,35 @@ def whole_folder(path: Path) -> Iterator[Path]:
     shutil.rmtree(older, ignore_errors=True)
 
 
+def _nobody_s_name() -> str:
+    """Threads of a process, and processes of two machines with one number, may write the same file at once."""
+    return uuid.uuid4().hex[:12]
+
+
 @contextlib.contextmanager
-def _in_place_of(path: Path, name: str) -> Iterator[Path]:
+def _in_place_of(path: Path, name: str, *, is_new: bool = False) -> Iterator[Path]:
     temporary = path.with_name(name)
     try:
         yield temporary
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
-        temporary.replace(path)
+        if is_new:
+            _put_where_nothing_is(temporary, path)
+        else:
+            temporary.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+
+
+def _put_where_nothing_is(temporary: Path, path: Path) -> None:
+    try:
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        raise
+    except OSError:  # a disk without hard links: whoever makes the empty file first has it
+        path.open("xb").close()
+        temporary.replace(path)
+    else:
+        temporary.unlink()

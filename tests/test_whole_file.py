@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.whole_file import whole_file, whole_path, whole_text
+from pipeline.whole_file import new_text, whole_file, whole_path, whole_text
 from tests.killed import killed_while_writing
 
 
@@ -30,6 +30,21 @@ def test_a_text_keeps_its_line_ends_and_is_utf_8_in_every_locale(tmp_path: Path)
     path = tmp_path / "file"
     whole_text(path, "π\r\n")
     assert path.read_bytes() == b"\xcf\x80\r\n"
+
+
+def test_a_new_file_takes_the_place_of_none_whatever_the_disk_can_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_link: Path, _target: Path) -> None:
+        raise PermissionError("no hard links here")
+
+    for number in range(2):
+        path = tmp_path / f"file{number}"
+        new_text(path, "first\r\n")
+        with pytest.raises(FileExistsError):
+            new_text(path, "second")
+        assert path.read_bytes() == b"first\r\n" and len(list(tmp_path.iterdir())) == number + 1
+        monkeypatch.setattr(Path, "hardlink_to", refuse)
 
 
 def test_somebody_else_may_write_it_under_the_same_suffix(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ Not here: what the run itself says (`pipeline.experiments.files.run_log`), what 
 """
 
 import contextlib
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,13 +18,15 @@ JOBS = "jobs"
 def jobs_kept(folder: Path) -> Iterator[None]:
     """Whatever becomes of a run folder meanwhile, its jobs' files are in it afterwards, open ones too."""
     # Behind a link, where renaming is within one disk.
-    aside = folder.resolve().with_name(f".{folder.name}.{JOBS}")
-    if not (folder / JOBS).is_dir():
-        yield
-        return
-    (folder / JOBS).rename(aside)
+    place, prefix = folder.resolve().parent, f".{folder.name}.{JOBS}."
+    if (folder / JOBS).is_dir():
+        (folder / JOBS).rename(place / f"{prefix}{uuid.uuid4().hex}")
     try:
         yield
     finally:
-        folder.mkdir(parents=True, exist_ok=True)
-        aside.rename(folder / JOBS)
+        # Those too that an earlier start has left there, which was killed meanwhile.
+        for aside in [path for path in place.glob("*") if path.name.startswith(prefix)]:
+            (folder / JOBS).mkdir(parents=True, exist_ok=True)
+            for printed in aside.iterdir():
+                printed.rename(folder / JOBS / printed.name)
+            aside.rmdir()

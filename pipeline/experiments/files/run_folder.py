@@ -39,7 +39,7 @@ from pipeline.run_folders import CHECKPOINTS as CHECKPOINTS
 from pipeline.run_folders import CONFIG as CONFIG
 from pipeline.run_folders import DISCARDED as DISCARDED
 from pipeline.run_folders import RECORDINGS as RECORDINGS
-from pipeline.whole_file import whole_text
+from pipeline.whole_file import new_text, whole_text
 
 _ANEW = "delete the run and start anew: overwrite=true"
 _OTHER_PLACE = "choose another results_dir"
@@ -204,7 +204,9 @@ def check_folder(config: RunConfig) -> None:
     exists = (path / CONFIG).exists()
     if not exists and path.exists() and not (path.is_dir() and _is_ours_to_begin(path)):
         raise UnfitFolderError(f"{path} is there and is no run folder: move it away, or choose another results_dir")
-    if exists and (config.resume or config.overwrite):
+    if not exists:
+        run_lock.check_possible(path)
+    elif config.resume or config.overwrite:
         run_lock.check_free(path / CONFIG)
     if exists and not config.resume and not config.overwrite:
         raise UnfitFolderError(
@@ -218,9 +220,10 @@ def check_folder(config: RunConfig) -> None:
 
 def open_folder(config: RunConfig) -> RunFolder:
     """The run's folder, new, emptied or to be resumed, as the config says. Raises what `check_folder` raises."""
-    check_folder(config)
     path = config.folder
-    exists = (path / CONFIG).exists()
+    # Before the look, which refuses what is no path: a run that another command begins meanwhile is not ours.
+    exists = os.path.exists(path / CONFIG)
+    check_folder(config)
     # A command that waits for the old file finds that it is there no more, and not that it is free.
     with run_lock.hold(path / CONFIG) if exists else contextlib.nullcontext():
         if exists and config.overwrite:
@@ -228,9 +231,19 @@ def open_folder(config: RunConfig) -> RunFolder:
         path.mkdir(parents=True, exist_ok=True)
         folder = RunFolder(path)
         # Without it, checkpoints are of no use.
-        whole_text(path / CONFIG, to_yaml(config))
+        if exists and not config.overwrite:
+            whole_text(path / CONFIG, to_yaml(config))
+        else:
+            _begin(path / CONFIG, config)
         folder.write_headers(config)
     return folder
+
+
+def _begin(path: Path, config: RunConfig) -> None:
+    try:
+        new_text(path, to_yaml(config))
+    except FileExistsError as error:  # of two commands that saw no run here, one has been faster
+        raise RunFolderError(run_lock.busy(path.parent)) from error
 
 
 def _is_ours_to_begin(path: Path) -> bool:

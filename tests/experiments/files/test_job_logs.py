@@ -1,5 +1,6 @@
 """What jobs print stays in the folder of their run, which is opened after they began."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from pipeline.config.overrides import compose
@@ -19,6 +20,21 @@ def test_a_folder_that_is_emptied_keeps_what_jobs_print_and_what_they_go_on_to_p
         printed.write("after\n")
     assert (folder / JOBS / "slurm-7.out").read_text() == "before\nafter\n"
     assert not (folder / "notes.txt").exists() and (folder / "config.yaml").exists()
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
+def test_what_a_start_that_was_killed_has_put_aside_comes_back(tmp_path: Path) -> None:
+    words = ["experiment=smoke_gorila", "game=Pong", f"results_dir={tmp_path}"]
+    folder = open_folder(compose(words)).path
+    killed: list[AbstractContextManager[None]] = []
+    for name in ("slurm-6.out", "slurm-7.out"):
+        (folder / JOBS).mkdir()
+        (folder / JOBS / name).touch()
+        killed.append(jobs_kept(folder))
+        killed[-1].__enter__()
+    with jobs_kept(folder):
+        open_folder(compose([*words, "overwrite=true"]))
+    assert sorted(path.name for path in (folder / JOBS).iterdir()) == ["slurm-6.out", "slurm-7.out"]
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
 
 

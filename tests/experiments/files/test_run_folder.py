@@ -1,18 +1,15 @@
 """Run folders: never overwritten silently, written as rows come, trimmed back to a checkpoint."""
 
-import errno
-import fcntl
 import shutil
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from pipeline.config.tree import from_yaml, to_yaml
 from pipeline.errors import RunFolderError, UnfitFolderError
-from pipeline.experiments.files import checkpoint, run_lock
+from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.config_anywhere import config_anywhere
 from pipeline.experiments.files.exact import keep_rows
@@ -21,7 +18,6 @@ from pipeline.experiments.files.run_folder import RunFolder, check_folder, open_
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run, load_runs
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, UpdateRow
-from pipeline.whole_file import whole_text
 from tests.experiments.smoke_runs import smoke_config
 from tests.killed import killed_while_writing
 from tests.networks import modules
@@ -45,49 +41,6 @@ def test_a_run_lives_at_experiment_game_seed_with_its_settings(tmp_path: Path) -
     folder = open_folder(config)
     assert folder.path == config.folder == tmp_path / "smoke_gorila" / "Breakout" / "3"
     assert from_yaml((folder.path / "config.yaml").read_text()) == config
-
-
-@pytest.mark.parametrize("word", ["resume=true", "overwrite=true"])
-def test_a_folder_that_somebody_writes_in_is_refused(tmp_path: Path, word: str) -> None:
-    folder = open_folder(smoke_config(tmp_path))
-    again = smoke_config(tmp_path, word)
-    with (
-        folder.hold(),
-        pytest.raises(RunFolderError, match="is being trained or evaluated by another command right now"),
-    ):
-        open_folder(again)
-    assert open_folder(again).path == folder.path
-
-
-def test_a_disk_without_locks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = open_folder(smoke_config(tmp_path))
-
-    def refuse(*_: object) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
-    with pytest.raises(
-        RunFolderError, match=r"its disk has no locks \(No locks available\), .*choose another results_d"
-    ):
-        check_folder(smoke_config(tmp_path, "resume=true"))
-    with pytest.raises(RunFolderError, match="its disk has no locks"), folder.hold():
-        pass
-
-
-def test_who_has_waited_for_a_folder_does_not_get_it_by_a_file_that_was_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = open_folder(smoke_config(tmp_path)).path / "config.yaml"
-    flock = fcntl.flock
-
-    def late(*words: Any) -> None:
-        # Between opening and locking, another command begins: it puts a new file in the old one's place.
-        whole_text(config, config.read_text())
-        flock(*words)
-
-    monkeypatch.setattr(fcntl, "flock", late)
-    with pytest.raises(RunFolderError, match="is being trained or evaluated by another command"):
-        run_lock.check_free(config)
 
 
 def test_a_taken_folder_is_refused_with_both_ways_out_and_left_alone(tmp_path: Path) -> None:
