@@ -109,7 +109,7 @@ class SchedulerLostError(UnreachableError):
 
 
 class BrokenQuorumError(RemoteLostError):
-    """Shards and leader of a synchronous parameter server no longer agree: all go back to the newest checkpoint."""
+    """Shards and leader of a synchronous parameter server no longer agree: all go back to the newest snapshot."""
 
 
 class StarvedError(PipelineError):
