@@ -10,7 +10,7 @@ import dataclasses
 import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.errors import RunFolderError
 from pipeline.evaluation.play import first_states, how_played
@@ -54,13 +54,13 @@ def keys_in(folder: Path) -> set[GameKey]:
 
     Raises RunFolderError if they are of another version of pipeline.
     """
-    return {_key(row) for row in _read(folder / ROW_FILES[EvaluationRow])[0]}
+    return {_key(row) for _, row in _read(folder / ROW_FILES[EvaluationRow]).rows}
 
 
 def newest_frames(folder: Path, agent: str) -> int:
     """Training frames behind the newest parameters of such an agent whose games are there; 0 without any."""
-    rows = _read(folder / ROW_FILES[EvaluationRow])[0]
-    return max((int(row["total_frames"]) for row in rows if row["agent"] == agent), default=0)
+    rows = _read(folder / ROW_FILES[EvaluationRow]).rows
+    return max((int(row["total_frames"]) for _, row in rows if row["agent"] == agent), default=0)
 
 
 def add(folder: Path, rows: Sequence[EvaluationRow]) -> None:
@@ -69,13 +69,12 @@ def add(folder: Path, rows: Sequence[EvaluationRow]) -> None:
     path, aside = folder / name, folder / DISCARDED / name
     added = [{name: str(value) for name, value in dataclasses.asdict(row).items()} for row in rows]
     new = {_key(row) for row in added}
-    there, damaged = _read(path)
-    kept = [row for row in there if _key(row) not in new]
-    replaced = [row for row in there if _key(row) in new]
-    if replaced:
-        _write(aside, [*_read(aside)[0], *replaced])
-    if damaged:
-        set_aside(aside, damaged)
+    header, there, damaged = _read(path)
+    kept = [row for _, row in there if _key(row) not in new]
+    replaced = [line for line, row in there if _key(row) in new]
+    # As they are: what is there already may be without a header, of another version, or damaged.
+    if replaced or damaged:
+        set_aside(aside, [*([] if aside.exists() else [header]), *replaced, *damaged])
     _write(path, [*kept, *added])
 
 
@@ -83,17 +82,24 @@ def _key(row: Values) -> GameKey:
     return tuple(row[name] for name in GAME_FIELDS)
 
 
-def _read(path: Path) -> tuple[list[Values], list[bytes]]:
-    """The rows of a file, and lines of it that are none: a kill cut them short, or a disk damaged them."""
+class _File(NamedTuple):
+    header: bytes
+    rows: list[tuple[bytes, Values]]
+    """Each with the line that it stands in."""
+    damaged: list[bytes]
+    """Lines that are no rows: a kill cut them short, or a disk damaged them."""
+
+
+def _read(path: Path) -> _File:
     header, lines = lines_of(path)
     if header.endswith(b"\n") and columns_of(header) != _COLUMNS:
         raise RunFolderError(f"{path} {what_is_foreign(header, 'evaluate with that version')}")
     read = [(line, row_in(line, (EvaluationRow,), header)) for line in lines]
-    return [row for _, row in read if row is not None], [line for line, row in read if row is None]
+    rows = [(line, row) for line, row in read if row is not None]
+    return _File(header, rows, [line for line, row in read if row is None])
 
 
 def _write(path: Path, rows: Iterable[Values]) -> None:
-    path.parent.mkdir(exist_ok=True)
     table = io.StringIO(newline="")
     writer = csv.DictWriter(table, _COLUMNS, lineterminator="\n")
     writer.writeheader()

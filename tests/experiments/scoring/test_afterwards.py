@@ -99,6 +99,18 @@ def test_what_the_training_evaluated_is_there_already_and_played_again_only_if_a
     assert len((run / "discarded" / "evaluations.csv").read_text().splitlines()) == 3
 
 
+def test_games_are_played_again_after_a_resume_has_discarded_others(copies: Path) -> None:
+    run = copies / "0"
+    (run / "discarded").mkdir()
+    # Without a header, as a resume leaves them, and one of them damaged.
+    lost = (run / "evaluations.csv").read_text().splitlines(keepends=True)[1] + "smoke,check\n"
+    (run / "discarded" / "evaluations.csv").write_text(lost)
+    assert evaluate(f"run={run}", "again=true")[0] == Result(1, 0, False)
+    assert load_run(run).evaluations.groupby("agent").size().to_dict() == {"checkpoint": 2, "random": 2}
+    aside = (run / "discarded" / "evaluations.csv").read_text()
+    assert aside.startswith(lost) and len(aside.splitlines()) == 4
+
+
 def test_games_that_the_disk_does_not_take_are_scored_all_the_same(copies: Path) -> None:
     run = copies / "0"
     shutil.rmtree(run / "recordings")
