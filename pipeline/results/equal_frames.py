@@ -17,6 +17,7 @@ import pandas as pd
 
 from pipeline.results.budgets import MARKS, Score, Yardstick, mark_of, yardsticks
 from pipeline.results.formats import ReportTable, cell, interval_cell
+from pipeline.results.load import RUN_KEYS
 from pipeline.results.protocols import NOOP_STARTS, differences
 from pipeline.results.published import load_published
 from pipeline.results.run_scores import LAST, RANDOM, TRAINING, UNEQUAL_FRAMES, entry_name
@@ -89,9 +90,10 @@ def equal_frames_table(scores: pd.DataFrame) -> ReportTable | None:
     """
     trained = scores[(scores["agent"] != RANDOM) & scores["game"].isin(load_published().index)]
     # Runs that ended sooner have no place among longer ones: the mean of both would be of neither. The best parameters
-    # of runs of one length are of any age.
-    longest = trained.groupby(["entry", "protocol", "differs", "game"])["total_frames"].transform("max")
-    as_long = trained[(trained["agent"] != LAST) | (UNEQUAL_FRAMES * trained["total_frames"] >= longest)]
+    # of a run are of any age, and have its length.
+    lengths = trained.groupby(list(RUN_KEYS))["total_frames"].transform("max")
+    longest = lengths.groupby([trained[name] for name in ("entry", "protocol", "differs", "game")]).transform("max")
+    as_long = trained[UNEQUAL_FRAMES * lengths >= longest]
     numbers = pd.DataFrame(_comparisons(as_long))
     if numbers.empty:
         return None
