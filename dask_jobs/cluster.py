@@ -6,11 +6,12 @@ Not here: which job runs where (`allocation`), what runs on a host (`attempt`).
 """
 
 import contextlib
+import enum
 import logging
 import math
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from distributed import Client
@@ -27,7 +28,9 @@ from dask_jobs.settings import LauncherSettings, locate
 
 _SURVEY_SECONDS = 1.0
 _ANSWER_SECONDS = 10.0
-"""How long a scheduler may take to say that it is there, when a call to it has failed."""
+"""How long a scheduler may take for an answer: meanwhile no signal is heard."""
+_SILENT_SECONDS = 30.0
+"""Without an answer, after which a scheduler counts as one that stands still."""
 
 _SETTINGS = {
     **SETTINGS,
@@ -35,6 +38,14 @@ _SETTINGS = {
     # Made for Dask's own data, which is freed seldom; it has every large array of a job mapped anew.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
 }
+
+
+class SchedulerState(enum.Enum):
+    """Whether it is there, it stands still, or it is there no more."""
+
+    THERE = enum.auto()
+    SILENT = enum.auto()
+    GONE = enum.auto()
 
 
 class Cluster:
@@ -50,6 +61,7 @@ class Cluster:
         self._unfit: dict[str, str] = {}
         """By address, the local directory of what cannot run jobs: each process has another one."""
         self._surveyed_at = 0.0
+        self._answered_at, self._is_silent = time.monotonic(), False
         scheduler = client.scheduler_info(n_workers=0)
         self._scheduler_id = scheduler["id"]
         self.scheduler_address = str(scheduler["address"])
@@ -63,25 +75,54 @@ class Cluster:
         self._come_back_seconds = settings.start_timeout_seconds
         self._complete_at = 0.0
 
-    @property
-    def is_there(self) -> bool:
-        """Whether the scheduler answers, and is the one that was there at the start.
+    def scheduler_state(self) -> SchedulerState:
+        """Of the one that was there at the start.
 
         It is asked: of one that has died the client may hear only after a call to it has failed.
         """
         if self.client.status != "running" or self.client.scheduler is None:
-            return False
+            return SchedulerState.GONE
         ask = self.client.scheduler.identity
         try:
             identity = self.client.sync(ask, n_workers=0, callback_timeout=_ANSWER_SECONDS)
+        except TimeoutError:
+            return SchedulerState.SILENT
         except OSError:
-            return False
-        return bool(identity["id"] == self._scheduler_id)
+            return SchedulerState.GONE
+        return SchedulerState.THERE if identity["id"] == self._scheduler_id else SchedulerState.GONE
 
-    @property
-    def is_lost(self) -> bool:
-        """Whether the client has given up the scheduler for good."""
-        return bool(self.client.status == "closed")
+    def check_scheduler(self, *, is_stopping: bool) -> str | None:
+        """A sentence for people, once, when the scheduler has stood still for a while; it is waited for.
+
+        Raises OSError where that is of no use: the client has given it up, or all is to end.
+        """
+        if self.client.status == "closed":
+            raise OSError("the scheduler is gone")
+        if time.monotonic() - self._answered_at < _SILENT_SECONDS:
+            self._is_silent = False
+            return None
+        if is_stopping:
+            raise OSError("the scheduler does not answer")
+        was_silent, self._is_silent = self._is_silent, True
+        said = f"the scheduler at {self.scheduler_address} has not answered for {_SILENT_SECONDS:g} s: it is waited for"
+        return None if was_silent else said
+
+    def run_on(
+        self, addresses: Sequence[str], function: Callable[..., Any], *args: Any, on_error: str
+    ) -> dict[str, Any]:
+        """`Client.run`, which would wait without end for a scheduler that stands still; nothing of one that does."""
+        try:
+            answers: dict[str, Any] = self.client.sync(
+                self.client._run,
+                function,
+                *args,
+                workers=list(addresses),
+                on_error=on_error,
+                callback_timeout=_ANSWER_SECONDS,
+            )
+        except TimeoutError:
+            return {}
+        return answers
 
     def server_id(self, address: str) -> str:
         """What tells the process at this address from one that was there before it."""
@@ -120,13 +161,15 @@ class Cluster:
         if self.client.scheduler is None:
             return None
         try:
-            identity = self.client.sync(self.client.scheduler.identity, n_workers=-1)
+            ask = self.client.scheduler.identity
+            identity = self.client.sync(ask, n_workers=-1, callback_timeout=_ANSWER_SECONDS)
         except OSError:
             return None
+        self._answered_at = time.monotonic()
         return dict(identity["workers"])
 
     def _ask(self, folders: dict[str, str]) -> list[str]:
-        answers = self.client.run(report_job_host, self._folder, workers=list(folders), on_error="return")
+        answers = self.run_on(list(folders), report_job_host, self._folder, on_error="return")
         complaints = []
         for address, answer in answers.items():
             if isinstance(answer, JobHostReport) and answer.sees_folder:

@@ -26,7 +26,7 @@ from rich.console import Console
 from dask_jobs.announcer import Announcer
 from dask_jobs.asking import AskedJobs, JobSource
 from dask_jobs.board import Board
-from dask_jobs.cluster import Cluster, open_cluster
+from dask_jobs.cluster import Cluster, SchedulerState, open_cluster
 from dask_jobs.decisions import Decisions
 from dask_jobs.display import Display, ending
 from dask_jobs.job import Job, Program
@@ -139,15 +139,14 @@ class Command:
         try:
             end = Sweep(jobs, cluster, announcer, decisions, self._setup, asked=asked).run()
         except Exception as error:  # each of Dask's calls has another one for a scheduler that is gone
-            if cluster.is_there:
+            if (state := cluster.scheduler_state()) is SchedulerState.THERE:
                 raise
-            for job in self._launched.values():
-                if _row(ledger, job).status == RUNNING:
-                    announcer.change(job.number, status=INTERRUPTED, reason="its scheduler is gone")
-            raise CompactHydraException(
-                f"the scheduler at {cluster.scheduler_address} is gone, and its hosts stop their jobs: start another, "
-                "and the same command goes on with what is not done"
-            ) from error
+            # Jobs of one that stands still may still run: whoever comes after this command is told of them.
+            if state is SchedulerState.GONE:
+                for job in self._launched.values():
+                    if _row(ledger, job).status == RUNNING:
+                        announcer.change(job.number, status=INTERRUPTED, reason="its scheduler is gone")
+            raise CompactHydraException(_without_scheduler(state, cluster.scheduler_address)) from error
         display.say(ending(board, self._folder / LEDGER, Path(self._setup.log_folder)))
         if end.unwritten is not None:
             display.say(f"the ledger could not be written, and is older than that: {end.unwritten}")
@@ -181,6 +180,18 @@ class Command:
         if self._cluster is None:
             self._cluster = self._opened.enter_context(open_cluster(self._program.settings, self._setup))
         return self._cluster
+
+
+def _without_scheduler(state: SchedulerState, address: str) -> str:
+    if state is SchedulerState.GONE:
+        return (
+            f"the scheduler at {address} is gone, and its hosts stop their jobs: start another, and the same command "
+            "goes on with what is not done"
+        )
+    return (
+        f"the scheduler at {address} does not answer, and jobs may still run there: end it or wake it, and the same "
+        "command goes on with what is not done"
+    )
 
 
 def _is_failed(outcome: Outcome | None) -> bool:

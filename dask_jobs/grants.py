@@ -9,7 +9,8 @@ is gone, what it held is free, though its jobs may need a moment yet to end. The
 Not here: which hosts would suit a job (`allocation`).
 """
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Collection, Mapping, Sequence
 
 from distributed import Client, Scheduler, SchedulerPlugin
 
@@ -19,17 +20,31 @@ from dask_jobs.needs import JobNeeds, Part
 _NAME = "dask-launcher-grants"
 _ANSWER_SECONDS = 60.0
 """How long a program that is no job waits for a scheduler that stands still."""
+_STILL_SECONDS = 10.0
+"""The same of a sweep, which has signals to hear meanwhile and asks again."""
 
 
-def take(client: Client, job: int, needs: JobNeeds, hosts: Sequence[HostSize]) -> Allocation | None:
-    """Hosts for this job of this client, out of what nobody holds; None if there is no room for all of it now."""
-    allocation: Allocation | None = client.run_on_scheduler(_take, client.id, job, needs, hosts)
-    return allocation
+def take(
+    client: Client, job: int, needs: JobNeeds, hosts: Sequence[HostSize], running: Collection[int] | None = None
+) -> Allocation | None:
+    """Hosts for this job of this client, out of what nobody holds; None if there is no room for all of it now.
+
+    `running`: the client's jobs that hold something; what it holds for others was to be given back, or was never heard
+    of, while the scheduler stood still. None: all that are known.
+    """
+    held = None if running is None else set(running)
+    with contextlib.suppress(TimeoutError):
+        allocation: Allocation | None = client.run_on_scheduler(
+            _take, client.id, job, needs, hosts, held, callback_timeout=_STILL_SECONDS
+        )
+        return allocation
+    return None
 
 
 def give_back(client: Client, job: int) -> None:
     """This job has ended."""
-    client.run_on_scheduler(_give_back, client.id, job)
+    with contextlib.suppress(TimeoutError):  # the next `take` says which jobs are left
+        client.run_on_scheduler(_give_back, client.id, job, callback_timeout=_STILL_SECONDS)
 
 
 def hold(client: Client, name: str, hosts: Mapping[str, Part], sizes: Sequence[HostSize]) -> bool:
@@ -80,9 +95,16 @@ class _Grants(SchedulerPlugin):
 
 
 def _take(
-    owner: str, job: int, needs: JobNeeds, hosts: Sequence[HostSize], dask_scheduler: Scheduler
+    owner: str,
+    job: int,
+    needs: JobNeeds,
+    hosts: Sequence[HostSize],
+    running: set[int] | None,
+    dask_scheduler: Scheduler,
 ) -> Allocation | None:
     held = _held(dask_scheduler)
+    if running is not None and owner in held:
+        held[owner] = {one: of for one, of in held[owner].items() if isinstance(one, str) or one in running}
     taken = [allocation.hosts for jobs in held.values() for allocation in jobs.values()]
     allocation = allocate(needs, free_hosts(hosts, taken))
     if allocation is not None:

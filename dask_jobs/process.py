@@ -110,7 +110,10 @@ class JobProcess:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(seconds)
             return
-        if not select.select([self._progress], [], [], seconds)[0]:
+        # Not `select`, which knows no files beyond the 1,024th.
+        poll = select.poll()
+        poll.register(self._progress, select.POLLIN)
+        if not poll.poll(1000 * seconds):
             return
         data = os.read(self._progress, _READ_BYTES)
         if not data:

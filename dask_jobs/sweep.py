@@ -91,9 +91,10 @@ class Sweep:
         self._cluster.client.subscribe_topic(TOPIC, self._on_message)
         with interrupts(self._on_signal), self._announcer.display:
             while not self._is_over:
-                if self._cluster.is_lost:
-                    raise OSError("the scheduler is gone")
                 self._look_for_hosts()
+                # After the look: a machine that has slept has not heard from anybody.
+                if (said := self._cluster.check_scheduler(is_stopping=self._decisions.is_stopping)) is not None:
+                    self._announcer.display.say(said)
                 self._start_what_fits()
                 while self._asks_for_one():
                     self._start_what_fits()
@@ -168,7 +169,7 @@ class Sweep:
         for instruction in instructions:
             match instruction:
                 case Try(job, needs):
-                    allocation = take(self._cluster.client, job, needs, self._cluster.hosts)
+                    allocation = take(self._cluster.client, job, needs, self._cluster.hosts, self._futures)
                     if allocation is not None:
                         self._start(self._jobs[job], allocation)
                 case Refused(job, reason):
@@ -187,8 +188,7 @@ class Sweep:
                     self._futures[job].cancel(force=True)
                     self._cluster.forget(host)
                 case Stop(hosts, reason, patience):
-                    what = stop_jobs, self._setup.sweep, reason, patience
-                    self._cluster.client.run(*what, workers=list(hosts), on_error="ignore")
+                    self._cluster.run_on(list(hosts), stop_jobs, self._setup.sweep, reason, patience, on_error="ignore")
                 case Adopt(jobs):
                     self._announcer.adopt(jobs)
                 case Say(text):

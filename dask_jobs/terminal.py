@@ -71,6 +71,10 @@ def lasting_output() -> TextIO:
     return sys.stdout if is_lasting else cast(TextIO, LastingStream(sys.stdout, "output"))
 
 
+_LOST = (OSError, ValueError)
+"""What writing to a stream raises that is gone; ValueError: it was closed."""
+
+
 class LastingStream(io.TextIOBase):
     """A stream to print to that never fails; else as the one it is made of."""
 
@@ -84,7 +88,7 @@ class LastingStream(io.TextIOBase):
         if self._stream is not None:
             try:
                 self._stream.write(self._shown(text))
-            except (OSError, ValueError) as error:  # ValueError: it was closed
+            except _LOST as error:
                 self._lose(error)
         return len(text)
 
@@ -93,7 +97,7 @@ class LastingStream(io.TextIOBase):
         if self._stream is not None:
             try:
                 self._stream.flush()
-            except (OSError, ValueError) as error:
+            except _LOST as error:
                 self._lose(error)
 
     def writable(self) -> bool:
@@ -132,13 +136,16 @@ class LastingStream(io.TextIOBase):
         stream, self._stream = self._stream, None
         if self in (sys.stdout, sys.stderr):
             # A program of ours: what it still holds would fail once more at its end. Others have their own ways.
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(*_LOST, AttributeError):  # one of somebody's own may have no number
                 number = stream.fileno()  # type: ignore[union-attr]
                 nothing = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(nothing, number)
                 os.close(nothing)
         if self is not sys.stderr:
-            print(f"warning: the {self._name} is lost from here on, and the work goes on: {error}", file=sys.stderr)
+            with contextlib.suppress(
+                *_LOST, AttributeError
+            ):  # that one may be on the same disk, or be no stream at all
+                print(f"warning: the {self._name} is lost from here on, and the work goes on: {error}", file=sys.stderr)
 
 
 def _tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -13,7 +13,7 @@ from distributed.security import Security
 from hydra.errors import CompactHydraException
 
 from dask_jobs import grants
-from dask_jobs.cluster import open_cluster
+from dask_jobs.cluster import SchedulerState, open_cluster
 from dask_jobs.host import report_here
 from dask_jobs.outcome import HostSetup
 from dask_jobs.settings import LauncherSettings
@@ -122,11 +122,11 @@ def test_a_scheduler_that_has_just_died_is_known_to_be_gone_before_the_client_he
         scheduler_and_host(tmp_path) as address,
         open_cluster(LauncherSettings(address=address), setup(tmp_path)) as cluster,
     ):
-        assert cluster.is_there
+        assert cluster.scheduler_state() is SchedulerState.THERE
         process = scheduler_process(tmp_path)
         process.kill()
         process.wait()
-        assert not cluster.is_there
+        assert cluster.scheduler_state() is SchedulerState.GONE
 
 
 def test_a_cluster_with_certificates_is_joined_with_ours(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +263,35 @@ def test_a_scheduler_that_dies_is_told_of_in_one_sentence_and_leaves_no_job_that
     assert "Traceback" not in output and "distributed." not in output
     rows = program.rows()
     assert rows["plain"].status == DONE and RUNNING not in {row.status for row in rows.values()}
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_stands_still_hangs_no_sweep_that_is_to_end(program: Program) -> None:
+    with scheduler_and_host(program.folder) as address:
+        with program.start("+kind=waits,plain", f"hydra.launcher.address={address}") as process:
+            program.wait_for(lambda events: any(event.startswith("waits 1") for event in events), "the first job runs")
+            scheduler_process(program.folder).suspend()
+            process.terminate()
+            output, _ = process.communicate(timeout=150)
+        scheduler_process(program.folder).resume()
+    assert process.returncode == 1 and f"the scheduler at {address} does not answer, and jobs may still run" in output
+    assert "Traceback" not in output and program.rows()["waits"].status == RUNNING
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_stood_still_is_waited_for(program: Program) -> None:
+    with (
+        scheduler_and_host(program.folder) as address,
+        program.start("+kind=waits,plain", f"hydra.launcher.address={address}") as process,
+    ):
+        program.wait_for(lambda events: any(event.startswith("waits 1") for event in events), "the first job runs")
+        scheduler_process(program.folder).suspend()
+        (program.folder / "go").touch()
+        time.sleep(65)
+        scheduler_process(program.folder).resume()
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0 and "has not answered for 30 s: it is waited for" in output
+    assert {row.status for row in program.rows().values()} == {DONE}
 
 
 def test_how_far_a_job_is_reaches_everybody_at_the_scheduler(program: Program, scheduler_address: str) -> None:

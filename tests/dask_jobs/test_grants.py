@@ -20,6 +20,17 @@ def two_clients(scheduler_address: str) -> Iterator[tuple[Client, Client]]:
         yield first, second
 
 
+def test_what_was_taken_for_jobs_that_do_not_run_is_free(two_clients: tuple[Client, Client]) -> None:
+    first, _ = two_clients
+    hosts, needs = [HostSize("a", 3, 100)], JobNeeds((Part(2),))
+    # Its answer was never heard.
+    assert take(first, 0, needs, hosts) is not None
+    assert take(first, 0, needs, hosts) is None
+    assert take(first, 0, needs, hosts, running=()) is not None
+    assert take(first, 1, JobNeeds((Part(1),)), hosts, running=(0,)) is not None
+    assert take(first, 2, needs, hosts, running=(0, 1)) is None
+
+
 def test_commands_that_share_a_cluster_share_its_threads_and_who_goes_leaves_them(
     two_clients: tuple[Client, Client],
 ) -> None:

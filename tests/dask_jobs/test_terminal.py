@@ -124,6 +124,28 @@ def test_an_output_that_is_lost_in_somebody_else_s_program_is_left_to_that_progr
     assert out == "still there" and "the output is lost from here on" in err
 
 
+class Full:
+    """A stream with write and flush alone, on a disk that is full."""
+
+    def write(self, _text: str) -> int:
+        """Raises."""
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def flush(self) -> None:
+        """The same."""
+        self.write("")
+
+
+def test_streams_of_somebody_s_own_on_a_full_disk_end_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", cast(TextIO, Full()))
+    for is_the_program_s in (False, True):
+        lasting = LastingStream(cast(TextIO, Full()), "output")
+        if is_the_program_s:
+            monkeypatch.setattr(sys, "stdout", lasting)
+        print("3 frames", file=cast(TextIO, lasting))
+        print("4 frames", file=cast(TextIO, lasting))
+
+
 def test_ctrl_c_while_a_program_imports_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text("import time\n\nopen('imports', 'w').close()\ntime.sleep(300)\n")
     (tmp_path / "program.py").write_text("from dask_jobs.terminal import begin\n\nbegin()\nimport slow\n")
