@@ -19,8 +19,7 @@ PQN = "pqn"
 class AlgorithmConfig:
     """What all learning rules have. Sources stand beside the values in `conf/algorithm/`.
 
-    Its facts below are what others need to know of it; the roles that carry it out name it themselves
-    (`pipeline.roles.role`).
+    Its facts below are what others need to know of it; the role that carries it out names it (`pipeline.roles.role`).
     """
 
     KINDS: ClassVar[tuple[str, ...]] = ()
@@ -39,8 +38,7 @@ class AlgorithmConfig:
     """Whether each gradient is sent by itself, and computed at the newest parameters."""
 
     kind: str
-    """One of `ALGORITHMS`, or a class of one's own. "q_learning" (DQN and Gorila), "actor_critic" (BA3C and
-    DBA3C), "pqn" (Q-learning on DBA3C's system)."""
+    """One of `ALGORITHMS`, or one's own class: "q_learning" (DQN, Gorila), "actor_critic" (BA3C, DBA3C), "pqn"."""
     discount: float
     """Gamma."""
 
@@ -222,8 +220,7 @@ class ActorCriticConfig(RolloutConfig):
     value_weight: float
     """How much half the squared error of the values counts."""
     max_average_norm: float | None
-    """Each tensor's gradient is scaled down to this L2 norm per element at the sender, before the whole is; None:
-    never."""
+    """Each tensor's gradient is scaled down to this L2 norm per element, before the whole is; None: never."""
     gae_lambda: float
     """lambda of generalised advantages (Schulman et al. 2016); 1: the return of all steps, as in A3C."""
     clip_range: float | None
@@ -263,6 +260,8 @@ class ActorCriticConfig(RolloutConfig):
                 "normalised_advantages=true must be false without clip_range, whose objective they are for: "
                 "clip_range=0.1"
             )
+        if self.normalised_advantages and self.batch_size == 1:
+            found.append("batch_size=1 must be at least 2 with normalised_advantages=true: one alone is always 0")
         return found + changes_mistakes("entropy_weight_changes", self.entropy_weight_changes, at_least=0.0)
 
 

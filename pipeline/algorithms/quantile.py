@@ -42,6 +42,7 @@ def quantile_loss(
     huber(u) = 0.5 * u^2 where |u| <= kappa, kappa * (|u| - 0.5 * kappa) beyond
     quantiles_tm1 (B, A, N), a_tm1 (B,) int64, target_tm1 (B, N), weight (B,) as in `minibatch_loss`; float32.
     fractions (B, N) float32: tau of each prediction where it was drawn (Dabney et al. 2018, IQN, equation 3).
+    Departure: that equation divides huber by kappa, and this does not; with kappa 1 they are the same.
     Dabney et al. 2018, equations 9 and 10 and algorithm 1; kappa is 1 there.
     abs_error is how far apart the two distributions are: the mean distance of their sorted returns, which is their
     1-Wasserstein distance (the same, section "Wasserstein distance"). Departure, for

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 MOST_NOOPS = 10_000
 """Of a reset, each of which is a frame: nearly three minutes of nothing."""
 
+MOST_STACKED = 255
+"""Frames of an observation: a replay counts those since an episode's start in a byte (`pipeline.replay.ring`)."""
+
 LARGEST_INTEGER = 2**31 - 1
 """That the emulator takes."""
 
@@ -26,11 +29,13 @@ class EnvironmentConfig:
     noop_max: int
     """An episode starts with 0 to this many no-ops, drawn by its seed."""
     max_frames: int
-    """An episode is truncated after this many emulator frames, no-ops not counted."""
+    """An episode is truncated after this many emulator frames, no-ops not counted. ale-py takes no picture of the
+    last one: a truncated step shows that of the step before again, at most joined by a later one with `max_pool`."""
     full_action_set: bool
     """All 18 actions, or only those that the game uses."""
     fire_on_reset: bool
-    """Press FIRE after a reset, where the game has it."""
+    """Press FIRE after a reset, where the game has it. ale-py does so before the no-ops, and then plays one no-op fewer
+    than it drew: noop_max=30 gives 0 to 29."""
     grey: bool
     """Grey frames (H, W), or RGB (H, W, 3)."""
     frame_height: int
@@ -74,7 +79,9 @@ class EnvironmentConfig:
             found.append(f"sticky_probability={self.sticky_probability} must lie in [0, 1]")
         if not 0 <= self.noop_max <= MOST_NOOPS:
             found.append(f"noop_max={self.noop_max} must lie in 0 to {MOST_NOOPS:,}")
-        for name in ("frame_skip", "max_frames", "frame_height", "frame_width", "stack"):
+        if self.stack > MOST_STACKED:
+            found.append(f"stack={self.stack} must be at most {MOST_STACKED}, as the replay counts")
+        for name in ("frame_skip", "max_frames", "frame_height", "frame_width"):
             if getattr(self, name) > LARGEST_INTEGER:
                 found.append(f"{name}={getattr(self, name)} must be at most {LARGEST_INTEGER}, as the emulator counts")
         return found

@@ -5,6 +5,7 @@
 
 A shard holds back whoever is ahead (`pipeline.replay.rate_limit`). Then `ready` waits a little and says no, so that a
 role can look at its stop signal; after `wait_seconds` without a yes it raises StarvedError, which says who waits why.
+A learner's wait begins anew whenever the replay has grown: a large one may take long to fill, and nothing is wrong.
 Not here: how a call reaches another host (`pipeline.cluster`).
 """
 
@@ -37,7 +38,7 @@ _PAUSE_SECONDS = 0.002
 
 
 class _Wait:
-    """How long a role has been held back in a row."""
+    """How long a role has been held back in a row, and nothing it waits for has come nearer."""
 
     def __init__(self, who: str, limit_seconds: float) -> None:
         self._who = who
@@ -45,7 +46,7 @@ class _Wait:
         self._since: float | None = None
 
     def over(self) -> None:
-        """The role goes on."""
+        """The role goes on, or what it waits for comes nearer."""
         self._since = None
 
     def pause(self, held_back: str) -> None:
@@ -134,9 +135,12 @@ class _Asked(NamedTuple):
 
 
 class ReplayReader(TransitionSource):
-    """Draws minibatches from all shards, each as often as its mass says. For one thread.
+    """Draws minibatches from all shards: the shard of each is chosen by its mass. For one thread.
 
     Departure: a minibatch comes from one shard whole, so its transitions are less mixed than the replay is.
+    Departure: with `slack_updates` set a shard gives no more minibatches than are due for its steps, and its actors
+    wait until they are drawn. So in the long run shards are drawn from in proportion to the steps added to them,
+    whatever their masses; with `slack_updates: null` in proportion to their masses, as from one database.
     """
 
     def __init__(
@@ -209,7 +213,9 @@ class ReplayReader(TransitionSource):
             self._ask()
             asked = self._asked.popleft()
             answer = asked.call.result(self._timeout_seconds)
-            self._counts[asked.shard] = answer.counts
+            num_steps, self._counts[asked.shard] = self.num_steps, answer.counts
+            if self.num_steps > num_steps:
+                self._wait.over()
             if answer.batch is not None:
                 self._next = (asked.shard, answer.batch)
             else:

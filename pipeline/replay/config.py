@@ -12,7 +12,8 @@ class ReplayConfig:
     capacity_bytes: int | None
     """Bytes that the kept steps may take; None: what `capacity` steps need."""
     min_transitions: int
-    """Learning starts when this many can be sampled."""
+    """Learning starts when this many could ever be sampled, those that were overwritten since included: where games are
+    short, a full replay may not hold so many at once."""
     batch_size: int
     """Transitions of one minibatch."""
     priority_exponent: float | None
@@ -62,7 +63,7 @@ class ReplayTrafficConfig:
     slack_updates: int | None
     """Minibatches per shard that learners may be ahead of, or behind, one per `steps_per_update`; None: no limit."""
     wait_seconds: float
-    """A role that is held back for longer ends the run with the reason."""
+    """A role that is held back for longer ends the run with the reason; a learner only while no steps are added."""
 
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""

@@ -17,25 +17,25 @@ class RateLimit:
     """Judges by counts alone; `steps_per_batch` agent steps are due for each minibatch."""
 
     def __init__(self, steps_per_batch: int, slack_batches: int | None, min_transitions: int) -> None:
-        """`slack_batches` None: nobody is held back, except learners until there are `min_transitions`."""
+        """`slack_batches` None: nobody is held back, except learners until `min_transitions` were added."""
         self._steps_per_batch = steps_per_batch
         self._slack = slack_batches
         self._min_transitions = min_transitions
         self._steps_at_start: int | None = None
 
-    def why_no_sample(self, num_transitions: int, num_steps: int, num_batches: int) -> str:
-        """Why a learner has to wait; empty if it may draw."""
-        self._look(num_transitions, num_steps)
+    def why_no_sample(self, num_added: int, num_steps: int, num_batches: int) -> str:
+        """Why a learner has to wait; empty if it may draw. `num_added`: transitions, those overwritten since, too."""
+        self._look(num_added, num_steps)
         if self._steps_at_start is None:
-            return f"the replay holds {num_transitions:,} of the {self._min_transitions:,} transitions to begin with"
+            return f"the replay holds {num_added:,} of the {self._min_transitions:,} transitions to begin with"
         due = self._due(num_steps)
         if self._slack is not None and num_batches + 1 > due + self._slack:
             return f"the learners are ahead of the actors: {self._standing(num_batches, due)}"
         return ""
 
-    def why_no_add(self, num_transitions: int, num_steps: int, num_batches: int) -> str:
+    def why_no_add(self, num_added: int, num_steps: int, num_batches: int) -> str:
         """Why an actor has to wait; empty if it may add."""
-        self._look(num_transitions, num_steps)
+        self._look(num_added, num_steps)
         if self._steps_at_start is None or self._slack is None:
             return ""
         due = self._due(num_steps)
@@ -43,8 +43,8 @@ class RateLimit:
             return f"the actors are ahead of the learners: {self._standing(num_batches, due)}"
         return ""
 
-    def _look(self, num_transitions: int, num_steps: int) -> None:
-        if self._steps_at_start is None and num_transitions >= self._min_transitions:
+    def _look(self, num_added: int, num_steps: int) -> None:
+        if self._steps_at_start is None and num_added >= self._min_transitions:
             self._steps_at_start = num_steps
 
     def _due(self, num_steps: int) -> float:

@@ -141,8 +141,9 @@ class LaneRing:
         previous = (slot - 1) % self.lane_capacity
         retired = self._retire_stacks_that_reach(slot, lanes)
         self._frames_by_lane[lanes, slot] = step.frame_tm1
+        # The minimum before the sum: a byte holds the largest depth and nothing beyond.
         self.stack_depth[lanes, slot] = np.where(
-            step.first_tm1, 1, np.minimum(self.stack_depth[lanes, previous] + 1, self.stack)
+            step.first_tm1, 1, np.minimum(self.stack_depth[lanes, previous], self.stack - 1) + 1
         )
         self.valid[lanes, slot] = step.valid
         self.action[lanes, slot] = step.a_tm1

@@ -49,7 +49,7 @@ class ReplayShard:
                 raise RemoteLostError(f"writer {chunk.writer} was started again: attempt {chunk.attempt} is over")
             if chunk.attempt == attempt and chunk.sequence <= sequence:
                 return AddAnswer("", self._counts())
-            held_back = self._limit.why_no_add(self._memory.num_transitions(), self._num_steps, self._num_batches)
+            held_back = self._limit.why_no_add(self._memory.num_added, self._num_steps, self._num_batches)
             if not held_back:
                 self._newest[chunk.writer] = (chunk.attempt, chunk.sequence)
                 for step in range(len(chunk.steps.valid)):
@@ -62,7 +62,7 @@ class ReplayShard:
     def sample(self) -> SampleAnswer:
         """Draw a minibatch, or say why the learner has to wait."""
         with self._lock:
-            held_back = self._limit.why_no_sample(self._memory.num_transitions(), self._num_steps, self._num_batches)
+            held_back = self._limit.why_no_sample(self._memory.num_added, self._num_steps, self._num_batches)
             if held_back:
                 return SampleAnswer(None, held_back, self._counts())
             self._num_batches += 1

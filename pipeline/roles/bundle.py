@@ -78,7 +78,8 @@ class Bundle(LearningRole):
         num_steps = self._actor.step()
         if self._keeper is not None:
             self._keeper.save_if_due()
-        if self._replay.num_transitions() < self._spec.replay.min_transitions:
+        # All that were ever there: a full replay holds fewer while many games end, and learning does not stop for that.
+        if self._replay.num_added < self._spec.replay.min_transitions:
             return
         self._steps_owed += num_steps
         while self._steps_owed >= self._spec.algorithm.steps_per_update:

@@ -6,9 +6,11 @@ BlindnessGuard    the network answers the same whatever it sees: its rectifiers 
 
 import math
 
+import numpy as np
 import torch
 
 from pipeline.errors import DivergedError
+from pipeline.types import UInt8Array
 
 _MAX_NOT_FINITE = 100
 """Measures in a row that are no numbers, after which the run ends with a reason."""
@@ -16,6 +18,12 @@ _MAX_NOT_FINITE = 100
 _SAME = 1e-6
 """Answers that differ by less, in units of the largest, are the same: a sum may depend on its row. There is no absolute
 bound: where no reward has been seen yet, a network that sees rightly answers next to nothing everywhere."""
+
+
+def differ(states: UInt8Array) -> bool:
+    """Whether not all states (B, K, H, W[, 3]) are the same: what looks the same need not be told apart."""
+    # One by one: where they differ, as they nearly always do, the first two tell.
+    return any(not np.array_equal(state, states[0]) for state in states[1:])
 
 
 class DivergenceGuard:

@@ -15,7 +15,7 @@ from pipeline import seeding
 from pipeline.envs.atari import AtariLanes
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.networks.replica import QReplica
-from pipeline.roles.divergence import BlindnessGuard
+from pipeline.roles.divergence import BlindnessGuard, differ
 from pipeline.types import UInt8Array
 
 NUM_HELDOUT_STATES = 128
@@ -62,7 +62,7 @@ class HeldoutStates:
         if self._measured_at is None or num_updates - self._measured_at >= _UPDATES_PER_MEASUREMENT:
             states = heldout_states(*self._of_run)
             max_q = self._replica.values(states).amax(dim=1)
-            if (states != states[0]).any():  # what looks the same need not be told apart
+            if differ(states):
                 self._blindness.see(max_q, num_updates)
             self._max_q = max_q.mean().item()
             self._measured_at = num_updates

@@ -1,7 +1,7 @@
 """What a role of Q-learning is made of: network, replica, client, actor, learner, built from its spec on its host.
 
 Every role that plays or learns is put together here, so that a bundle and a pair of separate roles are the same parts.
-Random streams are named after the role and the step that it starts at (`pipeline.seeding`).
+Random streams are named after the role and the step that it starts at (`pipeline.roles.spec.RoleSpec.stream_name`).
 Not here: what the parts do in turn (`pipeline.roles.bundle`, `.standalone_actor`, `.standalone_learner`).
 """
 
@@ -51,14 +51,9 @@ class RoleParts:
             shards, layout, spec.sender, spec.generation, spec.param_server, first_shard=spec.place.index
         )
         # One stream for acting and learning: they draw in turn, in one thread.
-        self.noise = torch.Generator().manual_seed(seeding.torch_seed(spec.seed, *self.stream_name("noise")))
+        self.noise = torch.Generator().manual_seed(seeding.torch_seed(spec.seed, *spec.stream_name("noise")))
         self.online = self._follower()
         """The replica that acts and learns."""
-
-    def stream_name(self, purpose: str) -> tuple[str | int, ...]:
-        """Names of one of this role's random streams."""
-        place = self._spec.place
-        return place.role, purpose, place.num_steps_before
 
     def lanes(self) -> AtariLanes:
         """The games that this role plays; to be closed by the caller."""
@@ -81,7 +76,7 @@ class RoleParts:
             stack=spec.environment.stack,
             discount=spec.algorithm.discount,
             n_step=spec.algorithm.n_step,
-            rng=seeding.stream(spec.seed, *self.stream_name("replay")),
+            rng=seeding.stream(spec.seed, *spec.stream_name("replay")),
         )
 
     def actor(self, lanes: AtariLanes, transitions: TransitionSink, rows: RowSink) -> Actor:
@@ -96,9 +91,9 @@ class RoleParts:
             spec.extent,
             transitions,
             rows,
-            seeding.stream(spec.seed, *self.stream_name("exploration")),
+            seeding.stream(spec.seed, *spec.stream_name("exploration")),
             self.noise,
-            seeding.emulator_seeds(spec.seed, *self.stream_name("emulator"), count=spec.num_lanes),
+            seeding.emulator_seeds(spec.seed, *spec.stream_name("emulator"), count=spec.num_lanes),
         )
 
     def learner(self, transitions: TransitionSource, statistics: UpdateStatistics) -> Learner:

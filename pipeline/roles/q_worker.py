@@ -57,7 +57,7 @@ class QWorker(RolloutWorker[QWorkerSpec, QReplica, MinibatchLoss]):
         self._share_before = spec.place.budget_share_before
         super().__init__(spec, servers, rows, self._exploration)
         self._heldout = HeldoutStates(spec.game, spec.environment, spec.seed, self._replica)
-        self._noise = torch.Generator().manual_seed(seeding.torch_seed(spec.seed, *self._stream_name("noise")))
+        self._noise = torch.Generator().manual_seed(seeding.torch_seed(spec.seed, *spec.stream_name("noise")))
 
     @classmethod
     def build(cls, spec: QWorkerSpec, servers: Servers, rows: RowSink) -> "QWorker":

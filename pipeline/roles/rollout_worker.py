@@ -130,7 +130,7 @@ class RolloutWorker(LearningRole, Generic[SpecT, ReplicaT, LossT]):
             rows,
             chooser,
             self._stream("actions"),
-            seeding.emulator_seeds(spec.seed, *self._stream_name("emulator"), count=spec.num_lanes),
+            seeding.emulator_seeds(spec.seed, *spec.stream_name("emulator"), count=spec.num_lanes),
         )
         self._passes = Passes(spec.algorithm.num_passes)
         self._delay = delay_of(spec.stragglers, spec.place.index)
@@ -276,11 +276,7 @@ class RolloutWorker(LearningRole, Generic[SpecT, ReplicaT, LossT]):
         )
 
     def _stream(self, purpose: str) -> np.random.Generator:
-        return seeding.stream(self._spec.seed, *self._stream_name(purpose))
-
-    def _stream_name(self, purpose: str) -> tuple[str | int, ...]:
-        place = self._spec.place
-        return place.role, purpose, place.num_steps_before
+        return seeding.stream(self._spec.seed, *self._spec.stream_name(purpose))
 
 
 def wait_seconds(num_workers: int) -> float:

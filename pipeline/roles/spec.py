@@ -45,11 +45,22 @@ class RoleSpec:
     param_server: ParamServerConfig
     restorable: bool = field(default=False, kw_only=True)
     """Its games are seeded one by one, so that it has a state: a deterministic run."""
+    is_restart: bool = field(default=False, kw_only=True)
+    """An earlier start in this generation was lost."""
 
     @property
     def sender(self) -> str:
         """Names this start of the role to the shards; nobody else's, since they count its pushes under it."""
         return f"{self.place.role}/{self.attempt}"
+
+    def stream_name(self, purpose: str) -> tuple[str | int, ...]:
+        """Names of one of this role's random streams (`pipeline.seeding`).
+
+        A start in the place of a lost one may begin at the same step, and must not repeat what that one drew. In a
+        deterministic run it has to, for the run is the same.
+        """
+        name = self.place.role, purpose, self.place.num_steps_before
+        return (*name, self.attempt) if self.is_restart and not self.restorable else name
 
     @property
     def has_own_replay(self) -> bool:

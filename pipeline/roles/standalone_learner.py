@@ -36,7 +36,7 @@ class StandaloneLearner:
             spec.environment.stack,
             spec.traffic,
             spec.param_server.timeout_seconds,
-            seeding.stream(spec.seed, *parts.stream_name("replay")),
+            seeding.stream(spec.seed, *spec.stream_name("replay")),
         )
         self._statistics = UpdateStatistics(spec.place.role, num_steps=0)
         self._learner = parts.learner(self._replay, self._statistics)

@@ -15,7 +15,7 @@ from pipeline.interfaces import RowSink, Servers
 from pipeline.networks.network import ActorCriticNetwork, Network
 from pipeline.networks.replica import PolicyReplica
 from pipeline.roles.choosing import Sampling
-from pipeline.roles.divergence import BlindnessGuard
+from pipeline.roles.divergence import BlindnessGuard, differ
 from pipeline.roles.recollection import Recollection
 from pipeline.roles.rollout_worker import CommonState, RolloutWorker
 from pipeline.roles.spec import WORKER, WorkerSpec
@@ -84,7 +84,7 @@ class Worker(RolloutWorker[WorkerSpec, PolicyReplica, ActorCriticLoss]):
         algorithm, device = self._spec.algorithm, self._replica.device
         weight = value_at(algorithm.entropy_weight, algorithm.entropy_weight_changes, self._online.version)
         logits, values = self._recollection.outputs(batch)
-        if len(values) > 1:
+        if differ(batch.s_tm1):
             self._blindness.see(values, self._online.version)
         a_tm1 = torch.from_numpy(batch.a_tm1).to(device)
         return_tm1 = torch.from_numpy(batch.return_tm1).to(device)

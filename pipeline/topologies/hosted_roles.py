@@ -94,7 +94,7 @@ class HostedRoles:
         task = self._session.submit(
             run_role,
             plan.build,
-            replace(self._pattern, place=place, attempt=attempt),
+            replace(self._pattern, place=place, attempt=attempt, is_restart=order.number > 1),
             self._servers,
             RoleAddress(self._session.run_id, order.role, attempt, self._lease_seconds, len(self._plans)),
             host=order.host,

@@ -103,6 +103,21 @@ def test_ties_far_returns_and_drawn_fractions_cost_what_their_pairs_cost(kappa: 
     assert not gradient[:, 0].any()
 
 
+@pytest.mark.parametrize("kappa", [0.25, 1.0, 2.0])
+def test_with_drawn_fractions_the_loss_is_kappa_times_the_paper_s(kappa: float) -> None:
+    theta, target, tau = [-0.5, 1.5], [0.25, 3.0], [0.9, 0.2]
+    paper = 0.0
+    for prediction, fraction in zip(theta, tau, strict=True):
+        for aim in target:  # Dabney et al. 2018, IQN, equation 3
+            u = aim - prediction
+            huber = u * u / 2 if abs(u) <= kappa else kappa * (abs(u) - kappa / 2)
+            paper += abs(fraction - (u < 0)) * huber / kappa / len(target)
+    found = quantile_loss(
+        of_action_1(theta), ACTION_1, torch.tensor([target]), kappa, fractions=torch.tensor([tau], dtype=torch.float32)
+    )
+    assert found.objective.item() == pytest.approx(kappa * paper, rel=1e-6)
+
+
 @pytest.mark.parametrize("broken", [float("nan"), float("inf"), float("-inf")])
 def test_what_is_not_finite_is_not_hidden(broken: float) -> None:
     fine, ill = torch.tensor([[0.0, 1.0, 2.0]]), torch.tensor([[0.0, broken, 2.0]])

@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.errors import StarvedError
 from pipeline.interfaces import Immediate, ReplayHandle, SampleAnswer
+from pipeline.replay import client
 from pipeline.replay.client import ReplayReader, ReplayWriter
 from pipeline.replay.config import ReplayTrafficConfig
 from pipeline.replay.memory import ReplayMemory
@@ -104,6 +105,43 @@ def test_a_learner_that_is_held_back_says_no_and_after_too_long_why() -> None:
             reader.ready()
 
 
+class Clock:
+    """A clock that goes on only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(client, "time", clock)
+    return clock
+
+
+def test_a_replay_that_takes_long_to_fill_starves_no_learner_and_one_that_stands_still_does(clock: Clock) -> None:
+    shard = make_shard(min_transitions=50)
+    writer, traffic = make_writer(shard), replace(TRAFFIC, wait_seconds=1.0)
+    reader = make_reader(DirectReplay(shard), traffic=traffic)
+    for number in range(0, 24, 4):
+        write(writer, range(number, number + 4))
+        assert writer.ready()
+        until = clock.now + 0.9
+        while clock.now < until:
+            assert not reader.ready()
+    grown_at = clock.now - 0.9
+    with pytest.raises(StarvedError, match=r"learner-0 was held back for 1 s: the replay holds 46 of the 50"):
+        while clock.now < grown_at + 2.0:
+            assert not reader.ready()
+    assert clock.now - grown_at == pytest.approx(1.0, abs=0.1)
+
+
 class SlowReplay(DirectReplay):
     """Takes longer to answer than a reader waits."""
 
@@ -187,6 +225,29 @@ def test_shards_are_drawn_from_in_proportion_to_their_mass_and_priorities_go_bac
     assert [handle.told for handle in handles] == drawn
     # 7 and 23 transitions a lane: the small one should be drawn from in 7 of 30 cases; 4 standard deviations are 34.
     assert abs(len(drawn[0]) - 400 * 7 / 30) < 34
+
+
+def test_with_a_pace_shards_are_drawn_from_in_proportion_to_their_steps_whatever_their_mass(clock: Clock) -> None:
+    slack, handles, writers = 2, [], []
+    for _ in range(2):
+        shard = make_shard(slack=slack, priority_exponent=1.0)
+        handles.append(_Counting(shard))
+        writers.append(make_writer(shard))
+    reader = make_reader(*handles, traffic=replace(TRAFFIC, slack_updates=slack))
+    for turn in range(400):
+        # Three chunks of the first shard for each of the second, whose transitions weigh ten times as much.
+        writer = writers[turn % 4 == 3]
+        for number in range(4):
+            assert writer.ready()
+            writer.add(lane_step(number, first=turn in (0, 3) and number == 0))
+        while reader.ready():
+            key = reader.sample().key
+            reader.update_priorities(key, np.full(len(key), (1.0, 10.0)[reader._drawn_from], np.float32))
+    counts = [handle._shard._counts() for handle in handles]
+    assert counts[1].mass > 5 * counts[0].mass
+    assert counts[0].num_steps == pytest.approx(3 * counts[1].num_steps, rel=0.05)
+    for one in counts:
+        assert abs(one.num_batches - one.num_steps / 4) <= slack + 4
 
 
 def test_an_empty_shard_does_not_keep_a_learner_from_the_others() -> None:

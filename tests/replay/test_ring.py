@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from pipeline.envs.protocol import MOST_STACKED
 from pipeline.replay.ring import LaneRing
 from tests.replay.slow_replay import scripted_steps
 
@@ -119,3 +120,11 @@ def test_numbers_that_were_never_given_out_as_keys_lead_nowhere() -> None:
     ring = full_ring()
     newest = int(ring.keys_of(np.flatnonzero(ring.samplable)).max())
     assert not ring.find_keys(np.array([-1, -100, newest + 10, 2**62]))[1].any()
+
+
+def test_the_deepest_stack_that_a_protocol_may_have_is_counted_without_a_wrap() -> None:
+    ring = LaneRing(1, num_lanes=1, lane_capacity=300, frame_shape=(1, 1), stack=MOST_STACKED, n_step=1)
+    for step in scripted_steps(np.random.default_rng(0), 280, [10_000], (1, 1)):
+        ring.add(step, writer=0)
+    ring.check_valid()
+    assert ring.stack_depth[0, :280].tolist() == [min(step + 1, MOST_STACKED) for step in range(280)]

@@ -128,3 +128,13 @@ def test_actors_and_learners_in_many_threads_lose_nothing() -> None:
 def test_a_chunk_of_an_unknown_writer_is_an_error() -> None:
     with pytest.raises(ValueError, match="writer"):
         make_shard(num_writers=1).add(StepChunk(1, 1, 1, chunk_of(range(4)).steps))
+
+
+def test_a_full_shard_that_ends_of_episodes_keep_below_its_minimum_is_learned_from() -> None:
+    shard = make_shard(min_transitions=56)
+    for sequence in range(1, 20):
+        shard.add(chunk_of(range(4 * sequence - 4, 4 * sequence), sequence=sequence, first=True))
+        counts = shard.sample().counts
+        assert counts.num_transitions < 56
+    # One step in four is an episode's last, and never one to draw.
+    assert counts.num_transitions == 48 and counts.num_batches > 0

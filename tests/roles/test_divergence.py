@@ -11,9 +11,13 @@ from pipeline.config.overrides import compose
 from pipeline.errors import DivergedError
 from pipeline.experiments.plan import network_of
 from pipeline.networks.network import QNetwork
+from pipeline.networks.policy_head import PolicyAndValue
 from pipeline.networks.replica import QReplica
 from pipeline.roles.divergence import BlindnessGuard, DivergenceGuard
 from pipeline.roles.heldout import HeldoutStates
+from tests.roles.worker_wiring import WiredAlone, worker_spec
+
+CPU = torch.device("cpu")
 
 
 def test_a_finite_loss_is_admitted_and_one_that_is_no_number_is_not() -> None:
@@ -81,3 +85,32 @@ def test_a_real_network_whose_first_convolution_is_off_is_found_out_and_a_fresh_
     with pytest.raises(DivergedError, match="same answer"):
         for k in range(20, 30):
             heldout.max_q(k * 500)
+
+
+@pytest.mark.parametrize("num_different", [0, 1])
+def test_a_worker_is_blind_only_where_the_states_of_its_batch_differ(
+    num_different: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (worker,) = WiredAlone(worker_spec()).workers
+    batch = worker._rollouts.collect(worker._policy, 0)
+    s_tm1 = np.zeros_like(batch.s_tm1)
+    s_tm1[-1, -1, -1, -1] = num_different
+    same = PolicyAndValue(torch.zeros(len(s_tm1), 6), torch.full((len(s_tm1),), 0.5))
+    monkeypatch.setattr(worker._recollection, "outputs", lambda batch: same)
+    for _ in range(3):
+        worker._loss(batch._replace(s_tm1=s_tm1))
+    assert worker._blindness.num_in_a_row == 3 * num_different
+    worker.close()
+
+
+def test_held_out_states_that_are_all_the_same_need_not_be_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = compose(["experiment=dqn", "game=Pong"])
+    network = network_of(config)
+    assert isinstance(network, QNetwork)
+    states = np.zeros((3, config.environment.stack, *config.environment.frame_shape), np.uint8)
+    monkeypatch.setattr("pipeline.roles.heldout.heldout_states", lambda *_: states)
+    heldout = HeldoutStates("Pong", config.environment, seed=0, replica=QReplica(network, torch.float32, CPU))
+    for k, last in enumerate((0, 1)):
+        states[-1] = last
+        heldout.max_q(k * 500)
+        assert heldout.state().num_blind == k

@@ -2,7 +2,9 @@
 
 import functools
 import itertools
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,6 +31,13 @@ SPEC = bundle_spec()
 HALF = SPEC.replay.batch_size // 2
 NUM_ACTIONS = 4
 """Of Breakout."""
+OUTCOMES: Mapping[str, Mapping[str, Any]] = {
+    "num_atoms=1": {},
+    "num_atoms=51": {"num_atoms": 51},
+    "num_quantiles=20": {"num_quantiles": 20},
+    "drawn_fractions": {"num_quantiles": 8, "drawn_fractions": True},
+}
+"""Settings of the network."""
 
 
 class Watched(TransitionSource):
@@ -97,29 +106,29 @@ def replay_config(prioritised: bool) -> ReplayConfig:
 
 
 @pytest.mark.parametrize(
-    ("target", "dueling", "noisy", "outcomes", "n_step", "prioritised"),
+    ("target", "dueling", "noisy", "outcomes", "layer_norm", "n_step", "prioritised"),
     [
         options
         for options in itertools.product(
             ("plain", "double", "munchausen"),
             (False, True),
             (False, True),
-            ("num_atoms=1", "num_atoms=51", "num_quantiles=20"),
+            ("num_atoms=1", "num_atoms=51", "num_quantiles=20", "drawn_fractions"),
+            (False, True),
             (1, 3),
             (False, True),
         )
         if (options[0], options[3]) != ("munchausen", "num_atoms=51")
+        and (options[1], options[3]) != (True, "drawn_fractions")
     ],
 )
 def test_all_options_go_together(
-    target: str, dueling: bool, noisy: bool, outcomes: str, n_step: int, prioritised: bool
+    target: str, dueling: bool, noisy: bool, outcomes: str, layer_norm: bool, n_step: int, prioritised: bool
 ) -> None:
-    name, number = outcomes.split("=")
-    learning = Learning(
-        replace(SPEC.algorithm, double=target == "double", munchausen=target == "munchausen", n_step=n_step),
-        network_config(dueling=dueling, noisy=noisy, **{name: int(number)}),
-        replay_config(prioritised),
-    )
+    algorithm = replace(SPEC.algorithm, double=target == "double", munchausen=target == "munchausen", n_step=n_step)
+    network = network_config(dueling=dueling, noisy=noisy, layer_norm=layer_norm, **OUTCOMES[outcomes])
+    assert network.mistakes() == algorithm.unfit_for_distribution(network.distribution) == []
+    learning = Learning(algorithm, network, replay_config(prioritised))
     before = learning.params()
     for _ in range(2):
         learning.learner.step()

@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,14 +24,20 @@ WEIGHT = np.linspace(0.2, 1.0, BATCH_SIZE, dtype=np.float32)
 OPTIONS = [
     options
     for options in itertools.product(
-        ("plain", "double", "munchausen"), (False, True), (False, True), (None, "atoms", "quantiles")
+        ("plain", "double", "munchausen"),
+        (False, True),
+        (False, True),
+        (None, "atoms", "quantiles", "fractions"),
+        (False, True),
     )
-    if (options[0], options[3]) != ("munchausen", "atoms")
+    if (options[0], options[3]) != ("munchausen", "atoms") and (options[1], options[3]) != (True, "fractions")
 ]
-"""(target, dueling, noisy, distribution)"""
+"""(target, dueling, noisy, outcomes, layer_norm)"""
 NUM_OUTCOMES = 5
 
 FloatArray = npt.NDArray[np.float64]
+Outcomes = Distribution | Literal["fractions"] | None
+"""What a network says of returns; fractions: quantiles of fractions that are drawn."""
 
 
 def make_batch() -> TransitionBatch:
@@ -50,13 +57,15 @@ def make_batch() -> TransitionBatch:
 class Setting:
     """Two replicas of a tiny network with different parameters, and the loss between them."""
 
-    def __init__(self, target: str, dueling: bool, noisy: bool, distribution: Distribution | None) -> None:
+    def __init__(self, target: str, dueling: bool, noisy: bool, outcomes: Outcomes, layer_norm: bool = False) -> None:
         config = network_config(
             hidden_units=4,
             dueling=dueling,
             noisy=noisy,
-            num_atoms=NUM_OUTCOMES if distribution == "atoms" else 1,
-            num_quantiles=NUM_OUTCOMES if distribution == "quantiles" else 1,
+            layer_norm=layer_norm,
+            num_atoms=NUM_OUTCOMES if outcomes == "atoms" else 1,
+            num_quantiles=NUM_OUTCOMES if outcomes in ("quantiles", "fractions") else 1,
+            drawn_fractions=outcomes == "fractions",
             min_return=-2.0,
             max_return=2.0,
         )
@@ -69,7 +78,7 @@ class Setting:
             munchausen_floor=-0.4,
             max_abs_td_error=0.5,
         )
-        assert self.algorithm.unfit_for_distribution(distribution) == []
+        assert config.mistakes() == self.algorithm.unfit_for_distribution(config.distribution) == []
         self.network: QNetwork = config.make(stack=1, frame_shape=(36, 36), num_actions=NUM_ACTIONS)
         self.online, self.target = (QReplica(self.network, torch.float32, torch.device("cpu")) for _ in range(2))
         # Large ones, so that values differ between states and the maximum is clear.
@@ -99,8 +108,12 @@ class Setting:
         bonus: FloatArray,
         r_t: float,
         discount_t: float,
+        fractions: FloatArray,
     ) -> tuple[float, float]:
-        """Loss and absolute error of one transition, whose next action has such chances and bonuses."""
+        """Loss and absolute error of one transition, whose next action has such chances and bonuses.
+
+        `fractions`: of quantiles, those of `taken`.
+        """
         if outputs_t.ndim == 1:
             error = r_t + discount_t * float(chances @ (outputs_t + bonus)) - float(taken)
             return huber(error), abs(error)
@@ -108,8 +121,8 @@ class Setting:
             aims = [r_t + discount_t * float(chances @ (outputs_t[:, j] + bonus)) for j in range(NUM_OUTCOMES)]
             loss = 0.0
             for i, aim in itertools.product(range(NUM_OUTCOMES), aims):
-                share = (i + 0.5) / NUM_OUTCOMES
-                loss += (share if aim >= taken[i] else 1 - share) * huber(aim - float(taken[i])) / NUM_OUTCOMES
+                share = fractions[i] if aim >= taken[i] else 1 - fractions[i]
+                loss += float(share) * huber(aim - float(taken[i])) / NUM_OUTCOMES
             return loss, float(np.abs(np.sort(taken) - np.sort(aims)).mean())
         atoms, target = self.online.support.double().numpy(), np.zeros(NUM_OUTCOMES)
         for probability, atom in zip(softmax(outputs_t[chances.argmax()]), atoms, strict=True):
@@ -124,11 +137,20 @@ class Setting:
 def slow_loss(setting: Setting, batch: TransitionBatch, seed: int = 0) -> tuple[float, FloatArray]:
     """Objective and absolute errors (B,), transition by transition, from the outputs of the networks."""
     algorithm, stream = setting.algorithm, torch.Generator().manual_seed(seed)
+    midpoints = (np.arange(NUM_OUTCOMES) + 0.5) / NUM_OUTCOMES
     with torch.no_grad():
-        outputs_t = setting.target.outputs(batch.s_t, stream).double().numpy()
-        chooser = setting.online.outputs(batch.s_t, stream).double().numpy() if algorithm.double else outputs_t
-        before = setting.target.outputs(batch.s_tm1, stream).double().numpy() if algorithm.munchausen else outputs_t
-        outputs_tm1 = setting.online.outputs(batch.s_tm1, stream).double().numpy()
+        prediction_t, drawn_t = setting.target.predict(batch.s_t, stream)
+        outputs_t = chooser = before = prediction_t.double().numpy()
+        # Who chooses asks at midpoints, and anew where the fractions of the targets were drawn.
+        if algorithm.double:
+            chooser = setting.online._settled_outputs(batch.s_t, stream).double().numpy()
+        elif drawn_t is not None:
+            chooser = setting.target._settled_outputs(batch.s_t, stream).double().numpy()
+        if algorithm.munchausen:
+            before = setting.target._settled_outputs(batch.s_tm1, stream).double().numpy()
+        prediction_tm1, drawn_tm1 = setting.online.predict(batch.s_tm1, stream)
+        outputs_tm1 = prediction_tm1.double().numpy()
+        fractions = np.tile(midpoints, (BATCH_SIZE, 1)) if drawn_tm1 is None else drawn_tm1.double().numpy()
     losses, errors = [], []
     for b in range(BATCH_SIZE):
         r_t, discount_t = float(batch.r_t[b]), float(batch.discount_t[b])
@@ -142,7 +164,7 @@ def slow_loss(setting: Setting, batch: TransitionBatch, seed: int = 0) -> tuple[
             log_pi = temperature * math.log(softmax(setting.slow_values(before[b]) / temperature)[batch.a_tm1[b]])
             r_t += algorithm.munchausen_weight * max(log_pi, algorithm.munchausen_floor)
         taken = outputs_tm1[b, batch.a_tm1[b]]
-        loss, error = setting.slow_loss_of_one(taken, outputs_t[b], chances, bonus, r_t, discount_t)
+        loss, error = setting.slow_loss_of_one(taken, outputs_t[b], chances, bonus, r_t, discount_t, fractions[b])
         losses.append(loss)
         errors.append(error)
     return float(np.mean(WEIGHT * losses)), np.array(errors)
@@ -158,21 +180,23 @@ def softmax(logits: FloatArray) -> FloatArray:
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
-@pytest.mark.parametrize(("target", "dueling", "noisy", "distribution"), OPTIONS)
-def test_the_loss_equals_a_slow_one(target: str, dueling: bool, noisy: bool, distribution: Distribution | None) -> None:
-    setting, batch = Setting(target, dueling, noisy, distribution), make_batch()
+@pytest.mark.parametrize(("target", "dueling", "noisy", "outcomes", "layer_norm"), OPTIONS)
+def test_the_loss_equals_a_slow_one(
+    target: str, dueling: bool, noisy: bool, outcomes: Outcomes, layer_norm: bool
+) -> None:
+    setting, batch = Setting(target, dueling, noisy, outcomes, layer_norm), make_batch()
     objective, _, abs_error = setting.loss(batch)
     expected, expected_error = slow_loss(setting, batch)
     assert objective == pytest.approx(expected, rel=1e-4)
     np.testing.assert_allclose(abs_error, expected_error, rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize(("target", "dueling", "noisy", "distribution"), OPTIONS)
+@pytest.mark.parametrize(("target", "dueling", "noisy", "outcomes", "layer_norm"), OPTIONS)
 def test_the_gradient_equals_finite_differences(
-    target: str, dueling: bool, noisy: bool, distribution: Distribution | None
+    target: str, dueling: bool, noisy: bool, outcomes: Outcomes, layer_norm: bool
 ) -> None:
     # The same noise at both ends. A double target is held fixed: its choice does not change over so short a way.
-    setting, batch = Setting(target, dueling, noisy, distribution), make_batch()
+    setting, batch = Setting(target, dueling, noisy, outcomes, layer_norm), make_batch()
     _, gradient, _ = setting.loss(batch)
     rng = np.random.default_rng(3)
     for _ in range(3):

@@ -4,6 +4,7 @@ The session, the coordinator and the tasks are stand-ins. Real ones: `test_fleet
 """
 
 import time
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -14,7 +15,7 @@ from pipeline.cluster.session import Session
 from pipeline.cluster.staying import Staying
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.role import RoleBuilder
-from pipeline.roles.spec import BUNDLE
+from pipeline.roles.spec import BUNDLE, RoleSpec
 from pipeline.topologies.hosted_roles import HostedRoles
 from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.looks import Cancelled, End, Failed, NoFarewell, Returned, StillThere
@@ -59,8 +60,11 @@ class OneTask:
 
     def __init__(self, task: Ending) -> None:
         self._task = task
+        self.specs: list[RoleSpec] = []
+        """Of the roles that were started."""
 
-    def submit(self, *_: Any, **__: Any) -> Ending:
+    def submit(self, work: object, build: object, spec: RoleSpec, *_: Any, **__: Any) -> Ending:
+        self.specs.append(spec)
         return self._task
 
 
@@ -73,6 +77,22 @@ def test_a_role_that_ends_during_a_look_has_ended_as_it_did(last: str, end: type
     roles.start(Start("worker-0", "host", 1), {})
     looks = [roles.ends(["worker-0"], {"host"}).get("worker-0") for _ in range(2)]
     assert isinstance(next(filter(None, looks)), end)
+
+
+def test_a_role_that_is_started_again_in_its_generation_is_told_so_and_draws_from_streams_of_its_own() -> None:
+    session, plan = OneTask(Ending("finished")), RolePlan("worker-0", 0, cast(RoleBuilder, None), plays=True)
+    pattern = replace(worker_spec(), generation=2)
+    roles = HostedRoles(
+        cast(Session, session), cast(Coordinator, None), [plan], pattern, {"worker-0": 0}, 60.0, Patience()
+    )
+    for number in (1, 2, 3):
+        roles.start(Start("worker-0", "host", number), {})
+    names = [spec.stream_name("actions") for spec in session.specs]
+    assert names == [
+        ("worker-0", "actions", 0),
+        ("worker-0", "actions", 0, 2_002),
+        ("worker-0", "actions", 0, 2_003),
+    ]
 
 
 class StandIn:

@@ -1,6 +1,7 @@
 """Separate actors and learners around a global replay, on real clusters, and what becomes of them when hosts die."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,6 +14,7 @@ from pipeline.cluster.session import open_session
 from pipeline.errors import CallTimeoutError, RemoteLostError, RoleFailedError
 from pipeline.replay.config import ReplayTrafficConfig
 from pipeline.roles.spec import QRoleSpec
+from pipeline.roles.standalone_actor import StandaloneActor
 from pipeline.roles.standalone_learner import StandaloneLearner
 from pipeline.rows import EpisodeRow, UpdateRow
 from pipeline.topologies.kinds.separate import GlobalConfig
@@ -158,7 +160,9 @@ def test_a_replay_shard_that_was_killed_with_its_host_ends_the_fleet() -> None:
             run.supervise_until(10)
 
 
-def test_a_learner_that_is_held_back_for_too_long_ends_the_run_and_says_why() -> None:
+def test_a_learner_that_is_held_back_for_too_long_ends_the_run_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    # While a replay grows nobody starves.
+    monkeypatch.setattr(StandaloneActor, "step", lambda actor: time.sleep(0.01))
     starved = replace(role().replay, capacity=20_000, min_transitions=19_000)
     config = topology(traffic=replace(TRAFFIC, wait_seconds=0.2), num_actors=1, num_replay_shards=1)
     with (
