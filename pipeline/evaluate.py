@@ -18,7 +18,6 @@ from pathlib import Path
 
 from pipeline.cluster.coordination.host_logs import leave_dask_out
 from pipeline.config.arguments import parse_words
-from pipeline.disk import told_if_refused
 from pipeline.errors import ConfigError, PipelineError, status_of
 from pipeline.experiments.scoring.request import NEWEST, EvaluationRequest, find_runs
 from pipeline.run_folders import places_of, split_places
@@ -53,8 +52,7 @@ def main(words: Sequence[str] | None = None) -> int:
         # Seconds of torch and Dask, which a command line with mistakes has no use for.
         from pipeline.experiments.scoring.afterwards import evaluate_runs
 
-        with told_if_refused():
-            is_interrupted = evaluate_runs(request).was_interrupted
+        is_interrupted = evaluate_runs(request).was_interrupted
     except PipelineError as error:
         print(f"error: {error}", file=sys.stderr)
         return status_of(error)

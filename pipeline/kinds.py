@@ -76,7 +76,7 @@ def imported(path: str, base: type[T]) -> type[T]:
         raise ConfigError(["must be a dotted name, e.g. my_package.my_module.MyClass"])
     try:
         found_in = import_module(module)
-    except Exception as error:  # whatever a module of the user's raises
+    except (Exception, SystemExit) as error:  # whatever a module of the user's raises; a script may end its program
         raise ConfigError([f"cannot be imported: {_why(error, module)}"]) from error
     found = getattr(found_in, name, None)
     if found is None:
@@ -93,7 +93,7 @@ def _is_below(base: type, value: object) -> bool:
     return isinstance(value, type) and issubclass(value, base) and value is not base
 
 
-def _why(error: Exception, module: str) -> str:
+def _why(error: Exception | SystemExit, module: str) -> str:
     said = " ".join(str(error).split())
     missing = error.name if isinstance(error, ModuleNotFoundError) else None
     if missing is not None and f"{module}.".startswith(f"{missing}."):

@@ -44,10 +44,13 @@ def places_of(word: str) -> list[Path]:
     return [Path(place) for place in sorted(glob.glob(word, recursive=True))]
 
 
-def run_folders(place: Path) -> list[Path]:
-    """The run folders at and below a place, in order of their paths."""
+def run_folders(place: Path, unreadable: Callable[[OSError], object] | None = None) -> list[Path]:
+    """The run folders at and below a place, in order of their paths.
+
+    `unreadable` is told of each folder that may not be looked into; None: it is raised.
+    """
     found = []
-    for folder, folders, files in _walk(place):
+    for folder, folders, files in _walk(place, unreadable or _raise):
         if not _MARKS.isdisjoint(files) and _NO_RUN not in files:
             found.append(folder)
             folders[:] = [name for name in folders if name not in _INSIDE]
@@ -55,8 +58,13 @@ def run_folders(place: Path) -> list[Path]:
 
 
 def files_below(place: Path, pattern: str) -> list[Path]:
-    """The files at and below a folder whose names fit a pattern such as `*.npz`, in order of their paths."""
-    return [folder / name for folder, _, files in _walk(place) for name in sorted(fnmatch.filter(files, pattern))]
+    """The files at and below a folder whose names fit a pattern such as `*.npz`, in order of their paths.
+
+    Raises OSError for a folder that may not be looked into.
+    """
+    return [
+        folder / name for folder, _, files in _walk(place, _raise) for name in sorted(fnmatch.filter(files, pattern))
+    ]
 
 
 def named_path(path: Path) -> Path:
@@ -100,10 +108,20 @@ def split_places(text: str, is_there: Callable[[str], bool]) -> list[str]:
     return best[-1] or words
 
 
-def _walk(place: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _walk(place: Path, unreadable: Callable[[OSError], object]) -> Iterator[tuple[Path, list[str], list[str]]]:
     """As `os.walk`, in order of names, with links, each folder once, and without hidden folders below `place`."""
     seen = set[str]()
-    for name, folders, files in os.walk(place, followlinks=True):
+
+    def tell(error: OSError) -> None:
+        # A place that is not there is told by who asks for it; one that is deleted meanwhile has nothing to find.
+        if not isinstance(error, FileNotFoundError | NotADirectoryError):
+            unreadable(error)
+
+    for name, folders, files in os.walk(place, followlinks=True, onerror=tell):
         folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
         if (real := os.path.realpath(name)) in seen:
             folders.clear()

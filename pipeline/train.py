@@ -34,7 +34,6 @@ from pipeline.errors import ConfigError, PipelineError, status_of
 def _job(config: DictConfig) -> float | None:
     print("loading torch, Dask and the emulator", flush=True)
     # Seconds, which a command line with mistakes has no use for.
-    from pipeline.disk import told_if_refused
     from pipeline.experiments.life import INTERRUPTED
     from pipeline.experiments.run import train
 
@@ -44,15 +43,11 @@ def _job(config: DictConfig) -> float | None:
         from pipeline.experiments.sweeps.job import failed_job, run_granted
 
         try:
-            run = from_hydra(config)
-            with told_if_refused(run.folder):
-                return run_granted(run, grant)
+            return run_granted(from_hydra(config), grant)
         except PipelineError as error:
             raise failed_job(error) from error
     try:
-        run = from_hydra(config)
-        with told_if_refused(run.folder):
-            result = train(run)
+        result = train(from_hydra(config))
         if result.end_reason == INTERRUPTED and HydraConfig.get().mode == RunMode.MULTIRUN:
             # Who stops one of many runs means all of them.
             sys.exit(INTERRUPTED_STATUS)

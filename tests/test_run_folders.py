@@ -1,8 +1,14 @@
+import errno
+import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pipeline.errors import ConfigError
+from pipeline.experiments.scoring.request import find_runs
+from pipeline.results.load import load_runs
 from pipeline.run_folders import files_below, places_of, results_dir_of, run_folders, split_places, unquoted
 
 
@@ -24,6 +30,28 @@ def test_a_run_is_where_any_of_its_files_is_at_any_depth(tmp_path: Path) -> None
     assert run_folders(tmp_path) == wanted
     assert run_folders(wanted[3]) == wanted[3:]
     assert run_folders(tmp_path / "nowhere") == []
+
+
+def test_what_may_not_be_looked_into_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = make(tmp_path / "a" / "Pong" / "0", "config.yaml")
+    theirs = make(tmp_path / "a" / "Pong" / "1", "config.yaml")
+    look = os.scandir
+
+    def refuse(place: str) -> Any:
+        # Root, whom these tests may belong to, is refused nothing.
+        if str(place) == str(theirs):
+            raise PermissionError(errno.EACCES, "Permission denied", str(place))
+        return look(place)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    told: list[OSError] = []
+    assert run_folders(tmp_path, told.append) == [wanted] and [error.filename for error in told] == [str(theirs)]
+    for look_all in (run_folders, lambda place: files_below(place, "*.npz")):
+        with pytest.raises(PermissionError, match="Pong/1"):
+            look_all(tmp_path)
+    assert f"{theirs}: skipped: it cannot be read: Permission denied" in load_runs(tmp_path).problems
+    with pytest.raises(ConfigError, match=f"{theirs} cannot be read: Permission denied"):
+        find_runs([str(tmp_path)])
 
 
 @pytest.mark.parametrize(

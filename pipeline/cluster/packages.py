@@ -56,10 +56,10 @@ def why_not_importable(modules: Sequence[str]) -> list[str]:
     for module in modules:
         try:
             import_module(module)
-        except Exception as error:  # whatever a module of the user's raises
+        except (Exception, SystemExit) as error:  # whatever a module of the user's raises; a script may end
             found.append(f"{module}: {_in_one_line(error)}")
     return found
 
 
-def _in_one_line(error: Exception) -> str:
+def _in_one_line(error: Exception | SystemExit) -> str:
     return " ".join(str(error).split()) or type(error).__name__

@@ -35,13 +35,14 @@ from pipeline.settings import flat, leaves, several
 T = TypeVar("T")
 
 
-def compose(overrides: Sequence[str] = (), config_dir: Path | None = None) -> RunConfig:
+def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> RunConfig:
     """The run that `overrides` describe, e.g. `["experiment=dqn", "game=Pong"]`; for notebooks, scripts and tests.
 
     `config_dir`: a folder with groups of one's own, e.g. `experiment/mine.yaml`. Raises ConfigError with all mistakes
     of all overrides.
     """
-    found, run = _check(several(overrides), multirun=False, config_dir=config_dir)
+    own = None if config_dir is None else Path(config_dir)
+    found, run = _check(several(overrides), multirun=False, config_dir=own)
     if found or run is None:
         raise ConfigError(found)
     return run

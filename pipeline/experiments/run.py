@@ -26,6 +26,7 @@ from pipeline.cluster.hosts import open_hosts
 from pipeline.cluster.session import Session, open_session
 from pipeline.cluster.start import check_process, submission
 from pipeline.config.run_config import RunConfig
+from pipeline.disk import told_if_refused
 from pipeline.evaluation import start_states
 from pipeline.experiments.curves.loggers import check_installed, seconds_since_1970
 from pipeline.experiments.exact import exact_run
@@ -70,6 +71,17 @@ def train(
     `evaluates_when_interrupted=False`: an interrupted run ends without its final evaluation, to be resumed.
     `launch_id`: of the sweep's command, for `run.json`; None: there is no sweep.
     """
+    with told_if_refused(config.folder):
+        return _train(config, console, granted, evaluates_when_interrupted, launch_id)
+
+
+def _train(
+    config: RunConfig,
+    console: Console | None,
+    granted: GrantedHosts | None,
+    evaluates_when_interrupted: bool,
+    launch_id: str | None,
+) -> RunResult:
     check_process()
     console = console or Console(file=lasting_output())
     check_installed(config.logging_tools)

@@ -81,7 +81,11 @@ def load_runs(runs_directory: str | Path, *, with_updates: bool = True) -> Loade
     """
     loaded: dict[tuple[Any, ...], LoadedRuns] = {}
     problems = [] if Path(runs_directory).is_dir() else [f"{runs_directory}: no such folder"]
-    for folder in run_folders(Path(runs_directory)):
+
+    def unreadable(error: OSError) -> None:
+        problems.append(f"{error.filename}: skipped: it cannot be read: {error.strerror}")
+
+    for folder in run_folders(Path(runs_directory), unreadable):
         try:
             run = load_run(folder)
         except (RunFolderError, OSError) as error:

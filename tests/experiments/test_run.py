@@ -1,5 +1,6 @@
 """Whole runs in this process: what they leave behind, how they go on, and that the baseline is the smallest fleet."""
 
+import errno
 import io
 import json
 import shutil
@@ -13,7 +14,7 @@ from rich.console import Console
 
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.config.run_config import RunConfig
-from pipeline.errors import CheckpointError, PipelineError, RoleFailedError, RunFolderError
+from pipeline.errors import CheckpointError, DiskError, PipelineError, RoleFailedError, RunFolderError
 from pipeline.experiments import run
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
@@ -317,6 +318,18 @@ def test_a_plan_starts_nothing_and_leaves_nothing(tmp_path: Path, monkeypatch: p
     planned = carry_out(tmp_path, smoke_config(tmp_path, "plan=true"))
     assert planned.result == RunResult(None, "plan") and "bundle-1" in planned.printed
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_is_full_is_told_from_python_as_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(run, "open_session", refuse)
+    config = smoke_config(tmp_path)
+    with pytest.raises(DiskError, match=f"{config.folder} could not be written: No space left on device; make room"):
+        carry_out(tmp_path, config)
 
 
 def test_a_taken_folder_is_refused_before_a_cluster_is_started(

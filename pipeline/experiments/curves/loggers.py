@@ -21,9 +21,11 @@ from pipeline.config.words import no_such
 from pipeline.errors import ConfigError, PipelineError, RunFolderError, in_words
 from pipeline.experiments.curves.logger import LoggedRun, Logger
 from pipeline.experiments.curves.scalars import scalars
+from pipeline.experiments.files import run_lock
 from pipeline.experiments.files.config_anywhere import config_anywhere
 from pipeline.extras import how_to_install
 from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
+from pipeline.run_folders import CONFIG
 from pipeline.settings import several
 
 if TYPE_CHECKING:
@@ -92,8 +94,8 @@ class Loggers:
 def log_run(folder: Path, tools: Sequence[str]) -> None:
     """Give a run that is over, or its rows so far, to `tools`, from its first row on; what they held of it is replaced.
 
-    Raises ConfigError for a tool that is unknown or not installed, RunFolderError for a folder that is of no run,
-    PipelineError with what a tool failed of.
+    Raises ConfigError for a tool that is unknown or not installed, RunFolderError for a folder that is of no run, or of
+    one under way, PipelineError with what a tool failed of.
     """
     folder, tools = Path(folder), several(tools)
     if unknown := [tool for tool in tools if tool not in LOGGING_TOOLS]:
@@ -106,12 +108,15 @@ def log_run(folder: Path, tools: Sequence[str]) -> None:
     started_at = _started_at(loaded)
     run = LoggedRun(config_anywhere(folder), folder, started_at, goes_on=False)
     points = scalars(_rows_of(loaded))
-    for tool in tools:
-        try:
-            with contextlib.closing(_open(tool, run)) as logger:
-                logger.log(points)
-        except Exception as error:
-            raise PipelineError(f"{folder}: {tool} failed: {in_words(error)}") from error
+    # A training that is under way writes to the same places. Where nothing may be written, none of ours is.
+    own = folder / CONFIG
+    with run_lock.hold(own) if os.access(own, os.W_OK) else contextlib.nullcontext():
+        for tool in tools:
+            try:
+                with contextlib.closing(_open(tool, run)) as logger:
+                    logger.log(points)
+            except Exception as error:
+                raise PipelineError(f"{folder}: {tool} failed: {in_words(error)}") from error
 
 
 def seconds_since_1970(started_at: str) -> float:

@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 
 from mlflow.entities import Metric, Param, RunStatus, RunTag
+from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
 from pipeline.config.run_config import RunConfig
@@ -82,10 +83,17 @@ class MlflowLogger:
         self._client.set_terminated(self._run_id)
 
     def _experiment(self, name: str, results_dir: Path) -> str:
-        found = self._client.get_experiment_by_name(name)
-        # Where files of a run would be put; nothing is, they are in the run folder.
-        place = (results_dir / name).as_uri()
-        return found.experiment_id if found else self._client.create_experiment(name, artifact_location=place)
+        find = self._client.get_experiment_by_name
+        if (found := find(name)) is not None:
+            return str(found.experiment_id)
+        try:
+            # Where files of a run would be put; nothing is, they are in the run folder.
+            return str(self._client.create_experiment(name, artifact_location=(results_dir / name).as_uri()))
+        except MlflowException:
+            # Another run that began at the same moment has been faster.
+            if (found := find(name)) is None:
+                raise
+            return str(found.experiment_id)
 
     def _new_run(self, experiment: str, config: RunConfig, folder: str) -> str:
         tags = {FOLDER_TAG: folder, "game": config.game, "seed": str(config.seed)}

@@ -9,6 +9,7 @@ the one before it.
 Not here: when to save (`pipeline.experiments.saving`), the replay, which is filled anew.
 """
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -88,7 +89,9 @@ def save(folder: Path, checkpoint: Checkpoint, keep: int) -> Path:
     except OSError as error:
         raise CheckpointError(f"{path} could not be written: {error}") from error
     for old in numbers_in(folder)[:-keep]:
-        path_of(folder, old).unlink()
+        # One that somebody else removes, or keeps from being removed, is no reason to end a training.
+        with contextlib.suppress(OSError):
+            path_of(folder, old).unlink()
     return path
 
 

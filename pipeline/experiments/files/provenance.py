@@ -132,8 +132,11 @@ def changes() -> str | None:
 
 
 def command() -> str | None:
-    """The command of this process as it was typed, Python by its name; None in a job of a sweep, which nobody typed."""
-    if current_grant() is not None:
+    """The command of this process as it was typed, Python by its name; None where nobody typed one.
+
+    In a job of a sweep, that is, and where another program, R for example, has Python inside.
+    """
+    if current_grant() is not None or not sys.orig_argv:
         return None
     return shlex.join([Path(sys.orig_argv[0]).name, *sys.orig_argv[1:]])
 
@@ -157,7 +160,8 @@ def _git(*arguments: str) -> str:
     """
     file = Path(__file__)
     for words in (["ls-files", "--error-unmatch", file.name], arguments):
-        command = ["git", "-C", str(file.parent), *words]
+        # Without locks: one that is killed when it takes too long would leave the index of a checkout locked.
+        command = ["git", "--no-optional-locks", "-C", str(file.parent), *words]
         # Whatever letters a changed file has: what it says is only kept.
         done = subprocess.run(
             command, capture_output=True, encoding="utf-8", errors="replace", check=True, timeout=_GIT_SECONDS

@@ -30,6 +30,7 @@ from pipeline.cluster.start import check_process
 from pipeline.config.overrides import compose_cluster, compose_onto
 from pipeline.config.run_config import RunConfig, unlike_training
 from pipeline.config.words import listed
+from pipeline.disk import told_if_refused
 from pipeline.errors import CheckpointError, ConfigError, PipelineError, RecordingError, RunFolderError
 from pipeline.evaluation import recordings
 from pipeline.experiments.files import checkpoint, evaluation_rows, run_lock
@@ -64,10 +65,11 @@ class _Planned(NamedTuple):
     evaluation: Evaluation
 
 
+@told_if_refused()
 def evaluate_runs(request: EvaluationRequest, console: Console | None = None) -> Result:
     """Play all that is asked for and not there yet. Ctrl-C ends it and keeps what is finished.
 
-    Raises ConfigError with all mistakes before anything starts; RoleFailedError when hosts are lost.
+    Raises ConfigError with all mistakes before anything starts; RoleFailedError when hosts are lost; DiskError.
     """
     check_process()
     console, request = console or Console(file=lasting_output()), request.in_full()

@@ -189,7 +189,7 @@ def _best_mean(path: Path, say: Callable[[str], None]) -> float | None:
         mean = json_in(bytes_in(path)).get("mean_score")
         if not isinstance(mean, int | float) or not math.isfinite(mean):
             raise ValueError("mean_score is no number")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, OverflowError) as error:  # OverflowError: of hundreds of digits
         say(f"{path} cannot be read: {error}; the next evaluation counts as the best so far")
         return None
     return float(mean)

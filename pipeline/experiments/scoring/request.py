@@ -37,7 +37,9 @@ class EvaluationRequest(NamedTuple):
     def in_full(self) -> "EvaluationRequest":
         """The same where somebody has given one word in the place of several, or paths as words."""
         return self._replace(
-            folders=tuple(map(Path, several(self.folders))),
+            # By whatever names it is reached, a run is played once.
+            folders=tuple({folder.resolve(): folder for folder in map(Path, several(self.folders))}.values()),
+            config_dir=None if self.config_dir is None else Path(self.config_dir),
             checkpoints=several(self.checkpoints),
             protocols=several(self.protocols),
             settings=several(self.settings),
@@ -53,12 +55,14 @@ def find_runs(words: Sequence[str]) -> list[Path]:
     found: dict[Path, Path] = {}
     mistakes = []
     for word in several(words):
+        unreadable: list[OSError] = []
         places = places_of(word)
-        runs = [folder for place in places for folder in run_folders(place) if (folder / CONFIG).is_file()]
+        below = [folder for place in places for folder in run_folders(place, unreadable.append)]
+        runs = [folder for folder in below if (folder / CONFIG).is_file()]
+        mistakes += [f"run={word}: {error.filename} cannot be read: {error.strerror}" for error in unreadable]
         for run in runs:
-            # By whatever names it is reached, a run is played once.
             found.setdefault(run.resolve(), run)
-        if not runs:
+        if not runs and not unreadable:
             mistakes.append(f"run={word}: no run folder is there, which would hold a {CONFIG}")
     if mistakes:
         raise ConfigError(mistakes)

@@ -22,6 +22,7 @@ from pipeline.config.course import fraction_spent
 from pipeline.config.overrides import from_hydra
 from pipeline.config.run_config import RunConfig
 from pipeline.config.sweep_words import unfit_cluster
+from pipeline.disk import told_if_refused
 from pipeline.errors import ConfigError, PipelineError, UnfitFolderError
 from pipeline.experiments.files.run_folder import RunFolder, check_folder
 from pipeline.experiments.life import BUDGET, INTERRUPTED
@@ -45,6 +46,7 @@ def job_needs(config: DictConfig) -> JobNeeds:
     return JobNeeds((first, *parts[1:]))
 
 
+@told_if_refused()
 def run_granted(config: RunConfig, grant: Grant, console: Console | None = None) -> float | None:
     """Carry out the run, or what is left of it, with what was granted; its `mean_score`.
 

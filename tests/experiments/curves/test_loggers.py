@@ -17,6 +17,7 @@ from pipeline.experiments.curves import loggers
 from pipeline.experiments.curves.logger import LoggedRun
 from pipeline.experiments.curves.loggers import Loggers, check_installed, log_run
 from pipeline.experiments.curves.tensorboard import FOLDER
+from pipeline.experiments.files import run_lock
 from pipeline.experiments.run import train
 from pipeline.results.load import load_run
 from tests.experiments.event_files import read_events
@@ -80,6 +81,14 @@ def test_a_run_that_is_over_can_be_given_to_a_tool_from_its_first_row_on(copied:
     assert afterwards.keys() == live.keys()
     for curve in live:
         assert Counter(afterwards[curve]) == Counter(live[curve])
+
+
+@pytest.mark.slow
+def test_a_run_under_way_keeps_its_curves(copied: Path) -> None:
+    before = read_events(copied / FOLDER)
+    with run_lock.hold(copied / "config.yaml"), pytest.raises(RunFolderError, match="is being trained or evaluated by"):
+        log_run(copied, ["tensorboard"])
+    assert read_events(copied / FOLDER) == before
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from mlflow.entities import Run
+from mlflow.entities import Experiment, Run
 from mlflow.tracking import MlflowClient
 
 from pipeline.experiments.curves.logger import LoggedRun
@@ -43,6 +43,21 @@ def runs_of(results_dir: Path, seed: int) -> tuple[MlflowClient, list[Run]]:
 def history(client: MlflowClient, run: Run, name: str) -> list[tuple[int, float, int]]:
     metrics = client.get_metric_history(run.info.run_id, name)
     return [(metric.step, metric.value, metric.timestamp) for metric in metrics]
+
+
+@pytest.mark.slow
+def test_of_two_runs_that_begin_an_experiment_both_are_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find, looks = MlflowClient.get_experiment_by_name, []
+
+    def late(client: MlflowClient, name: str) -> Experiment | None:
+        looks.append(name)
+        # Another run makes it between this one's look and its own attempt.
+        return find(client, name) if len(looks) != 2 else None
+
+    monkeypatch.setattr(MlflowClient, "get_experiment_by_name", late)
+    for seed in (0, 1):
+        log(logged_run(tmp_path, seed), Scalar("bundle-0", "episodes/score", 1.5, 100, 1.0))
+    assert [len(runs_of(tmp_path, seed)[1]) for seed in (0, 1)] == [1, 1] and len(looks) == 5
 
 
 @pytest.mark.slow

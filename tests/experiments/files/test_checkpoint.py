@@ -69,6 +69,19 @@ def test_only_the_newest_are_kept(tmp_path: Path) -> None:
     assert [path.stem for path in sorted(tmp_path.iterdir())] == ["000000000009", "000000000010"]
 
 
+def test_an_old_one_that_cannot_be_removed_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(1, "Operation not permitted", str(path))
+
+    with monkeypatch.context() as immutable:
+        immutable.setattr(Path, "unlink", refuse)
+        for num_updates in (1, 2, 3):
+            checkpoint.save(tmp_path, Checkpoint(server(num_updates), {}, 1), keep=1)
+    assert len(list(tmp_path.iterdir())) == 3
+    checkpoint.save(tmp_path, Checkpoint(server(4), {}, 1), keep=1)
+    assert [path.stem for path in tmp_path.iterdir()] == ["000000000004"]
+
+
 def test_the_newest_that_can_be_read_wins(tmp_path: Path) -> None:
     for num_updates in (1, 2, 3):
         checkpoint.save(tmp_path, Checkpoint(server(num_updates), {}, 1), keep=3)

@@ -91,6 +91,9 @@ def test_changes_of_the_code_are_kept_as_git_reads_them_again(tmp_path: Path, mo
 def test_a_command_is_as_it_was_typed_without_where_python_lies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "orig_argv", ["/opt/bin/python3", "-m", "pipeline.train", "game=Pong", "results_dir=a b"])
     assert provenance.command() == "python3 -m pipeline.train game=Pong 'results_dir=a b'"
+    # As where another program has Python inside.
+    monkeypatch.setattr(sys, "orig_argv", [])
+    assert provenance.command() is None
 
 
 def test_the_coordinator_says_what_it_is_made_of() -> None:

@@ -166,10 +166,15 @@ def test_runs_are_found_whatever_their_folder_is_called_and_wherever_it_lies(cop
 
 
 def test_from_python_a_request_is_of_the_newest_checkpoint_on_this_machine_unless_it_says_more(copies: Path) -> None:
-    folders = tuple(api.find_runs([str(copies)]))
+    found = tuple(api.find_runs([str(copies)]))
+    # One of them by two names, and a folder as a text.
+    folders = (*found, copies / "0" / ".." / "0")
+    protocols_of_his = copies / "conf"
+    protocols_of_his.mkdir()
     request = api.EvaluationRequest(folders, protocols=("sticky",), settings=("evaluation.num_episodes=1", SHORT))
+    request = request._replace(config_dir=str(protocols_of_his))  # type: ignore[arg-type]
     assert api.evaluate_runs(request, Console(file=io.StringIO())) == Result(2, 0, False)
-    played = [api.load_run(folder).evaluations.query("protocol == 'sticky'")["version"].tolist() for folder in folders]
+    played = [api.load_run(folder).evaluations.query("protocol == 'sticky'")["version"].tolist() for folder in found]
     assert played == [[newest(copies / "0")], [7]]
 
 

@@ -158,7 +158,11 @@ def test_a_run_that_goes_on_evaluates_at_its_next_mark_or_what_it_has_missed(
         again.evaluation.cancel()
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"mean_score": "4.5"}', '{"mean_score": NaN}', "\0"])
+BEYOND = f'{{"mean_score": 1{"0" * 400}}}'
+"""A number that is none of Python's floats."""
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"mean_score": "4.5"}', '{"mean_score": NaN}', "\0", BEYOND])
 def test_a_best_score_that_cannot_be_read_is_told_and_the_next_one_counts(
     session: Session, tmp_path: Path, text: str
 ) -> None:
