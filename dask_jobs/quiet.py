@@ -29,10 +29,17 @@ class _NoBrokenConnections(logging.Filter):
 
 
 def leave_out_broken_connections() -> None:
-    """From now on, of hosts in this process: their scheduler is in it too, and goes when the command closes it.
+    """Until `let_broken_connections_in`, of hosts in this process: their scheduler goes when the command closes it.
 
     A heartbeat that is under way then ends with an error, though nothing has gone wrong.
     """
     logger = logging.getLogger(_HOSTS)
     if not any(isinstance(known, _NoBrokenConnections) for known in logger.filters):
         logger.addFilter(_NoBrokenConnections())
+
+
+def let_broken_connections_in() -> None:
+    """Workers of whoever comes after us in this process are logged whole again."""
+    logger = logging.getLogger(_HOSTS)
+    for known in [known for known in logger.filters if isinstance(known, _NoBrokenConnections)]:
+        logger.removeFilter(known)

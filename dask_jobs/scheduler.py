@@ -12,11 +12,13 @@ import asyncio
 import contextlib
 import logging
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import dask
 from distributed import Client, LocalCluster
+from distributed.client import _get_global_client
 from distributed.comm.core import connect
 from distributed.core import send_recv
 from distributed.security import Security
@@ -24,7 +26,7 @@ from distributed.utils import LoopRunner
 
 from dask_jobs import interrupts
 from dask_jobs.certificates import TlsFiles
-from dask_jobs.quiet import leave_out_broken_connections
+from dask_jobs.quiet import leave_out_broken_connections, let_broken_connections_in
 
 LOOPBACK = "127.0.0.1"
 
@@ -89,18 +91,51 @@ def settled(settings: Mapping[str, Any]) -> Iterator[None]:
 
     Dask's nanny writes what its hosts are to find into the environment of the process that starts them, and leaves it
     there, where it counts more than any setting: for the next cluster, and for every other child of this process.
+    Of those who are here together, in threads of one program, the last one to leave puts all back: what the first one
+    found would else be the second one's, and stay.
     """
-    with dask.config.set(settings):
-        names = dask.config.get("distributed.nanny.pre-spawn-environ")
-        before = {name: os.environ.get(name) for name in names}
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    os.environ.pop(name, None)
-                else:
-                    os.environ[name] = value
+    with _SETTLED.lock:
+        if _SETTLED.num_inside == 0:
+            _SETTLED.undo.callback(_forget_default_client, dask.config.get(_DEFAULT, None))
+            _SETTLED.undo.callback(let_broken_connections_in)
+        _SETTLED.num_inside += 1
+        _SETTLED.undo.enter_context(dask.config.set(settings))
+        for name in dask.config.get("distributed.nanny.pre-spawn-environ"):
+            _SETTLED.undo.callback(_put_back, name, os.environ.get(name))
+    try:
+        yield
+    finally:
+        with _SETTLED.lock:
+            _SETTLED.num_inside -= 1
+            if _SETTLED.num_inside == 0:
+                _SETTLED.undo.close()
+
+
+class _Settled:
+    """Who is inside of `settled`, and how to put back what was before the first of them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.num_inside = 0
+        self.undo = contextlib.ExitStack()
+
+
+_SETTLED = _Settled()
+_DEFAULT = "scheduler"
+"""Dask's own setting of who computes; a default client sets it."""
+
+
+def _put_back(name: str, value: str | None) -> None:
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+
+def _forget_default_client(before: object) -> None:
+    # Of clients that overlap, the last one to close puts back what it found: the name of the other one.
+    if before is None and not _get_global_client():
+        dask.config.config.pop(_DEFAULT, None)
 
 
 def start_here(

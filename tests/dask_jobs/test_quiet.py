@@ -55,3 +55,6 @@ def test_all_other_errors_of_hosts_are_logged(dask_log: pytest.LogCaptureFixture
             logger.exception("of a host")
     logger.error("Compute Failed")
     assert "a bug" in dask_log.text and "gone" not in dask_log.text and "Compute Failed" in dask_log.text
+    with settled(SETTINGS):
+        leave_out_broken_connections()
+    assert logger.filters == [], "it would leave out those of the caller's own hosts"

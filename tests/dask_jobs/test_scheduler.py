@@ -1,6 +1,7 @@
 """Joining a scheduler: whatever answers instead of one is told in words, in time, and leaves nothing behind."""
 
 import contextlib
+import copy
 import os
 import subprocess
 import sys
@@ -10,7 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from socket import SHUT_RDWR, socket
 
+import dask
 import pytest
+from dask.delayed import delayed
 from distributed import Client
 
 from dask_jobs.scheduler import SETTINGS, UnansweredError, join, settled, start_here
@@ -126,3 +129,30 @@ def test_hosts_that_are_started_leave_nothing_in_the_environment(monkeypatch: py
             found = client.run(os.environ.get, "MALLOC_TRIM_THRESHOLD_")
         assert list(found.values()) == ["134217728"]
     assert dict(os.environ) == before
+
+
+def test_of_programs_that_overlap_the_last_one_leaves_dask_as_the_first_one_found_it() -> None:
+    before = copy.deepcopy(dask.config.config)
+    is_in = {name: threading.Event() for name in ("first", "second")}
+    may_leave = {name: threading.Event() for name in is_in}
+
+    def program(name: str) -> None:
+        with (
+            settled({**SETTINGS, f"ours.{name}": 1}),
+            start_here(1, 1, processes=False, dashboard_address="127.0.0.1:0") as cluster,
+            Client(cluster),
+        ):
+            is_in[name].set()
+            may_leave[name].wait()
+
+    threads = {name: threading.Thread(target=program, args=(name,)) for name in is_in}
+    for name, thread in threads.items():
+        thread.start()
+        is_in[name].wait()
+    may_leave["first"].set()
+    threads["first"].join()
+    assert dask.config.get("ours.second") == 1 and dask.config.get("distributed.worker.memory.spill") is False
+    may_leave["second"].set()
+    threads["second"].join()
+    assert dask.config.config == before
+    assert delayed(len)("abc").compute() == 3, "no client is asked that is gone"
