@@ -3,25 +3,31 @@
 In the sweep of 49 games (`studies.dba3c_atari49`) eight networks of `dba3c_quick` lost most of their first filters, and
 half of their agents played below the random player. Here these games are trained anew, each with
 `network.centred_pixels` off and on and all else alike; then the last parameters play 30 games under no-op starts, by
-their best action and drawn. A row a run goes to `results/dba3c_atari49/centred_pixels.csv`; what is there is not run
-again. A quarter of an hour a run on two ordinary cores.
+their best action and drawn. The two rows of a game go to `results/dba3c_atari49/centred_pixels.csv` together, since
+only runs of one kind of processor compare; games that are there are not run again. Half an hour a game on two ordinary
+cores.
 Not here: other settings of that experiment (`studies.six_minutes.tuning`).
 """
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from measuring.markdown import commits_cell, markdown
+from measuring.processor import named_here, processor_here
+from pipeline.config.overrides import compose
 from studies.arguments import parsed
-from studies.row_file import RowFile
+from studies.row_file import RowFile, kinds_of
 from studies.scored_runs import DRAWN, GREEDY, RANDOM, ScoredRow, row_file, score_cell, train_and_score
 
 EXPERIMENT = "dba3c_quick"
 GAMES = ("Bowling", "ChopperCommand", "Pong", "KungFuMaster", "Tutankham", "Tennis", "Boxing", "Riverraid")
 """Those with fewer than half of the first filters at their end in the sweep, the fewest first."""
 SEEDS = (0,)
+CENTRED = {"no": False, "yes": True}
+"""Case -> `network.centred_pixels`."""
 OUTPUT = Path("results/dba3c_atari49")
 
 
@@ -29,14 +35,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train what is missing, both ways of a game before the next game."""
     chosen = parsed(__doc__, arguments, games=GAMES, output=OUTPUT, runs_dir="outputs/centred_pixels")
     file = centred_rows(chosen.output)
-    for seed in SEEDS:
-        for game in chosen.games:
-            for centred in (False, True):
-                case = "yes" if centred else "no"
-                if not file.has(case, game, seed):
-                    own = (f"experiment={EXPERIMENT}", f"game={game}", f"seed={seed}")
-                    ours = (f"network.centred_pixels={centred}", f"results_dir={chosen.runs_dir}/{case}")
-                    file.append(train_and_score(case, [*own, *ours, *chosen.words]))
+    missing = {
+        (game, seed): {case: _words(chosen, game, seed, case) for case in CENTRED if not file.has(case, game, seed)}
+        for seed in SEEDS
+        for game in chosen.games
+    }
+    for (game, seed), cases in missing.items():
+        if len(cases) == 1:
+            _check_partner(file.frame(), game, seed, *cases.values())
+    for cases in missing.values():
+        if cases:
+            file.append(*[train_and_score(case, words) for case, words in cases.items()])
 
 
 def centred_rows(folder: Path) -> RowFile[ScoredRow]:
@@ -61,10 +70,28 @@ def centred_table(rows: pd.DataFrame) -> str:
             "greedy": score_cell(row, GREEDY),
             "drawn": score_cell(row, DRAWN),
             "our random player": score_cell(row, RANDOM),
+            "processor": row["processor"],
             "commit": commits_cell([row["run_commit"]]),
         }
         for row in rows.to_dict("records")
     )
+
+
+def _words(chosen: argparse.Namespace, game: str, seed: int, case: str) -> list[str]:
+    own = (f"experiment={EXPERIMENT}", f"game={game}", f"seed={seed}")
+    ours = (f"network.centred_pixels={CENTRED[case]}", f"results_dir={chosen.runs_dir}/{case}")
+    return [*own, *ours, *chosen.words]
+
+
+def _check_partner(rows: pd.DataFrame, game: str, seed: int, words: Sequence[str]) -> None:
+    """End the program if the row of a game that is there alone is of another kind of processor than this."""
+    (there,) = kinds_of(rows[(rows["game"] == game) & (rows["seed"] == seed)])
+    here = named_here(processor_here(compose(words).precision))
+    if there != here:
+        raise SystemExit(
+            f"the row of {game} that is there is of {there}, and this is {here}: nothing was trained. Train its "
+            "partner on such a processor, take the row out to train both here, or name other --games"
+        )
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ runs that are there are not made again. From these rows come improvements.csv (d
 time_to_score.csv (how long until the score that dqn has after two, three, four minutes?) and the figure
 docs/figures/quick_agents.png.
 
-18 runs of 5 to 15 minutes on two cores; less with --seeds or --cases. Wall times mean something if nothing else runs.
+18 runs of 5 to 15 minutes on two cores; less with --seeds or --cases. Wall times mean something if nothing else runs,
+and on one kind of processor: another one cannot add to the rows.
 Not here: runs of hours (`results/reference_runs`), the speed of bundles without what they learn
 (`benchmarks.gorila_scaling`).
 """
@@ -81,6 +82,7 @@ def main(arguments: list[str] | None = None) -> None:
     for seed in chosen.seeds:
         for case in chosen.cases:
             if not runs.has(case, seed, chosen.game):
+                curves.check_addable()
                 row, points = _train(chosen, case, seed)
                 curves.put(*points)
                 runs.append(row)
@@ -201,11 +203,11 @@ def _of_game(file: RowFile[Any], game: str) -> pd.DataFrame:
 
 
 def _run_rows(folder: Path) -> RowFile[TrainedRow]:
-    return RowFile(folder / "runs.csv", TrainedRow, settings=("case", "seed", "game"))
+    return RowFile(folder / "runs.csv", TrainedRow, settings=("case", "seed", "game"), of_one_processor=True)
 
 
 def _curve_rows(folder: Path) -> RowFile[CurveRow]:
-    return curves_file(folder / "curves.csv")
+    return curves_file(folder / "curves.csv", of_one_processor=True)
 
 
 @matplotlib.rc_context(STYLE)

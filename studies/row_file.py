@@ -57,10 +57,17 @@ class RowFile(Generic[RowT]):
         header, rows = self._read()
         if self._key(map(_as_text, settings)) in map(self._key_of, rows):
             return True
+        self._check_addable(header, rows)
+        return False
+
+    def check_addable(self) -> None:
+        """Raise ValueError if no rows can be added here, as `has` does where the row is not there."""
+        self._check_addable(*self._read())
+
+    def _check_addable(self, header: Sequence[str], rows: Sequence[Mapping[str, str]]) -> None:
         self._check_columns(header)
         if self._of_one_processor:
             check_one_processor(self._path, map(kind_of, rows))
-        return False
 
     def append(self, *rows: RowT) -> None:
         """Add rows, all of them at once. Raises ValueError if the file has other columns, as of an earlier version."""

@@ -1,7 +1,7 @@
 """A trained agent's scores beside the random player's, as a row of a CSV file.
 
-Not here: the training itself and its curve (`studies.trained_runs`), what is compared (`studies.centred_pixels`,
-`.six_minutes`).
+Not here: the training itself and its curve (`studies.trained_runs`), on which processor it may be (`.trained_on`), what
+is compared (`studies.centred_pixels`, `.six_minutes`).
 """
 
 import math
@@ -22,6 +22,7 @@ from pipeline.results.load import LoadedRuns
 from pipeline.results.protocols import NOOP_STARTS
 from pipeline.results.random_player import BELOW, YES, is_above, of_starts, random_scores
 from pipeline.results.run_scores import SAMPLED, entries, run_scores
+from studies import trained_on
 from studies.row_file import RowFile
 from studies.trained_runs import train_or_load
 
@@ -68,20 +69,23 @@ def row_file(path: Path) -> RowFile[ScoredRow]:
 def train_and_score(case: str, words: Sequence[str]) -> ScoredRow:
     """Train with these settings, or go on, and play in each way that the agent has.
 
-    Ends the program if the run ends before its budget: it has no row.
+    Ends the program if the run ends before its budget, or was trained on another processor than this: it has no row.
     """
     config = api.compose([*words, "resume=true"])
+    processor = processor_here(config.precision)
+    trained_on.note(config.folder, processor)
     loaded = train_or_load(config)
+    trained_on.check_hosts(config.folder, processor)
     if isinstance(config.algorithm, ActorCriticConfig):
         folder = Path(loaded.runs["folder"].item())
         drawn = api.EvaluationRequest((folder,), settings=("evaluation.policy=sampled",))
         api.evaluate_runs(drawn, Console(stderr=True))
         loaded = api.load_run(folder)
-    return scored_row(loaded, case, processor_here(config.precision))
+    return scored_row(loaded, case, processor)
 
 
-def scored_row(loaded: LoadedRuns, case: str, kind_of_processor: str) -> ScoredRow:
-    """Of one run that is done."""
+def scored_row(loaded: LoadedRuns, case: str, processor: str) -> ScoredRow:
+    """Of one run that is done; `processor`: what trained it."""
     run = loaded.runs.iloc[0]
     of = entries(run_scores(loaded))
     (random,) = of_starts(random_scores(loaded), NOOP_STARTS).to_dict("records")
@@ -95,7 +99,7 @@ def scored_row(loaded: LoadedRuns, case: str, kind_of_processor: str) -> ScoredR
         **_columns(GREEDY, _only(of[run["experiment"]])),
         **_columns(DRAWN, _only(of.get(f"{run['experiment']}, {SAMPLED}"))),
         **_columns(RANDOM, {**random, "score": random["mean"]}),
-        processor=kind_of_processor,
+        processor=processor,
         run_commit=str(run["commit"]),
     )
 

@@ -168,9 +168,12 @@ def training_mean(loaded: LoadedRuns, num_episodes: int = LAST_EPISODES) -> floa
     return float(loaded.episodes.sort_values("wall_seconds", kind="stable")["score"].tail(num_episodes).mean())
 
 
-def curves_file(path: Path, renamed: Mapping[str, str] | None = None) -> RowFile[CurveRow]:
-    """The curves that are in it, to be `put`: a run that is made once more has one curve. `renamed`: as RowFile."""
-    return RowFile(path, CurveRow, ("case", "seed", "game", "frames"), renamed)
+def curves_file(
+    path: Path, renamed: Mapping[str, str] | None = None, *, of_one_processor: bool = False
+) -> RowFile[CurveRow]:
+    """The curves that are in it, to be `put`: a run that is made once more has one curve. The others: as RowFile."""
+    settings = ("case", "seed", "game", "frames")
+    return RowFile(path, CurveRow, settings, renamed, of_one_processor=of_one_processor)
 
 
 def curve_rows(loaded: LoadedRuns, row: TrainedRow, config: RunConfig) -> list[CurveRow]:

@@ -1,12 +1,13 @@
 """The tables of docs/clusters/gpus.md, from rows: `python -m benchmarks.devices.table` writes them anew.
 
+A line is of one commit and one kind of machine: processor, cores and GPU.
 Not here: measuring (`benchmarks.devices.__main__`).
 """
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.rows import CHECKOUT, RESULTS, Row, read
 from measuring.markdown import commits_cell, markdown, with_tables
@@ -20,30 +21,74 @@ def main(document: Path = DOCUMENT, rows: Path = ROWS) -> None:
     document.write_text(with_tables(document.read_text(), tables(read(rows))))
 
 
+class _Where(NamedTuple):
+    """What the figures of a line were measured with: a GPU beside one processor and beside another are two."""
+
+    commit: str
+    cpu: str
+    num_cores: int
+    gpu: str
+    """ "" where none was measured."""
+
+    @property
+    def machine(self) -> str:
+        """All but the code."""
+        return f"{self.cpu}, {self.num_cores} cores" + (f", {self.gpu}" if self.gpu else "")
+
+
+class _Line(NamedTuple):
+    """What stands in one line."""
+
+    size: tuple[Any, ...]
+    """Experiment, and what else was set."""
+    where: _Where
+    rows: list[Row]
+
+
 def tables(rows: Iterable[Row]) -> Mapping[str, str]:
     """By their names: of steps and of runs. Raises ValueError without rows of either."""
     kinds: dict[str, list[Row]] = {"devices_step": [], "devices_run": []}
     for row in rows:
         kinds[row["benchmark"]].append(row)
     return {
-        "steps": markdown(_line_of_steps(key, alike) for key, alike in _grouped(kinds["devices_step"], "batch_size")),
-        "runs": markdown(
-            _line_of_runs(key, alike) for key, alike in _grouped(kinds["devices_run"], "cluster", "num_playing")
-        ),
+        "steps": _table(_lines(kinds["devices_step"], "batch_size"), _cells_of_steps),
+        "runs": _table(_lines(kinds["devices_run"], "cluster", "num_playing"), _cells_of_runs),
     }
 
 
-def _grouped(rows: Sequence[Row], *names: str) -> Iterable[tuple[tuple[Any, ...], list[Row]]]:
+def _table(lines: Sequence[_Line], cells: Callable[[_Line], Mapping[str, str]]) -> str:
+    """A column names the machines if there are several."""
+    processors = {(line.where.cpu, line.where.num_cores) for line in lines}
+    gpus = {line.where.gpu for line in lines} - {""}
+    has_several = len(processors) > 1 or len(gpus) > 1
+    return markdown(
+        {
+            **cells(line),
+            **({"machine": line.where.machine} if has_several else {}),
+            "commit": commits_cell([line.where.commit]),
+        }
+        for line in lines
+    )
+
+
+def _lines(rows: Sequence[Row], *names: str) -> Sequence[_Line]:
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        groups.setdefault((row["experiment"], *(row[name] for name in names), row["commit"]), []).append(row)
-    # Commits have no order of their own: that of the file stands.
-    return sorted(groups.items(), key=lambda item: (item[0][0] != "gorila", item[0][1] == "processes", *item[0][1:-1]))
+        size = row["experiment"], *(row[name] for name in names)
+        groups.setdefault((size, row["commit"], row["cpu"], row["num_cores"]), []).append(row)
+    lines = []
+    for (size, commit, cpu, num_cores), alike in groups.items():
+        for gpu in dict.fromkeys(row["device_name"] for row in alike if row["device"] == "cuda") or [""]:
+            # Rows of a processor do not say which GPU was beside it: they stand beside each.
+            own = [row for row in alike if row["device"] == "cpu" or row["device_name"] == gpu]
+            lines.append(_Line(size, _Where(commit, cpu, num_cores, gpu), own))
+    # Commits and machines have no order of their own: that of the file stands.
+    return sorted(lines, key=lambda line: (line.size[0] != "gorila", line.size[1] == "processes", *line.size[1:]))
 
 
-def _line_of_steps(key: tuple[Any, ...], rows: Sequence[Row]) -> Mapping[str, str]:
-    experiment, batch_size, commit = key
-    times = {(row["device"], row["dtype"]): f"{row['gradient_ms']:.1f}" for row in rows}
+def _cells_of_steps(line: _Line) -> Mapping[str, str]:
+    experiment, batch_size = line.size
+    times = {(row["device"], row["dtype"]): f"{row['gradient_ms']:.1f}" for row in line.rows}
     return {
         "": f"`{experiment}`",
         "minibatch": str(batch_size),
@@ -51,17 +96,16 @@ def _line_of_steps(key: tuple[Any, ...], rows: Sequence[Row]) -> Mapping[str, st
         "a core, bfloat16": times.get(("cpu", "bfloat16"), ""),
         "GPU, float32": times.get(("cuda", "float32"), ""),
         "GPU, bfloat16": times.get(("cuda", "bfloat16"), ""),
-        "commit": commits_cell([commit]),
     }
 
 
-def _line_of_runs(key: tuple[Any, ...], rows: Sequence[Row]) -> Mapping[str, str]:
-    experiment, cluster, count, commit = key
+def _cells_of_runs(line: _Line) -> Mapping[str, str]:
+    experiment, cluster, count = line.size
     rates, admitted = (
         {
             device: statistics.median(values)
             for device in ("cpu", "cuda")
-            if (values := [row[name] for row in rows if row["device"] == device and name in row])
+            if (values := [row[name] for row in line.rows if row["device"] == device and name in row])
         }
         for name in ("steps_per_second", "admitted_share")
     )
@@ -74,7 +118,6 @@ def _line_of_runs(key: tuple[Any, ...], rows: Sequence[Row]) -> Mapping[str, str
         "GPU, steps/s": f"{rates['cuda']:,.0f}" if "cuda" in rates else "",
         "GPU / processor": f"{rates['cuda'] / rates['cpu']:.2f}" if both else "",
         "gradients admitted": ", ".join(f"{100 * share:.0f} %" for share in admitted.values()),
-        "commit": commits_cell([commit]),
     }
 
 

@@ -31,11 +31,10 @@ OF_Q_LEARNING: Mapping[str, tuple[str, ...]] = {
 }
 OF_ROLLOUTS: Mapping[str, tuple[str, ...]] = {
     "dba3c": ("experiment=dba3c",),
-    "dba3c, lambda 0.95": ("experiment=dba3c", "algorithm.gae_lambda=0.95"),
     "dba3c_clip": ("experiment=dba3c_clip",),
     "pqn": ("experiment=pqn",),
 }
-"""The first of each is what the others are compared with."""
+"""The first of each is what the others are compared with. Returns over lambda are summed where steps are collected."""
 
 
 def gradient_of(config: RunConfig, device: torch.device, dtype: torch.dtype) -> Callable[[], torch.Tensor]:

@@ -5,7 +5,8 @@ Each run is `python -m pipeline.train ...` as somebody types it, on a small netw
 killed, or made to stand still for some seconds. When it ends without its result, the same command is typed with
 resume=true; behind its last kill it may come to its end. A row a kill goes into results/chaos/kills.csv and a row a run
 into runs.csv, once the run is over; typed again, the campaign goes on with the run that comes next. What a run has
-printed is kept in outputs/chaos/. The exit status is 1 if anything is wrong with any run of the seed.
+printed is kept in outputs/chaos/. The exit status is 1 if anything is wrong with any run of the seed, or two in a row
+ended before their first kill, where the campaign ends.
 Some three minutes a run of five kills. `--slurm` has the hosts in jobs of a Slurm that is there, as that of `python -m
 tests.cluster.slurm_site`, and wants a seed of its own.
 Not here: ssh, and what is listed in `studies.chaos`.
@@ -23,8 +24,11 @@ from dask_jobs.quiet import LEVELS
 from pipeline.config.overrides import compose
 from pipeline.experiments.plan import make_plan
 from studies.chaos.cases import HERE, ON_SLURM, PROCESSES, SLURM, case_of, words
-from studies.chaos.rows import kill_rows, run_rows
+from studies.chaos.rows import KillRow, RunRow, kill_rows, run_rows
 from studies.chaos.watched import RunPlan, WatchedRun
+
+_MOST_IN_VAIN = 2
+"""Runs in a row of which nothing was killed: those that end before their first row would go on so without end."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,29 +47,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, level in LEVELS.items():
         logging.getLogger(name).setLevel(level)
     kills, runs = kill_rows(chosen.output), run_rows(chosen.output)
-    run = 0
+    run, in_vain = 0, 0
     while (num_left := chosen.kills - int((kills.frame()["seed"] == chosen.seed).sum())) > 0:
+        if in_vain == _MOST_IN_VAIN:
+            print(
+                f"{in_vain} runs in a row ended before anything of them was killed, and so would all that come: see "
+                f"{_printed(chosen, run)}",
+                file=sys.stderr,
+            )
+            break
         while runs.has(chosen.seed, run):
             run += 1
-        plan = _plan(chosen, run, min(num_left, chosen.kills_per_run))
-        print(f"run {run}: {' '.join(plan.words)} cluster={plan.case.cluster}", flush=True)
-        with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
-            of_kills, of_run, printed = WatchedRun(plan, Path(folder), partial(print, "   ", flush=True)).carry_out()
-        chosen.printed.mkdir(parents=True, exist_ok=True)
-        (chosen.printed / f"{chosen.seed}-{run}.txt").write_text(printed, encoding="utf-8")
+        of_kills, of_run = _carry_out(chosen, run, num_left)
+        in_vain = 0 if of_kills else in_vain + 1
         # A campaign that is stopped between the two writes its kills once all the same.
         kills.append(*(row for row in of_kills if not kills.has(row.seed, row.run, row.number)))
         runs.append(of_run)
-        print(
-            f"    {of_run.minutes:.1f} minutes, {of_run.end_reason}: {of_run.faults or 'nothing is wrong'}", flush=True
-        )
     found = runs.frame()
     wrong = found[(found["seed"] == chosen.seed) & found["faults"].notna()]
     for row in wrong.to_dict("records"):
-        print(
-            f"run {row['run']}: {row['faults']}; see {chosen.printed}/{chosen.seed}-{row['run']}.txt", file=sys.stderr
-        )
-    return 1 if len(wrong) else 0
+        print(f"run {row['run']}: {row['faults']}; see {_printed(chosen, row['run'])}", file=sys.stderr)
+    return 1 if len(wrong) or in_vain == _MOST_IN_VAIN else 0
+
+
+def _carry_out(chosen: argparse.Namespace, run: int, num_left: int) -> tuple[list[KillRow], RunRow]:
+    """The rows of one run, whose output is kept."""
+    plan = _plan(chosen, run, min(num_left, chosen.kills_per_run))
+    print(f"run {run}: {' '.join(plan.words)} cluster={plan.case.cluster}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
+        of_kills, of_run, printed = WatchedRun(plan, Path(folder), partial(print, "   ", flush=True)).carry_out()
+    chosen.printed.mkdir(parents=True, exist_ok=True)
+    _printed(chosen, run).write_text(printed, encoding="utf-8")
+    print(f"    {of_run.minutes:.1f} minutes, {of_run.end_reason}: {of_run.faults or 'nothing is wrong'}", flush=True)
+    return of_kills, of_run
+
+
+def _printed(chosen: argparse.Namespace, run: int) -> Path:
+    """Where the output of a run is kept."""
+    return Path(chosen.printed, f"{chosen.seed}-{run}.txt")
 
 
 def _plan(chosen: argparse.Namespace, run: int, num_kills: int) -> RunPlan:

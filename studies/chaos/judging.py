@@ -79,6 +79,8 @@ class EndOfRun(NamedTuple):
     """A traceback stands in the output."""
     counts: Mapping[str, int]
     """"rows doubled" and the like -> how many; all are to be 0."""
+    num_starts: int = 0
+    """How often the command was typed until it was left as it is; 0: it may be typed again."""
 
 
 def faults(end: EndOfRun) -> list[str]:
@@ -90,6 +92,9 @@ def faults(end: EndOfRun) -> list[str]:
         found.append("no end reason")
     elif end.end_reason in ENDED and end.exit_status != 0:
         found.append(f"exit status {end.exit_status} with a result")
+    if end.exit_status is not None and end.num_starts and end.end_reason not in ENDED:
+        # One start may end with a reason after a kill, and not all that are behind the last one.
+        found.append(f"no result after {end.num_starts} starts")
     if end.has_traceback:
         found.append("a traceback")
     return found + [f"{count} {what}" for what, count in end.counts.items() if count]

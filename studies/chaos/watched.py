@@ -3,6 +3,7 @@
 Not here: which runs there are (`studies.chaos.campaign`), what is decided of them (`draws`, `judging`).
 """
 
+import itertools
 import signal
 import time
 from collections.abc import Callable
@@ -229,13 +230,13 @@ class WatchedRun:
             **left,
         }
         reason, status = self._command.end_reason(), None if has_hung else self._command.exit_status
-        found = faults(EndOfRun(reason, status, output.TRACEBACK in printed, counts))
+        found = faults(EndOfRun(reason, status, output.TRACEBACK in printed, counts, self._command.num_starts))
         checkpoints = {update: at - self._begun for update, at in self._command.checkpoints.items()}
         end = EndOfKills(printed, ended_at, reason in judging.ENDED, checkpoints)
         facts = self._plan.facts()
         kills = [
             row_of(kill, after, end, {**facts, "number": number})
-            for number, (kill, after) in enumerate(zip(self._kills, [*self._kills[1:], None], strict=True))
+            for number, (kill, after) in enumerate(itertools.zip_longest(self._kills, self._kills[1:]))
         ]
         run = RunRow(
             **facts,

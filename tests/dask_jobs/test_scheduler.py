@@ -145,7 +145,7 @@ def test_of_programs_that_overlap_the_last_one_leaves_dask_as_the_first_one_foun
             is_in[name].set()
             may_leave[name].wait()
 
-    threads = {name: threading.Thread(target=program, args=(name,)) for name in is_in}
+    threads = {name: threading.Thread(target=program, args=(name,), daemon=True) for name in is_in}
     for name, thread in threads.items():
         thread.start()
         is_in[name].wait()

@@ -1,12 +1,14 @@
 """The table of centred pixels, and a real pair of runs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from studies import centred_pixels
+from studies import centred_pixels, row_file, scored_runs
 from studies.scored_runs import ScoredRow
+from tests.studies.six_minutes.toy import row
 
 TINY = (
     "budget.frames=2_000",
@@ -25,8 +27,62 @@ def test_a_score_says_where_it_is_apart_from_the_random_player_s() -> None:
         ScoredRow("yes", *bowling, 0.95, 40.0, 35.0, 45.0, 26.0, 24.0, 28.0, *random, "avx2", "abc"),
     ]
     _, _, plain, centred = centred_pixels.centred_table(pd.DataFrame(rows)).splitlines()
-    assert "| no | 0 | 5% | 3.7 [2.9, 4.9], below | 23.0 [21.0, 24.7] | 22.5 [20.6, 24.4] | abc |" in plain
+    assert "| no | 0 | 5% | 3.7 [2.9, 4.9], below | 23.0 [21.0, 24.7] | 22.5 [20.6, 24.4] | avx2 | abc |" in plain
     assert "| yes | 0 | 95% | 40.0 [35.0, 45.0], above | 26.0 [24.0, 28.0] |" in centred
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The runs that would have been trained, in their order: "no Bowling", ..."""
+    found: list[str] = []
+
+    def train_and_score(case: str, words: Sequence[str]) -> ScoredRow:
+        (game,) = [word.removeprefix("game=") for word in words if word.startswith("game=")]
+        assert f"network.centred_pixels={case == 'yes'}" in words
+        found.append(f"{case} {game}")
+        if case == "yes" and "stop=here" in words:
+            raise SystemExit("stopped")
+        return row(case, game, 1.0)
+
+    monkeypatch.setattr(centred_pixels, "train_and_score", train_and_score)
+    return found
+
+
+def test_the_rows_of_a_game_come_together_or_not_at_all(tmp_path: Path, trained: list[str]) -> None:
+    arguments = ["--games", "Bowling", "Pong", "--output", str(tmp_path)]
+    with pytest.raises(SystemExit, match="stopped"):
+        centred_pixels.main([*arguments, "stop=here"])
+    assert trained == ["no Bowling", "yes Bowling"] and not (tmp_path / "centred_pixels.csv").exists()
+    centred_pixels.main(arguments)
+    assert trained[2:] == ["no Bowling", "yes Bowling", "no Pong", "yes Pong"]
+    centred_pixels.main(arguments)
+    assert len(trained) == 6
+
+
+def test_the_partner_of_a_row_is_trained_on_the_same_kind_of_processor_alone(
+    tmp_path: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["--games", "Pong", "Bowling", "--output", str(tmp_path)]
+    centred_pixels.centred_rows(tmp_path).append(row("no", "Bowling", 1.0))
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(centred_pixels, "processor_here", lambda precision: "abacus, float32")
+        with pytest.raises(SystemExit, match=r"row of Bowling .* is of avx2, float32, .*, and this is abacus, "):
+            centred_pixels.main(arguments)
+        assert trained == [], "before any other game"
+        centred_pixels.main(["--games", "Pong", "--output", str(tmp_path)])
+    monkeypatch.setattr(centred_pixels, "processor_here", lambda precision: "avx2, float32")
+    centred_pixels.main(arguments)
+    assert trained == ["no Pong", "yes Pong", "yes Bowling"]
+
+
+def test_the_row_that_is_committed_waits_for_a_partner_of_its_kind() -> None:
+    folder = Path(__file__).resolve().parents[2] / centred_pixels.OUTPUT
+    if not folder.is_dir():
+        pytest.skip("a source distribution has no results")
+    file = centred_pixels.centred_rows(folder)
+    assert file.has("no", "Bowling", 0)
+    rows = file.frame()
+    assert row_file.kinds_of(rows[rows["game"] == "Bowling"]).iloc[0] == "avx2, float32, AMD EPYC, 2 cores"
 
 
 @pytest.mark.slow
@@ -39,3 +95,11 @@ def test_each_way_has_a_row_and_is_not_trained_again(tmp_path: Path, monkeypatch
     assert all(0 < row["active_filters"] <= 1 and row["drawn_low"] <= row["drawn"] for row in (plain, centred))
     centred_pixels.main(arguments)
     assert (tmp_path / "centred_pixels.csv").read_text() == written
+    (tmp_path / "centred_pixels.csv").unlink()
+    centred_pixels.main(arguments)
+    assert len(centred_pixels.centred_rows(tmp_path).frame()) == 2, "runs that were trained here have their rows"
+    (tmp_path / "centred_pixels.csv").unlink()
+    monkeypatch.setattr(scored_runs, "processor_here", lambda precision: "abacus, float32")
+    with pytest.raises(SystemExit, match=r"no/dba3c_quick/Bowling/0 was trained on .*, and this is abacus, "):
+        centred_pixels.main(arguments)
+    assert not (tmp_path / "centred_pixels.csv").exists()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from measuring.processor import processor
 from pipeline.config.overrides import compose
 from studies import main_job
 from studies.main_job import CASES, MAKE_TRAIN, MainJobRow, make_train_table, settings_table
@@ -52,7 +53,7 @@ def test_a_run_is_made_once_with_what_an_ordinary_processor_has(tmp_path: Path) 
     written = (tmp_path / "runs.csv").read_text()
     (found,) = csv.DictReader(written.splitlines())
     assert (found["case"], found["seed"], found["beside"]) == (MAKE_TRAIN, "3", "loop")
-    assert found["processor"] == "avx2 (restricted), float32"
+    assert found["processor"] == processor(ordinary=True)
     assert int(found["frames"]) >= 4_000 and int(found["updates"]) > 0
     assert float(found["minutes"]) > float(found["training_minutes"]) > 0
     main_job.main(arguments)

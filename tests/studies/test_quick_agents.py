@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from pipeline.config.overrides import compose
-from studies import quick_agents
+from studies import quick_agents, row_file
 from studies.quick_agents import CASES, improvements, share_within, time_to_score
 from studies.row_file import RowFile
 from studies.trained_runs import CurveRow, TrainedRow, curves_file
@@ -84,6 +84,30 @@ def test_tables_are_of_one_game(tmp_path: Path) -> None:
     made = quick_agents.tables(tmp_path)
     assert "| `gorila` | 10.0, 10.0 | 10.0 |" in made["scores"]
     assert "-20" not in made["time_to_score"]
+
+
+def test_runs_of_another_processor_are_refused_before_they_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quick_agents, "_train", lambda *_: pytest.fail("it was trained"))
+    run = TrainedRow("dqn", 0, "Breakout", 480_000, 29_000, 1.0, 1.0, 1.0, 1.0, 30, 300.0, "abc")
+    point = CurveRow("dqn", 0, "Breakout", 480_000, 1_000, 60.0, 1.0)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(row_file, "processor_here", lambda: "abacus, float32")
+        quick_agents._run_rows(tmp_path / "a").append(run)
+        quick_agents._curve_rows(tmp_path / "b").put(point)
+    for folder, name in (("a", "runs"), ("b", "curves")):
+        with pytest.raises(ValueError, match=rf"{name}\.csv was measured on abacus, float32, .*: nothing was measured"):
+            quick_agents.main(["--cases", "gorila", "--output", str(tmp_path / folder)])
+
+
+def test_the_rows_that_are_committed_are_of_the_processor_that_the_page_names() -> None:
+    folder = Path(__file__).resolve().parents[2] / "results" / "quick_agents"
+    if not folder.is_dir():
+        pytest.skip("a source distribution has no results")
+    for rows in (quick_agents._run_rows(folder), quick_agents._curve_rows(folder)):
+        assert set(row_file.kinds_of(rows.frame())) == {"avx512, bfloat16, AMD EPYC, 2 cores"}
+    assert "2 cores of an AMD EPYC with AVX-512 bfloat16" in (folder / "README.md").read_text()
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -105,8 +105,9 @@ def test_speeds_of_another_processor_are_found_and_not_added_to(
         assert not speeds_of(path).has("a", 1, True)
     assert kinds_of(speeds_of(path).frame()).tolist() == [named_here("abacus, float32")]
     assert speeds_of(path).has("a", 0, True)
-    with pytest.raises(ValueError, match=r"rows\.csv was measured on abacus, float32, .* move it away"):
-        speeds_of(path).has("a", 1, True)
+    for add in (lambda: speeds_of(path).has("a", 1, True), speeds_of(path).check_addable):
+        with pytest.raises(ValueError, match=r"rows\.csv was measured on abacus, float32, .* move it away"):
+            add()
 
 
 def test_speeds_say_which_processor_they_are_of_and_more_of_it_are_added(tmp_path: Path) -> None:

@@ -1,9 +1,13 @@
 """Ours: `python -m benchmarks.peers.drivers.ours 2 experiment=gorila game=Pong …`, a run of `pipeline.train` as it is.
 
-Its rows are read while it writes them. Not here: settings (`benchmarks.peers.contenders`).
+Its rows are read while it writes them. SIGTERM ends the run too. The run's folder is below the one that this is started
+in, which whoever starts it removes, however it ends.
+Not here: settings (`benchmarks.peers.contenders`).
 """
 
 import csv
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,16 +24,22 @@ _LOOK_EVERY_SECONDS = 0.25
 def main() -> None:
     """Train until somebody ends it. Words: how many roles play, then settings."""
     num_roles, *settings = sys.argv[1:]
-    with tempfile.TemporaryDirectory() as folder:
+    # Python's own way to go on SIGTERM passes by everything below.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    with tempfile.TemporaryDirectory(dir=os.getcwd(), ignore_cleanup_errors=True) as folder:
         words = [*settings, f"results_dir={folder}", "progress=none"]
         training = subprocess.Popen([sys.executable, "-m", "pipeline.train", *words], stdout=sys.stderr)
         rows = NewRows()
-        while training.poll() is None:
-            for file in Path(folder).rglob("updates.csv"):
-                with file.open(newline="") as opened:
-                    for row in rows.of(opened.read()):
-                        say(as_progress(row, int(num_roles)))
-            time.sleep(_LOOK_EVERY_SECONDS)
+        try:
+            while training.poll() is None:
+                for file in Path(folder).rglob("updates.csv"):
+                    with file.open(newline="") as opened:
+                        for row in rows.of(opened.read()):
+                            say(as_progress(row, int(num_roles)))
+                time.sleep(_LOOK_EVERY_SECONDS)
+        finally:
+            training.terminate()
+            training.wait()
         raise SystemExit(training.returncode or "the run came to its end")
 
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from benchmarks.loss_costs.losses import OF_Q_LEARNING, OF_ROLLOUTS
 from benchmarks.loss_costs.table import ROWS, main, table
 from benchmarks.rows import PERFORMANCE, read
 from measuring.markdown import with_table
@@ -24,6 +25,10 @@ def test_the_newest_row_of_each_loss_counts() -> None:
     assert gorila == "| avx2, float32, AMD EPYC, 2 cores | gorila | 4 | 52.1 | 13.03 | 1.00 | 1234567 |"
     assert "| dba3c_clip | 42.67 |" in clipped
     assert len(table([ROW, {**ROW, "cpu": "another"}]).splitlines()) == 4, "two models of a class are two kinds"
+
+
+def test_no_row_is_of_a_loss_that_is_not_measured_any_more() -> None:
+    assert {row["loss"] for row in read(ROWS)} <= OF_Q_LEARNING.keys() | OF_ROLLOUTS.keys()
 
 
 def test_the_document_has_the_table_of_the_rows(tmp_path: Path) -> None:

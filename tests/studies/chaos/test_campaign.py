@@ -5,7 +5,39 @@ from pathlib import Path
 import pytest
 
 from studies.chaos import campaign
-from studies.chaos.rows import kill_rows, run_rows
+from studies.chaos.rows import KillRow, RunRow, kill_rows, run_rows
+from studies.chaos.watched import RunPlan
+from tests.studies.chaos.made_up import kill_row, run_row
+
+
+class MadeUpRun:
+    """Runs with these numbers have a kill each, the others end before it."""
+
+    with_kill: tuple[int, ...] = ()
+
+    def __init__(self, plan: RunPlan, *_: object) -> None:
+        self._plan = plan
+
+    def carry_out(self) -> tuple[list[KillRow], RunRow, str]:
+        """Its rows and what it has printed."""
+        run = {"seed": self._plan.seed, "run": self._plan.run}
+        assert self._plan.run < 9, "it goes on without end"
+        return [kill_row(**run)] if self._plan.run in self.with_kill else [], run_row(**run), "error: no host"
+
+
+def test_a_campaign_ends_when_two_runs_in_a_row_end_before_anything_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(campaign, "WatchedRun", MadeUpRun)
+    monkeypatch.setattr(MadeUpRun, "with_kill", (1, 2))
+    arguments = f"--seed 7 --output {tmp_path} --printed {tmp_path}".split()
+    assert campaign.main([*arguments, "--kills", "2"]) == 0
+    assert run_rows(tmp_path).frame()["run"].tolist() == [0, 1, 2] and capsys.readouterr().err == ""
+    assert campaign.main([*arguments, "--kills", "3"]) == 1
+    assert run_rows(tmp_path).frame()["run"].tolist() == [0, 1, 2, 3, 4]
+    told = "2 runs in a row ended before anything of them was killed, and so would all that come: see "
+    assert capsys.readouterr().err == f"{told}{tmp_path}/7-4.txt\n"
+    assert (tmp_path / "7-4.txt").read_text() == "error: no host"
 
 
 @pytest.mark.slow

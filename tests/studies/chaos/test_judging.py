@@ -42,6 +42,11 @@ def test_rows_are_lost_that_are_neither_kept_nor_set_aside() -> None:
     [
         (EndOfRun("budget", 0, False, {"rows lost": 0}), []),
         (EndOfRun("error: hosts were lost", 1, False, {}), []),
+        (EndOfRun("error: hosts were lost", 1, False, {}, num_starts=6), ["no result after 6 starts"]),
+        (EndOfRun(None, 1, False, {}, num_starts=9), ["no end reason", "no result after 9 starts"]),
+        (EndOfRun("score", 0, False, {}, num_starts=9), []),
+        (EndOfRun("budget", 1, False, {}, num_starts=9), ["exit status 1 with a result"]),
+        (EndOfRun("interrupted", None, False, {}, num_starts=2), ["hung"]),
         (EndOfRun(None, 1, False, {}), ["no end reason"]),
         (EndOfRun("budget", 1, False, {}), ["exit status 1 with a result"]),
         (EndOfRun(None, None, True, {"rows lost": 2, "rows doubled": 0}), ["hung", "a traceback", "2 rows lost"]),

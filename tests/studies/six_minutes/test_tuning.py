@@ -64,6 +64,16 @@ def test_the_table_says_where_a_case_is_to_random_play_and_what_is_not_there_yet
     assert dba3c.startswith("| dba3c | missing | 0, 0 of 1 | 100.0 [90.0, 110.0] |")
 
 
+def test_the_rows_of_berzerk_that_were_kept_to_avx2_say_so_as_the_page_does() -> None:
+    folder = Path(__file__).resolve().parents[3] / tuning.OUTPUT
+    if not folder.is_dir():
+        pytest.skip("a source distribution has no results")
+    berzerk = tuning.tuning_rows(folder).frame().query("game == 'Berzerk'")
+    assert berzerk["processor"].tolist() == ["avx2, float32"] * 2 + ["avx2 (restricted), float32"] * 4
+    page = " ".join((folder / "README.md").read_text().split())
+    assert 'kept to it ("restricted") for the last four rows of Berzerk' in page
+
+
 @pytest.mark.slow
 def test_each_case_of_both_systems_has_a_row_and_is_not_trained_again(tmp_path: Path) -> None:
     words = [*TINY, "budget.frames=16_000"]
