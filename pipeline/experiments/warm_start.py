@@ -2,7 +2,8 @@
 
 Parameters, and on request the optimizer's state, are all that it takes: the target network equals the parameters,
 updates, frames and schedules count from 0, the replay is empty. Adam corrects its moments by the number of updates of
-the new run: taken over, its first thousand steps are smaller than they would have been.
+the new run. Moments that are taken over need no correction: with betas 0.9 and 0.999 the first thousand steps are
+smaller than they would have been, with DBA3C's 0.8 and 0.75 the first ten are larger, the very first 2.5 times.
 Not here: what may be begun from (`pipeline.config.warm_start`), going on (`pipeline.experiments.files.checkpoint`).
 """
 

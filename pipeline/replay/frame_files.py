@@ -61,6 +61,11 @@ class FrameFiles:
 
         Raises CheckpointError if the disk refuses it.
         """
+        for _ in self.written(reader, steps):
+            pass
+
+    def written(self, reader: FrameReader, steps: HeldSteps) -> Iterator[int]:
+        """The same, a stretch at a time: up to which step all is written. Raises as `write`."""
         stretch = self._stretch(reader)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -70,6 +75,7 @@ class FrameFiles:
                 self._write(start, self._behind_older(start, held_from - start, frames, reader))
                 if end - start == stretch:
                     self._whole_up_to = end
+                yield end
         except OSError as error:
             raise CheckpointError(f"frames could not be written to {self._folder}: {error}") from error
 

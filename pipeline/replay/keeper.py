@@ -126,9 +126,17 @@ class ReplayKeeper:
             # Where a run folder was deleted, a replay alone is of no use, and would stand in the next run's way.
             if not (checkpoints := self._folder.parents[1]).is_dir():
                 raise FileNotFoundError(f"{checkpoints} is there no more")
-            for files, reader, steps in zip(self._files, self.memory.frames, held, strict=True):
-                files.write(reader, steps)
-                reader.done()
+            # In turn, a stretch of each: of a full replay a writer's next step waits until its oldest one is written,
+            # and whoever else comes to the owner waits behind it.
+            left = [
+                (files.written(reader, steps), reader)
+                for files, reader, steps in zip(self._files, self.memory.frames, held, strict=True)
+            ]
+            while left:
+                for stretches, reader in list(left):
+                    if next(stretches, None) is None:
+                        reader.done()
+                        left.remove((stretches, reader))
             whole_arrays(self._own / STATE, pack(state) | {_FORMAT_NAME: np.array([_FORMAT])})
             for files, reader, steps in zip(self._files, self.memory.frames, held, strict=True):
                 files.delete_before(steps.held_from, reader)

@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 
 from pipeline.errors import ConfigError
+from pipeline.replay import frame_files
+from pipeline.replay import keeper as keeper_module
+from pipeline.replay.frame_files import FrameFiles
 from pipeline.replay.keeper import KeptReplays, ReplayKeeper, kept
 from pipeline.replay.memory import ReplayMemory
 from pipeline.replay.rate_limit import RateLimit
 from pipeline.replay.shard import ReplayShard
+from pipeline.whole_file import whole_arrays
 from tests.clocks import Clock
 from tests.replay.chunks import NUM_LANES, STACK, chunk_of
 from tests.replay.memories import make_replay
@@ -62,6 +66,26 @@ def test_all_writers_of_a_shard_are_saved(tmp_path: Path) -> None:
     play(first.memory, 25, writer=1)
     first.close()
     assert_equal(keeper_of(tmp_path, 2, make).memory, first.memory)
+
+
+def test_no_writer_waits_until_all_frames_of_another_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Files of ten steps of two lanes; each writer holds 20.
+    monkeypatch.setattr(keeper_module, "FrameFiles", lambda folder: FrameFiles(folder, stretch_bytes=10 * 2 * 2 * 3))
+    written: list[str] = []
+
+    def write(path: Path, arrays: dict[str, np.ndarray]) -> None:
+        written.append(path.parent.name)
+        whole_arrays(path, arrays)
+
+    monkeypatch.setattr(frame_files, "whole_arrays", write)
+    first = keeper_of(tmp_path, 1, lambda: empty(num_writers=2))
+    for writer in range(2):
+        play(first.memory, 30, writer)
+    first.close()
+    assert written == ["0", "1"] * 2
+    assert_equal(keeper_of(tmp_path, 2, lambda: empty(num_writers=2)).memory, first.memory)
 
 
 def test_it_is_saved_when_it_is_time_and_not_before(tmp_path: Path) -> None:
