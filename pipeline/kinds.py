@@ -94,6 +94,8 @@ def _is_below(base: type, value: object) -> bool:
 
 
 def _why(error: Exception | SystemExit, module: str) -> str:
+    if isinstance(error, SystemExit):
+        return f'{module} ends its program while it is imported; put what it does below if __name__ == "__main__"'
     said = " ".join(str(error).split())
     missing = error.name if isinstance(error, ModuleNotFoundError) else None
     if missing is not None and f"{module}.".startswith(f"{missing}."):

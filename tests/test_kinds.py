@@ -69,7 +69,10 @@ def test_what_is_not_there_or_is_something_else_is_told_in_one_line(name: str, w
     ("source", "why"),
     [
         ("raise ValueError('a\\nb')", "breaks raises ValueError: a b; mend that module"),
-        ("import sys; sys.exit('usage: breaks.py FILE')", "breaks raises SystemExit: usage: breaks.py FILE; mend that"),
+        (
+            "import sys; sys.exit('usage: breaks.py FILE')",
+            "breaks ends its program while it is imported; put what it does below if __name__",
+        ),
         ("import nowhere.at_all", "No module named 'nowhere', which breaks imports; install that package"),
     ],
 )
