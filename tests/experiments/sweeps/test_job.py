@@ -63,6 +63,12 @@ def test_a_job_with_groups_of_hosts_is_refused(tmp_path: Path) -> None:
         job_needs(config)
 
 
+def test_a_job_whose_cluster_serves_no_sweeps_is_refused(tmp_path: Path) -> None:
+    config = from_hydra(smoke_config(tmp_path, "cluster=slurm"))
+    with pytest.raises(ConfigError, match=r"1\. cluster=slurm: hydra/launcher=dask runs all jobs on one cluster"):
+        job_needs(config)
+
+
 def test_one_host_means_this_process_on_a_dashboard_port_of_its_own(tmp_path: Path) -> None:
     words = ["cluster=processes", "cluster.num_hosts=5", "cluster.dashboard_address=:8787", "cluster.lease_seconds=7"]
     run = granted_config(smoke_config(tmp_path, *words), ONE_HOST)
