@@ -34,8 +34,7 @@ class RunMeter:
         self._groups: dict[str, UpdateRow | ActorCriticUpdateRow] = {}
         """The newest gradients of each role that learns."""
         self._samples: deque[_Sample] = deque()
-        self._first: tuple[float, float] | None = None
-        """When this start of the run was first seen, and what share of the budget was spent then."""
+        self._first: _Beginning | None = None
 
     def see(self, rows: Sequence[Row]) -> None:
         """Take scores and updates out of rows on their way to the run folder."""
@@ -84,7 +83,7 @@ class RunMeter:
                 if num_steps
             },
             num_restarts=self._num_restarts,
-            eta_seconds=self._eta_seconds(sample.at, fraction),
+            eta_seconds=self._eta_seconds(sample, fraction),
             mean_score=sum(scores) / len(scores) if scores else None,
             mean_staleness=None if update is None or self._synchronous else update.mean_staleness,
             replay_fill=None if self._replay is None else self._replay.fill(roles),
@@ -115,14 +114,13 @@ class RunMeter:
             self._samples.popleft()
         return sample
 
-    def _eta_seconds(self, now: float, fraction: float) -> float | None:
-        # Measured from the first sight of this start: a resumed run begins with a share that cost it no time.
-        if self._first is None:
-            self._first = (now, fraction)
-        since, fraction_then = self._first
-        if fraction <= fraction_then:
+    def _eta_seconds(self, sample: "_Sample", fraction: float) -> float | None:
+        # A resumed run begins with a share that cost it no time; one that fills its replay plays many times faster.
+        if self._first is None or sample.version == self._first.version:
+            self._first = _Beginning(sample.at, fraction, sample.version)
+        if fraction <= self._first.fraction:
             return None
-        return (now - since) / (fraction - fraction_then) * (1 - fraction)
+        return (sample.at - self._first.at) / (fraction - self._first.fraction) * (1 - fraction)
 
 
 def _num_late(row: UpdateRow | ActorCriticUpdateRow) -> int:
@@ -132,6 +130,15 @@ def _num_late(row: UpdateRow | ActorCriticUpdateRow) -> int:
 class _Sample(NamedTuple):
     at: float
     num_steps: dict[str, int]
+    version: int
+
+
+class _Beginning(NamedTuple):
+    """The last sight of this start of the run before its first update."""
+
+    at: float
+    fraction: float
+    """Of the budget that was spent then."""
     version: int
 
 

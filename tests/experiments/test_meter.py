@@ -64,6 +64,15 @@ def test_speeds_are_means_over_what_was_seen_and_frames_are_those_of_all_roles(c
     assert (seen.folder, seen.experiment, seen.game, seen.seed) == ("/runs/here", "smoke_gorila", "Breakout", 0)
 
 
+def test_what_is_left_goes_by_the_speed_of_learning_and_not_by_that_of_filling_the_replay(clock: Clock) -> None:
+    measuring = make("budget.frames=20000")
+    filling = [{"bundle-0": role(num_steps)} for num_steps in (0, 1000, 2000)]
+    assert last(measuring, clock, *filling).eta_seconds is None
+    assert last(
+        measuring, clock, {"bundle-0": role(2100, 25)}, {"bundle-0": role(2200, 50)}
+    ).eta_seconds == pytest.approx(280.0)
+
+
 def test_nothing_is_known_before_the_first_role_is_heard_of(clock: Clock) -> None:
     seen = last(make(), clock, {}, {})
     assert (seen.num_frames, seen.fraction, seen.steps_per_second, seen.role_steps_per_second) == (0, 0.0, 0.0, {})
