@@ -20,16 +20,29 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # A name on PATH proves nothing (pyenv leaves shims that fail when run), so each candidate has to run this.
 PROBE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
+# The Python of an environment may be gone by now, and one whose making was cut off has no pip.
+PROBE_OF_VENV := import pip; $(PROBE)
 
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(READY) ## make .venv with everything in it
+setup: ## make .venv with everything in it
+	@$(PY) -c '$(PROBE_OF_VENV)' >/dev/null 2>&1 || rm -f $(READY)
+	@# The scripts of an environment lead to the folder that it was made in.
+	@if [ -s $(READY) ] && [ "$$(cat $(READY))" != "$$(pwd -P)" ]; then \
+	  rm $(READY); \
+	  if [ -f $(VENV)/pyvenv.cfg ]; then rm $(PY); fi; \
+	fi
+	@$(MAKE) --no-print-directory --silent $(READY)
 
 $(READY): pyproject.toml
-	@if ! $(PY) -c '$(PROBE)' >/dev/null 2>&1; then \
+	@if ! $(PY) -c '$(PROBE_OF_VENV)' >/dev/null 2>&1; then \
+	  if [ -d $(VENV) ] && [ ! -f $(VENV)/pyvenv.cfg ]; then \
+	    echo '$(VENV) is no environment of venv, and its Python does not serve: name another folder with VENV=' >&2; \
+	    exit 1; \
+	  fi; \
 	  for candidate in $(PYTHONS); do \
 	    if "$$candidate" -c '$(PROBE)' >/dev/null 2>&1; then python="$$candidate"; break; fi; \
 	  done; \
@@ -43,7 +56,7 @@ $(READY): pyproject.toml
 	fi
 	@echo 'Installing the packages of pyproject.toml into $(VENV) (the first time takes minutes)'
 	@$(PY) -m pip install --quiet --quiet --editable '.[dev]'
-	@touch $@
+	@pwd -P >$@
 
 .PHONY: train
 train: setup ## train Gorila on Breakout for some minutes, ends with its table; ARGS="seed=1"
@@ -77,7 +90,7 @@ chaos: setup ## kill processes of runs at random, hours; ARGS="--kills 200 --see
 lint: setup ## check style, spelling and types
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
-	@$(VENV)/bin/codespell
+	@$(PY) -m codespell_lib
 	@$(PY) -m mypy
 
 .PHONY: format
@@ -108,6 +121,6 @@ sweep-smoke: setup ## 49 games x two small systems over one Dask cluster, ends w
 	@$(PY) -m pipeline.status sweep_dir=results/sweeps/smoke
 
 .PHONY: clean
-clean: ## remove caches and build output; keeps .venv and results
+clean: ## remove caches and build output; keeps environments and results
 	@rm -rf build dist site .mypy_cache .ruff_cache .pytest_cache
-	@find . -path ./$(VENV) -prune -o -type d \( -name __pycache__ -o -name '*.egg-info' \) -print0 | xargs -0 rm -rf
+	@find . -path './.venv*' -prune -o -type d \( -name __pycache__ -o -name '*.egg-info' \) -print0 | xargs -0 rm -rf

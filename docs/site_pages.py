@@ -16,7 +16,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-DOCUMENTS = ("*.md", "docs/**/*.md", "results/**/*.md")
+DOCUMENTS = ("*.md", "docs/**/*.md", "results/*.md", "results/*/*.md", "results/*/tables/*.md")
 OF_ALL_PAGES = ("docs/site.css", "docs/iframe-worker.js")
 PACKAGES = ("pipeline", "dask_jobs")
 """Their modules have a page each."""
@@ -29,8 +29,8 @@ LINKED_NAME = re.compile(r"\[`((?:" + "|".join(PACKAGES) + r")/[\w/]+\.py):([A-Z
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """The theme's own files, the documents, what they link to, and a page for each module."""
-    documents = {path.relative_to(CHECKOUT).as_posix() for pattern in DOCUMENTS for path in CHECKOUT.glob(pattern)}
-    modules = {path.relative_to(CHECKOUT).as_posix() for name in PACKAGES for path in (CHECKOUT / name).rglob("*.py")}
+    documents = {name for pattern in DOCUMENTS for name in _names(CHECKOUT.glob(pattern)) if not is_left_out(name)}
+    modules = {module for name in PACKAGES for module in _names((CHECKOUT / name).rglob("*.py"))}
     modules = {name for name in modules if (CHECKOUT / name).read_text().strip()}
     linked = {*OF_ALL_PAGES, *(target for name in documents for target in _targets(name))} - documents - modules
     of_the_theme = [file for file in files if file.src_dir != config.docs_dir]
@@ -65,6 +65,16 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
         return f"[`{shown}`]({posixpath.relpath(file, folder or '.')}.md{_anchor(file, name)})"
 
     return NAMED.sub(to_definition, LINKED_NAME.sub(to_definition, LINK.sub(to_page, markdown)))
+
+
+def is_left_out(name: str) -> bool:
+    """Whether git leaves a file of the checkout out: users' own runs and reports write beside the studies' pages."""
+    left_out = {line.rstrip("/") for line in (CHECKOUT / ".gitignore").read_text().split()}
+    return any(folder in left_out for folder in (str(parent) for parent in Path(name).parents))
+
+
+def _names(paths: Iterable[Path]) -> Iterator[str]:
+    return (path.relative_to(CHECKOUT).as_posix() for path in paths)
 
 
 def _targets(document: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
+from docs.site_pages import is_left_out
 from pipeline.config.arguments import parse_words
 from pipeline.config.overrides import check_command_line
 from pipeline.errors import ConfigError
@@ -27,18 +28,12 @@ from pipeline.status import StatusArguments
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 
-def result_pages(results: Path) -> list[Path]:
-    """Those of the studies: git leaves out what users' own runs and reports write beside them."""
-    left_out = {CHECKOUT / line.rstrip("/") for line in (CHECKOUT / ".gitignore").read_text().split()}
-    return [page for page in sorted(results.glob("*/*.md")) if CHECKOUT / "results" / page.parent.name not in left_out]
-
-
 DOCUMENTS = [
     *sorted(CHECKOUT.glob("*.md")),
     *sorted((CHECKOUT / "docs").rglob("*.md")),
     *sorted((CHECKOUT / "packaging").rglob("*.md")),
     CHECKOUT / "results" / "README.md",
-    *result_pages(CHECKOUT / "results"),
+    *(page for page in sorted(CHECKOUT.glob("results/*/*.md")) if not is_left_out(str(page.relative_to(CHECKOUT)))),
 ]
 MOST_BYTES_OF_README = 8192
 MOST_LINES_OF_CHANGELOG = 60
@@ -279,17 +274,24 @@ def linked_documents(document: Path) -> set[Path]:
     return {path for link in links if (path := (document.parent / link).resolve()) in DOCUMENTS}
 
 
-def test_pages_that_a_report_has_written_are_no_documents_of_ours(tmp_path: Path) -> None:
-    for folder in ("gorila_growth", "tables"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "page.md").touch()
-    assert result_pages(tmp_path) == [tmp_path / "gorila_growth" / "page.md"]
+def test_pages_that_reports_and_runs_have_written_are_no_documents_of_ours() -> None:
+    pages = ["tables/page.md", "runs/gorila/Pong/0/exports/9/README.md", "gorila_growth/page.md", "README.md"]
+    assert [is_left_out(f"results/{page}") for page in pages] == [True, True, False, False]
 
 
 def test_the_results_have_an_index_of_all_their_folders() -> None:
     pages = {page for page in DOCUMENTS if page.parent.parent == CHECKOUT / "results"}
     assert pages
     assert pages <= linked_documents(CHECKOUT / "results" / "README.md")
+
+
+def test_the_site_s_navigation_has_every_page_once() -> None:
+    listed = re.findall(r"^ +- (\S+\.md)$", (CHECKOUT / "mkdocs.yml").read_text(), re.MULTILINE)
+    # Decisions come by themselves.
+    pages = [*CHECKOUT.glob("docs/*.md"), *CHECKOUT.glob("docs/clusters/*.md")]
+    wanted = {page for page in [*pages, *CHECKOUT.glob("results/*/README.md")] if page in DOCUMENTS}
+    assert len(listed) == len(set(listed))
+    assert {page.relative_to(CHECKOUT).as_posix() for page in wanted} <= set(listed)
 
 
 def test_what_is_not_there_is_found() -> None:

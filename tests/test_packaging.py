@@ -1,11 +1,16 @@
 """What is installed is what is here: one list of packages, and a wheel that works without the checkout."""
 
+import ast
+import importlib.metadata
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
+import venv
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +22,8 @@ from pipeline import __version__
 from pipeline.extras import DISTRIBUTION
 
 CHECKOUT = Path(__file__).resolve().parents[1]
+OF_OTHER_ENVIRONMENTS = {"ray", "rliable", "stable_baselines3"}
+"""Other libraries that ours is compared with; programs of their own import them."""
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +41,8 @@ def conda_dependencies() -> list[Any]:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    _run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(CHECKOUT)], folder)
+    # The wheel of the sdist, and not of the checkout: an sdist that lacks something shows.
+    _run([sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(CHECKOUT)], folder)
     return next(folder.glob("*.whl"))
 
 
@@ -77,6 +85,38 @@ def test_the_citation_names_this_software_as_it_is(project: dict[str, Any]) -> N
     ]
 
 
+def test_what_is_imported_is_asked_for(project: dict[str, Any]) -> None:
+    extras: dict[str, list[str]] = project["optional-dependencies"]
+    of_users = [
+        *project["dependencies"],
+        *(entry for name, of_it in extras.items() if name != "dev" for entry in of_it),
+    ]
+    assert _not_asked_for(("pipeline", "dask_jobs", "hydra_plugins"), of_users) == {}
+    assert _not_asked_for(("benchmarks", "docs", "measuring", "studies", "tests"), [*of_users, *extras["dev"]]) == {}
+
+
+def _not_asked_for(folders: tuple[str, ...], requirements: list[str]) -> dict[str, str]:
+    """Imported module -> a file that imports it, where none of its distributions is among the requirements."""
+    asked = {_plain(re.split(r"[\[<>=!;]", requirement)[0]) for requirement in requirements}
+    providers = importlib.metadata.packages_distributions()
+    ours = {path.name.removesuffix(".py") for path in CHECKOUT.iterdir()}
+    missing = {}
+    for file in (file for folder in folders for file in (CHECKOUT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            for name in (
+                {name.partition(".")[0] for name in names} - ours - sys.stdlib_module_names - OF_OTHER_ENVIRONMENTS
+            ):
+                if not asked & {_plain(provider) for provider in providers.get(name, [])}:
+                    missing[name] = str(file)
+    return missing
+
+
+def _plain(distribution: str) -> str:
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
 def test_make_tries_the_pythons_that_the_project_accepts(project: dict[str, Any]) -> None:
     first, end = (tuple(map(int, pair)) for pair in re.findall(r"(\d+)\.(\d+)", project["requires-python"]))
     makefile = (CHECKOUT / "Makefile").read_text()
@@ -108,6 +148,61 @@ def test_make_setup_says_so_when_no_python_fits(tmp_path: Path) -> None:
         in outcome.stderr
     )
     assert not (tmp_path / ".venv").exists()
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Path:
+    """A folder with the Makefile and a ready environment, which has no packages but an empty pip."""
+    (tmp_path / "Makefile").symlink_to(CHECKOUT / "Makefile")
+    (tmp_path / "pyproject.toml").touch()
+    venv.create(tmp_path / ".venv", symlinks=True)
+    (packages,) = (tmp_path / ".venv").glob("lib/python*/site-packages")
+    (packages / "pip").mkdir()
+    (packages / "pip" / "__init__.py").touch()
+    (tmp_path / ".venv" / ".ready").write_text(f"{tmp_path.resolve()}\n")
+    return tmp_path
+
+
+def _setup(house: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    found = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
+    words = ("make", "setup", "PYTHONS=no-such-python", *words)
+    return subprocess.run(words, cwd=house, env=found, capture_output=True, text=True)
+
+
+def test_make_setup_leaves_a_ready_environment_as_it_is(house: Path) -> None:
+    outcome = _setup(house)
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, "", "")
+
+
+def _of_another_folder(house: Path) -> None:
+    (house / ".venv" / ".ready").write_text("/elsewhere\n")
+
+
+def _cut_off_before_pip_came(house: Path) -> None:
+    for pip in (house / ".venv").glob("lib/python*/site-packages/pip"):
+        shutil.rmtree(pip)
+    (house / ".venv" / ".ready").unlink()
+
+
+def _without_its_python(house: Path) -> None:
+    for python in (house / ".venv" / "bin").glob("python*"):
+        python.unlink()
+        python.symlink_to("/no/such/python")
+
+
+@pytest.mark.parametrize("damage", [_of_another_folder, _cut_off_before_pip_came, _without_its_python])
+def test_make_setup_makes_an_environment_anew_that_is_not_whole(house: Path, damage: Callable[[Path], None]) -> None:
+    damage(house)
+    outcome = _setup(house)
+    assert outcome.returncode != 0 and "was found; tried: no-such-python." in outcome.stderr
+
+
+def test_make_setup_clears_no_environment_that_venv_has_not_made(house: Path) -> None:
+    (house / ".venv" / "pyvenv.cfg").unlink()
+    _without_its_python(house)
+    outcome = _setup(house, f"PYTHONS={sys.executable}")
+    assert outcome.returncode != 0 and ".venv is no environment of venv" in outcome.stderr
+    assert list(house.glob(".venv/lib/python*/site-packages/pip"))
 
 
 def test_the_wheel_holds_configuration_and_published_scores_and_no_tests(wheel: Path) -> None:
