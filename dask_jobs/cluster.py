@@ -22,6 +22,7 @@ from dask_jobs.certificates import TlsFiles
 from dask_jobs.grants import prepare
 from dask_jobs.host import HostReport, JobHostReport, report_here, report_job_host
 from dask_jobs.outcome import HostSetup
+from dask_jobs.questions import Questions
 from dask_jobs.quiet import LEVELS
 from dask_jobs.scheduler import SETTINGS, SETTINGS_HERE, UnansweredError, join, settled, start_here
 from dask_jobs.settings import LauncherSettings, locate
@@ -58,6 +59,7 @@ class Cluster:
         if settings.memory_per_host_bytes is None and settings.address is None:
             self._memory_per_host_bytes = ours.free_memory_bytes // settings.num_hosts
         self._reports: dict[str, JobHostReport] = {}
+        self._questions = Questions(client, report_job_host, folder)
         self._unfit: dict[str, str] = {}
         """By address, the local directory of what cannot run jobs: each process has another one."""
         self._surveyed_at = 0.0
@@ -70,10 +72,11 @@ class Cluster:
         """Where the Dask dashboard answers; None if there is none."""
         self.hosts: list[HostSize] = []
         """Those that were there at the last survey."""
-        self.num_hosts_seen = 0
-        """How many there were when there were most; those that do not come back in time are not counted any more."""
+        self.num_hosts_seen = settings.num_hosts
+        """How many there were when there were most, those that have not told yet what they are included; those that do
+        not come, or not come back, in time are not counted any more."""
         self._come_back_seconds = settings.start_timeout_seconds
-        self._complete_at = 0.0
+        self._complete_at = time.monotonic()
 
     def scheduler_state(self) -> SchedulerState:
         """Of the one that was there at the start.
@@ -86,7 +89,8 @@ class Cluster:
         try:
             identity = self.client.sync(ask, n_workers=0, callback_timeout=_ANSWER_SECONDS)
         except TimeoutError:
-            return SchedulerState.SILENT
+            # A call that has to connect anew, for the scheduler has just died, takes as long; the client knows by now.
+            return SchedulerState.SILENT if self.client.status == "running" else SchedulerState.GONE
         except OSError:
             return SchedulerState.GONE
         return SchedulerState.THERE if identity["id"] == self._scheduler_id else SchedulerState.GONE
@@ -101,7 +105,7 @@ class Cluster:
         if time.monotonic() - self._answered_at < _SILENT_SECONDS:
             self._is_silent = False
             return None
-        if is_stopping:
+        if is_stopping and self.scheduler_state() is not SchedulerState.THERE:
             raise OSError("the scheduler does not answer")
         was_silent, self._is_silent = self._is_silent, True
         said = f"the scheduler at {self.scheduler_address} has not answered for {_SILENT_SECONDS:g} s: it is waited for"
@@ -138,13 +142,17 @@ class Cluster:
         folders = {address: str(worker["local_directory"]) for address, worker in workers.items()}
         self._unfit = dict(self._unfit.items() & folders.items())
         unknown = {a: folder for a, folder in folders.items() if a not in self._reports and a not in self._unfit}
-        complaints = self._ask(unknown) if unknown else []
+        complaints = self._ask(unknown)
         self._reports = {address: report for address, report in self._reports.items() if address in workers}
         sharing = Counter(report.machine for report in self._reports.values())
         self.hosts = [self._size(address, workers[address], sharing) for address in sorted(self._reports)]
         self._surveyed_at = time.monotonic()
-        is_complete = len(self.hosts) >= self.num_hosts_seen
-        if is_complete or self._surveyed_at - self._complete_at > self._come_back_seconds:
+        num_there = len(self.hosts) + self._questions.num_open
+        if num_there >= self.num_hosts_seen:
+            self.num_hosts_seen = num_there
+        if len(self.hosts) >= self.num_hosts_seen:
+            self._complete_at = self._surveyed_at
+        elif self._surveyed_at - self._complete_at > self._come_back_seconds:
             self.num_hosts_seen, self._complete_at = len(self.hosts), self._surveyed_at
         return complaints
 
@@ -169,14 +177,10 @@ class Cluster:
         return dict(identity["workers"])
 
     def _ask(self, folders: dict[str, str]) -> list[str]:
-        answers = self.run_on(list(folders), report_job_host, self._folder, on_error="return")
         complaints = []
-        for address, answer in answers.items():
+        for address, answer in self._questions.ask(folders, _ANSWER_SECONDS).items():
             if isinstance(answer, JobHostReport) and answer.sees_folder:
                 self._reports[address] = answer
-                continue
-            # One that died meanwhile is not there at the next survey.
-            if isinstance(answer, OSError):
                 continue
             self._unfit[address] = folders[address]
             complaints.append(
@@ -184,7 +188,8 @@ class Cluster:
                 if isinstance(answer, JobHostReport)
                 else f"{address} cannot run jobs: {answer}: its Python needs this launcher, and the packages of the job"
             )
-        return complaints
+        silent = self._questions.silent(_SILENT_SECONDS)
+        return complaints + [f"{address} has not answered for {_SILENT_SECONDS:g} s" for address in silent]
 
     def _size(self, address: str, worker: dict[str, Any], sharing: Mapping[str, int]) -> HostSize:
         """`sharing`: machine -> its hosts."""

@@ -123,6 +123,9 @@ class _Settled:
 _SETTLED = _Settled()
 _DEFAULT = "scheduler"
 """Dask's own setting of who computes; a default client sets it."""
+_OF_CLIENTS = "dask.distributed"
+_STARTING = threading.Lock()
+"""What is put back after a start must not be what another thread has set for its own."""
 
 
 def _put_back(name: str, value: str | None) -> None:
@@ -134,7 +137,8 @@ def _put_back(name: str, value: str | None) -> None:
 
 def _forget_default_client(before: object) -> None:
     # Of clients that overlap, the last one to close puts back what it found: the name of the other one.
-    if before is None and not _get_global_client():
+    is_left = dask.config.get(_DEFAULT, None) == _OF_CLIENTS
+    if before is None and is_left and not _get_global_client():
         dask.config.config.pop(_DEFAULT, None)
 
 
@@ -150,7 +154,7 @@ def start_here(
     patience = {} if processes else {"distributed.scheduler.worker-ttl": None}
     if not processes:
         leave_out_broken_connections()
-    with dask.config.set(patience):
+    with _STARTING, dask.config.set(patience):
         return LocalCluster(
             n_workers=num_hosts,
             threads_per_worker=threads_per_host,

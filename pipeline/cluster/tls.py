@@ -15,6 +15,8 @@ from pipeline.cluster.config import ClusterConfig
 if TYPE_CHECKING:
     from distributed.security import Security
 
+_ROLES = ("client", "scheduler", "worker")
+
 
 @dataclass(frozen=True)
 class TlsConfig(ClusterConfig):
@@ -36,11 +38,14 @@ class TlsConfig(ClusterConfig):
         """For a scheduler and hosts that find the files under the same absolute paths; None: no TLS."""
         if not self.tls_files:
             return None
-        import dask
         from distributed.security import Security
 
-        with dask.config.set(self._of_dask()):
-            return Security()
+        # Given and not set: Dask's configuration is one for all threads of a program.
+        ca_file, cert_file, key_file = self._absolute_files()
+        of_roles = {
+            f"tls_{role}_{kind}": file for role in _ROLES for kind, file in [("cert", cert_file), ("key", key_file)]
+        }
+        return Security(require_encryption=True, tls_ca_file=ca_file, **of_roles)
 
     def tls_environment(self) -> Mapping[str, str]:
         """Variables that have Dask on another machine take the files, which lie there under the same absolute paths."""
@@ -53,12 +58,15 @@ class TlsConfig(ClusterConfig):
         """Dask's own settings for the files; empty: no TLS."""
         if not self.tls_files:
             return {}
-        ca_file, cert_file, key_file = (str(Path(file).absolute()) for file in self.tls_files.values())
+        ca_file, cert_file, key_file = self._absolute_files()
         tls = "distributed.comm.tls"
-        roles = ("client", "scheduler", "worker")
         return {
             "distributed.comm.require-encryption": True,
             f"{tls}.ca-file": ca_file,
-            **{f"{tls}.{role}.cert": cert_file for role in roles},
-            **{f"{tls}.{role}.key": key_file for role in roles},
+            **{f"{tls}.{role}.cert": cert_file for role in _ROLES},
+            **{f"{tls}.{role}.key": key_file for role in _ROLES},
         }
+
+    def _absolute_files(self) -> tuple[str, str, str]:
+        ca_file, cert_file, key_file = (str(Path(file).absolute()) for file in self.tls_files.values())
+        return ca_file, cert_file, key_file

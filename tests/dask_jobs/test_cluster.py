@@ -187,6 +187,53 @@ def test_a_host_that_was_of_no_use_and_is_started_again_at_its_address_is_asked_
 
 
 @pytest.mark.slow
+def test_a_host_that_stands_still_keeps_nobody_from_the_others_and_is_counted_until_it_answers(tmp_path: Path) -> None:
+    with (
+        scheduler_and_host(tmp_path, "--no-nanny") as address,
+        dask(tmp_path, "worker", address, "--no-nanny", "--name", "still"),
+    ):
+        with Client(address, set_as_default=False) as client:
+            client.wait_for_workers(2)
+        (still,) = [child for child in psutil.Process().children() if "still" in child.cmdline()]
+        still.suspend()
+        try:
+            with open_cluster(LauncherSettings(address=address), setup(tmp_path)) as cluster:
+                assert (len(cluster.hosts), cluster.num_hosts_seen) == (1, 2)
+                still.resume()
+                wait_until(lambda: cluster.survey() == [] and len(cluster.hosts) == 2, "it answers")
+        finally:
+            still.resume()
+
+
+def test_a_scheduler_whose_client_connects_anew_is_gone_and_not_silent(
+    scheduler_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_cluster(LauncherSettings(address=scheduler_address), setup(tmp_path)) as cluster:
+
+        def asked_of_nobody(*_: object, **__: object) -> None:
+            # What a call to a scheduler that has just died comes to: the client hears of it meanwhile.
+            cluster.client.status = "connecting"
+            raise TimeoutError
+
+        with monkeypatch.context() as patched:
+            patched.setattr(cluster.client, "sync", asked_of_nobody)
+            assert cluster.scheduler_state() is SchedulerState.GONE
+        cluster.client.status = "running"
+
+
+def test_a_scheduler_that_answers_again_is_no_reason_to_end_in_disorder(
+    scheduler_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dask_jobs.cluster._SILENT_SECONDS", 0.0)
+    with open_cluster(LauncherSettings(address=scheduler_address), setup(tmp_path)) as cluster:
+        assert cluster.check_scheduler(is_stopping=False) is not None
+        cluster.check_scheduler(is_stopping=True)
+        monkeypatch.setattr("dask_jobs.cluster.Cluster.scheduler_state", lambda _: SchedulerState.SILENT)
+        with pytest.raises(OSError, match="does not answer"):
+            cluster.check_scheduler(is_stopping=True)
+
+
+@pytest.mark.slow
 def test_a_host_that_was_killed_is_missed_and_its_successor_is_found(tmp_path: Path) -> None:
     with open_cluster(LauncherSettings(threads_per_host=1), setup(tmp_path)) as cluster:
         (host,) = cluster.hosts

@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from socket import SHUT_RDWR, socket
+from typing import Any
 
 import dask
 import pytest
 from dask.delayed import delayed
-from distributed import Client
+from distributed import Client, LocalCluster
 
 from dask_jobs.scheduler import SETTINGS, UnansweredError, join, settled, start_here
 from tests.clusters import wait_until
@@ -129,6 +130,40 @@ def test_hosts_that_are_started_leave_nothing_in_the_environment(monkeypatch: py
             found = client.run(os.environ.get, "MALLOC_TRIM_THRESHOLD_")
         assert list(found.values()) == ["134217728"]
     assert dict(os.environ) == before
+
+
+def test_of_starts_at_one_moment_none_leaves_what_the_other_has_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = copy.deepcopy(dask.config.config)
+    both = threading.Barrier(2)
+    patient = []
+
+    class Slow(LocalCluster):
+        def __init__(self, **settings: Any) -> None:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                both.wait(timeout=0.3)
+            patient.append(dask.config.get("distributed.scheduler.worker-ttl"))
+            super().__init__(**settings)  # type: ignore[no-untyped-call]
+
+    monkeypatch.setattr("dask_jobs.scheduler.LocalCluster", Slow)
+
+    def program() -> None:
+        with settled(SETTINGS), start_here(1, 1, processes=False, dashboard_address="127.0.0.1:0"):
+            pass
+
+    threads = [threading.Thread(target=program) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert patient == [None, None]
+    assert dask.config.config == before
+
+
+def test_what_the_program_itself_has_set_meanwhile_stays() -> None:
+    with dask.config.set(scheduler=None):
+        with settled(SETTINGS):
+            dask.config.config["scheduler"] = "threads"
+        assert dask.config.config["scheduler"] == "threads"
 
 
 def test_of_programs_that_overlap_the_last_one_leaves_dask_as_the_first_one_found_it() -> None:
