@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import psutil
 from dask.system import CPU_COUNT
 from distributed import Worker
-from distributed.system import MEMORY_LIMIT
+
+from dask_jobs.memory import memory_limit
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,15 @@ class JobHostReport(HostReport):
     """Whether the folder is there where the command was typed."""
 
 
-def report_here(memory_limit_bytes: int = MEMORY_LIMIT) -> HostReport:
-    """The report of the process that calls this. The limit is that of its container, if it is in one."""
-    free = min(psutil.virtual_memory().available, memory_limit_bytes)
+def report_here(memory_limit_bytes: int | None = None) -> HostReport:
+    """The report of the process that calls this. The limit: None is that of its container, or its batch job."""
+    limit = memory_limit() if memory_limit_bytes is None else memory_limit_bytes
+    free = min(psutil.virtual_memory().available, limit)
     return HostReport(socket.gethostname(), CPU_COUNT, free)
 
 
 def report_job_host(folder: str, dask_worker: Worker) -> JobHostReport:
     """The report of the host that runs this; `Client.run` fills in the worker."""
     return JobHostReport(
-        **vars(report_here()), server_id=dask_worker.id, memory_bytes=MEMORY_LIMIT, sees_folder=os.path.isdir(folder)
+        **vars(report_here()), server_id=dask_worker.id, memory_bytes=memory_limit(), sees_folder=os.path.isdir(folder)
     )

@@ -45,9 +45,9 @@ def quantile_loss(
     Departure: that equation divides huber by kappa, and this does not; with kappa 1 they are the same.
     Dabney et al. 2018, equations 9 and 10 and algorithm 1; kappa is 1 there.
     abs_error is how far apart the two distributions are: the mean distance of their sorted returns, which is their
-    1-Wasserstein distance (the same, section "Wasserstein distance"). Departure, for
-    priorities, which that paper has not: unlike the loss it is 0 where the
-    prediction is right, however wide the distribution is.
+    1-Wasserstein distance (the same, section "Wasserstein distance"). Departure, for priorities, which that paper has
+    not: unlike the loss it is 0 where the prediction is right, however wide the distribution is; but with drawn
+    fractions, where predictions and targets are two samples, a wide one keeps some distance.
     """
     check_tensor("target_tm1", target_tm1, torch.float32, num_axes=2)
     theta = taken_quantiles(quantiles_tm1, a_tm1)

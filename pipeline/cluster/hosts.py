@@ -13,7 +13,6 @@ from pathlib import Path
 
 import psutil
 from distributed import Worker
-from distributed.system import MEMORY_LIMIT
 
 import pipeline
 from dask_jobs.host import HostReport as BasicReport
@@ -51,10 +50,10 @@ class HostReport(BasicReport):
     """Since the process began that has started it: its nanny, or the shell of its batch job."""
 
 
-def report_host(dask_worker: Worker | None = None, *, memory_limit_bytes: int = MEMORY_LIMIT) -> HostReport:
+def report_host(dask_worker: Worker | None = None, *, memory_limit_bytes: int | None = None) -> HostReport:
     """The report of the process that calls this; Dask's `Client.run` puts the worker there that is asked.
 
-    `memory_limit_bytes`: what the process may use, whatever its machine has free; Dask reads it off the container.
+    `memory_limit_bytes`: what the process may use, whatever its machine has free; None: what its container or job says.
     """
     versions = {"python": ".".join(platform.python_version_tuple()[:2]), "pipeline": pipeline.__version__}
     # A torch build's local part (+cpu, +cu130) may differ between a laptop and a GPU host; the release may not.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from pipeline.algorithms.config import QLearningConfig
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.groups import hosts_by_group, in_groups
 from pipeline.cluster.offers import future_offers
@@ -83,14 +84,8 @@ class Plan:
         if config.deterministic and config.replay is not None:
             frames = config.topology.num_replays * _replay_bytes(config)
             lines.append(f"checkpoints/ takes the frames of replays, {frames / 2**30:.2f} GiB before compression")
-        learners, limit = config.topology.num_learning, config.param_server.max_staleness
-        # While one computes, each of the others makes an update, if all are equally fast.
-        if limit is not None and config.topology.quorum is None and learners > 1 and limit < 2 * learners:
-            lines.append(
-                f"[yellow]warning:[/yellow] of {learners} learners many gradients will be older than "
-                f"param_server.max_staleness={limit} updates, and thrown away; {4 * learners} would be the share that "
-                "each has by default"
-            )
+        if (too_old := _too_old(config)) is not None:
+            lines.append(f"[yellow]warning:[/yellow] {too_old}")
         if (unlike := unlike_training(config)) is not None:
             lines.append(f"[yellow]warning:[/yellow] {unlike}")
         for machine, cores, threads in self._oversubscribed():
@@ -110,6 +105,41 @@ class Plan:
                 threads[offer.machine] = threads.get(offer.machine, 0) + demand.num_threads
                 cores[offer.machine] = offer.num_cores
         return [(machine, cores[machine], n) for machine, n in threads.items() if n > cores[machine]]
+
+
+def _too_old(config: RunConfig) -> str | None:
+    """Why many gradients will be thrown away for their age; None if they will not."""
+    server, learners = config.param_server, config.topology.num_learning
+    limit = server.max_staleness
+    if limit is None or config.topology.quorum is not None:
+        return None
+    # While one computes, each of the others makes an update, if all are equally fast.
+    if learners > 1 and limit < 2 * learners:
+        return (
+            f"of {learners} learners many gradients will be older than param_server.max_staleness={limit} updates, and "
+            f"thrown away; {4 * learners} would be the share that each has by default"
+        )
+    # Each computes so many of one version, and its own updates make that version old, too.
+    updates = learners * (_gradients_per_pull(config) // server.push_every_updates)
+    if updates <= limit + 1:
+        return None
+    return (
+        f"between two pulls {learners} learner(s) make {updates} updates: gradients more than "
+        f"param_server.max_staleness={limit} updates old are thrown away; raise it, or pull more often "
+        f"(param_server.learner_pull_every_updates={server.learner_pull_every_updates})"
+    )
+
+
+def _gradients_per_pull(config: RunConfig) -> int:
+    """Gradients that a role computes of the same parameters."""
+    if not isinstance(config.algorithm, QLearningConfig):
+        return 1
+    server, topology = config.param_server, config.topology
+    if topology.shares_replay:
+        return server.learner_pull_every_updates
+    # The actor of a bundle pulls for its learner, too.
+    steps = topology.num_lanes * server.actor_pull_every_steps
+    return min(server.learner_pull_every_updates, max(steps // config.algorithm.steps_per_update, 1))
 
 
 def network_of(config: RunConfig) -> Network:

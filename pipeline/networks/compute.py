@@ -30,14 +30,20 @@ def resolve_device(device: str) -> torch.device:
 def resolve_precision(precision: str, device: torch.device) -> torch.dtype:
     """ "auto" is bfloat16 where the processor multiplies it faster than float32, else float32.
 
-    "float32" holds for this process: it switches off the shorter products that a GPU's convolutions take by default.
+    "float32" holds for this process, as in `keep_whole`.
     """
-    if precision == "float32" and device.type == "cuda":
-        # Else convolutions drop 13 of the 23 bits behind the point (TF32), which nobody has asked for.
-        torch.backends.cudnn.allow_tf32 = False
+    if precision == "float32":
+        keep_whole(torch.float32, device)
     if precision == "auto":
         return torch.bfloat16 if _has_fast_bfloat16(device) else torch.float32
     return {"float32": torch.float32, "bfloat16": torch.bfloat16}[precision]
+
+
+def keep_whole(dtype: torch.dtype, device: torch.device) -> None:
+    """Switch off, for this process, the shorter products that a GPU's convolutions take by default for float32."""
+    if dtype == torch.float32 and device.type == "cuda":
+        # Else they drop 13 of the 23 bits behind the point (TF32), which nobody has asked for.
+        torch.backends.cudnn.allow_tf32 = False
 
 
 def set_compute_threads(num_threads: int) -> None:

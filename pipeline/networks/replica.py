@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 from torch.utils.dlpack import from_dlpack
 
+from pipeline.networks.compute import keep_whole
 from pipeline.networks.computed_gradient import ComputedGradient, DenseGradient, PartlyFactored
 from pipeline.networks.implicit import ImplicitQNetwork
 from pipeline.networks.linear import NO_NOISE
@@ -30,6 +31,7 @@ class Replica(ABC):
 
     def __init__(self, network: Network, dtype: torch.dtype, device: torch.device) -> None:
         dtype = network.usable_dtype(dtype)
+        keep_whole(dtype, device)
         self._network: Network = network
         self.device = device
         self._num_parameters = network.num_parameters

@@ -3,7 +3,8 @@
 The priority of record i is p_i = (|error_i| + floor) ** alpha, its chance p_i / sum_k p_k (equation 1 and section 3.3,
 "proportional"). A draw of B cuts the sum into B equal stretches and takes one uniform point of each (section 3.3): each
 record is drawn as often as by B independent draws in the mean, and more evenly. A new transition gets the largest
-priority seen so far, 1 at first (algorithm 1), so that each is drawn soon after it came.
+priority seen so far, 1 at first (algorithm 1), so that each is drawn soon after it came. Departure, for Ape-X: there
+actors work out the error of what they send.
 
 Not here: the importance weights that make up for unequal chances (`algorithms.importance`).
 """

@@ -112,3 +112,7 @@ class HostedServers:
             ) from error
         except CancelledError as error:  # with the slice that was sent to its host
             raise RemoteLostError(f"{name} was lost with its host {host} while it was created") from error
+        except Exception as error:  # Dask's own for a task whose only host has been gone for a while, or the server's
+            if host in self._session.present_hosts():
+                raise
+            raise RemoteLostError(f"{name} was lost with its host {host} while it was created") from error

@@ -235,3 +235,25 @@ def test_learners_whose_gradients_would_be_too_old_are_warned_of(tmp_path: Path)
         smoke_config(tmp_path, limit)
     )
     assert "older than" not in printed(smoke_config(tmp_path, "param_server.max_staleness=4"))
+
+
+GATHERED = "param_server.push_every_updates=4"
+
+
+@pytest.mark.parametrize(
+    ("words", "updates"),
+    [
+        (["topology=global", "topology.num_learners=1", "param_server.learner_pull_every_updates=16"], 16),
+        (["topology=global", "topology.num_learners=1", "param_server.learner_pull_every_updates=9"], None),
+        (["topology=global", "topology.num_learners=1", "param_server.learner_pull_every_updates=32", GATHERED], None),
+        # The actor of a bundle pulls after each step of its lanes, unless it is told otherwise.
+        (["param_server.learner_pull_every_updates=64"], None),
+        (["param_server.learner_pull_every_updates=64", "param_server.actor_pull_every_steps=64"], 128),
+    ],
+)
+def test_a_learner_whose_own_updates_make_its_gradients_too_old_is_warned_of(
+    words: list[str], updates: int | None, tmp_path: Path
+) -> None:
+    shown = printed(smoke_config(tmp_path, "param_server.max_staleness=8", *words))
+    assert (f"make {updates} updates" in shown) == (updates is not None)
+    assert ("updates old are thrown away" in shown) == (updates is not None)

@@ -69,13 +69,24 @@ def test_auto_precision_minds_what_onednn_is_kept_to(
     assert compute.resolve_precision("auto", CPU) == expected
 
 
-def test_auto_precision_asks_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("capabilities", "expected"),
+    [
+        ({"amx_bf16": True}, torch.bfloat16),
+        ({"avx512_bf16": True}, torch.bfloat16),
+        ({"avx512_f": True, "avx512_bf16": False, "amx_bf16": False}, torch.float32),
+        ({}, torch.float32),
+    ],
+)
+def test_auto_precision_asks_the_processor(
+    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], expected: torch.dtype
+) -> None:
     for variable in ONEDNN_LIMITS:
         monkeypatch.delenv(variable, raising=False)
-    capable = torch.cpu.get_capabilities()
-    expected = torch.bfloat16 if capable.get("avx512_bf16") or capable.get("amx_bf16") else torch.float32
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
     assert compute.resolve_precision("auto", CPU) == expected
     assert compute.resolve_precision("float32", CPU) == torch.float32
+    assert compute.resolve_precision("bfloat16", CPU) == torch.bfloat16
 
 
 def loaded_policy(dtype: torch.dtype = torch.float32) -> PolicyReplica:
@@ -91,6 +102,19 @@ def test_on_a_gpu_float32_is_all_of_it_and_emulated_bfloat16_is_not_chosen(monke
     assert not torch.backends.cudnn.allow_tf32
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: including_emulation)
     assert compute.resolve_precision("auto", gpu) == torch.float32
+
+
+def test_what_falls_back_to_float32_on_a_gpu_is_all_of_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
+    compute.keep_whole(torch.bfloat16, torch.device("cuda"))
+    assert torch.backends.cudnn.allow_tf32
+    compute.keep_whole(torch.float32, torch.device("cuda"))
+    assert not torch.backends.cudnn.allow_tf32
+    kept: list[torch.dtype] = []
+    monkeypatch.setattr("pipeline.networks.replica.keep_whole", lambda dtype, _: kept.append(dtype))
+    monkeypatch.setattr(type(POLICY), "usable_dtype", lambda _, dtype: torch.float32)
+    PolicyReplica(POLICY, torch.bfloat16, CPU)
+    assert kept == [torch.float32]
 
 
 def test_a_policy_for_acting_is_the_one_for_learning_without_a_graph() -> None:

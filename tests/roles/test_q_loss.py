@@ -246,3 +246,17 @@ def test_fractions_that_make_a_target_do_not_choose_its_action(double: bool) -> 
         found = QLoss(algorithm, online, target, torch.Generator().manual_seed(seed))(batch, None)
         assert found.objective.item() == pytest.approx(expected.objective.item(), rel=1e-6)
     assert num_chosen_otherwise > 0
+
+
+@pytest.mark.parametrize(("outcomes", "is_known_to_be_right"), [("quantiles", True), ("fractions", False)])
+def test_of_a_right_prediction_the_priority_is_least_unless_both_sides_are_samples(
+    outcomes: Outcomes, is_known_to_be_right: bool
+) -> None:
+    setting, batch = Setting("plain", False, False, outcomes), make_batch()
+    setting.target.load(setting.flat)
+    best = setting.online.values(batch.s_t).argmax(dim=1).numpy()
+    no_time = batch._replace(
+        s_tm1=batch.s_t, a_tm1=best, r_t=np.zeros_like(batch.r_t), discount_t=np.ones_like(batch.discount_t)
+    )
+    _, _, abs_error = setting.loss(no_time)
+    assert (abs_error.max() < 1e-5) == is_known_to_be_right
