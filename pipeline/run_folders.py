@@ -57,14 +57,13 @@ def run_folders(place: Path, unreadable: Callable[[OSError], object] | None = No
     return found
 
 
-def files_below(place: Path, pattern: str) -> list[Path]:
+def files_below(place: Path, pattern: str, unreadable: Callable[[OSError], object]) -> list[Path]:
     """The files at and below a folder whose names fit a pattern such as `*.npz`, in order of their paths.
 
-    Raises OSError for a folder that may not be looked into.
+    `unreadable` is told of each folder that may not be looked into.
     """
-    return [
-        folder / name for folder, _, files in _walk(place, _raise) for name in sorted(fnmatch.filter(files, pattern))
-    ]
+    walked = _walk(place, unreadable)
+    return [folder / name for folder, _, files in walked for name in sorted(fnmatch.filter(files, pattern))]
 
 
 def named_path(path: Path) -> Path:

@@ -12,7 +12,7 @@ if __name__ == "__main__":
     begin()  # before the other imports, which take seconds
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,18 +101,26 @@ def write_start_states(arguments: StartStateArguments) -> list[Path]:
 def _recorded_games(arguments: StartStateArguments) -> dict[str, "list[Episode]"]:
     """Atari game -> the recorded games that are asked for, each once."""
     from pipeline.evaluation import recordings  # as above
+    from pipeline.experiments.scoring.request import told
 
     by_game: dict[str, dict[Episode, None]] = {}
     mistakes = []
     for word in split_places(str(arguments.recordings), lambda word: bool(places_of(word))):
-        files = [file for place in places_of(word) for file in _files(place)]
+        unreadable: list[OSError] = []
+        files = [file for place in places_of(word) for file in _files(place, unreadable.append)]
         asked = [
             game.episode
             for file in files
             for game in recordings.load(file)
             if arguments.agent in (None, game.row.agent) and arguments.protocol in (None, game.row.protocol)
         ]
-        if not asked:
+        lines = [f"recordings={word}: {error.filename} cannot be read: {error.strerror}" for error in unreadable]
+        if asked:
+            for line in lines:
+                told(line)
+        elif lines:
+            mistakes += lines
+        else:
             mistakes.append(
                 f"recordings={word}: no game is recorded there"
                 + "".join(f", {name}={value}" for name in ("agent", "protocol") if (value := getattr(arguments, name)))
@@ -125,11 +133,11 @@ def _recorded_games(arguments: StartStateArguments) -> dict[str, "list[Episode]"
     return {game: list(episodes) for game, episodes in by_game.items()}
 
 
-def _files(place: Path) -> list[Path]:
+def _files(place: Path, unreadable: Callable[[OSError], object]) -> list[Path]:
     """Recordings at a place. Checkpoints, whose files end alike, are none, nor games of parameters that were lost."""
     if place.is_file():
         return [place]
-    found = files_below(place, "*.npz")
+    found = files_below(place, "*.npz", unreadable)
     return [file for file in found if file.parent.name == RECORDINGS and file.parent.parent.name != DISCARDED]
 
 

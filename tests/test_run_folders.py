@@ -46,12 +46,35 @@ def test_what_may_not_be_looked_into_is_told(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(os, "scandir", refuse)
     told: list[OSError] = []
     assert run_folders(tmp_path, told.append) == [wanted] and [error.filename for error in told] == [str(theirs)]
-    for look_all in (run_folders, lambda place: files_below(place, "*.npz")):
-        with pytest.raises(PermissionError, match="Pong/1"):
-            look_all(tmp_path)
+    assert files_below(tmp_path, "config.yaml", told.append) == [wanted / "config.yaml"]
+    assert [error.filename for error in told] == [str(theirs)] * 2
+    with pytest.raises(PermissionError, match="Pong/1"):
+        run_folders(tmp_path)
     assert f"{theirs}: skipped: it cannot be read: Permission denied" in load_runs(tmp_path).problems
     with pytest.raises(ConfigError, match=f"{theirs} cannot be read: Permission denied"):
-        find_runs([str(tmp_path)])
+        find_runs([str(theirs)])
+    said: list[str] = []
+    assert find_runs([str(tmp_path)], said.append) == [wanted]
+    assert said == [f"run={tmp_path}: {theirs} cannot be read: Permission denied"]
+
+
+def test_a_run_whose_settings_the_disk_does_not_give_is_told_beside_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted, stale = (make(tmp_path / name, "config.yaml") for name in "ab")
+    ask = Path.stat
+
+    def refuse(path: Path, **more: Any) -> os.stat_result:
+        if path.parent == stale:
+            raise OSError(errno.ESTALE, "Stale file handle", str(path))
+        return ask(path, **more)
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    said: list[str] = []
+    assert find_runs([str(tmp_path)], said.append) == [wanted]
+    assert said == [f"run={tmp_path}: {stale / 'config.yaml'} cannot be read: Stale file handle"]
+    with pytest.raises(ConfigError, match="Stale file handle"):
+        find_runs([str(stale)])
 
 
 @pytest.mark.parametrize(
@@ -84,7 +107,8 @@ def test_links_are_followed_and_each_folder_is_seen_once(tmp_path: Path) -> None
     (place / "b").symlink_to(tmp_path / "disk" / "x")
     (tmp_path / "disk" / "circle").symlink_to(place)
     assert run_folders(place) == [place / "a" / "x"]
-    assert files_below(place, "*.npz") == [place / "a" / "x" / "1.npz"]
+    told: list[OSError] = []
+    assert files_below(place, "*.npz", told.append) == [place / "a" / "x" / "1.npz"] and told == []
 
 
 def test_a_name_is_a_place_before_it_is_a_pattern(tmp_path: Path) -> None:

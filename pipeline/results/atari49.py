@@ -14,9 +14,16 @@ from pipeline.games import ATARI49
 from pipeline.results.formats import MISSING, ReportTable, cell, interval_cell
 from pipeline.results.protocols import Starts
 from pipeline.results.published import load_published
-from pipeline.results.random_player import NOT_PLAYED, is_above, of_starts
-from pipeline.results.run_scores import SAMPLED, SAMPLED_NOTE, score_matrix
-from pipeline.results.scores import FloatArray, normalised_score, seed_interval
+from pipeline.results.random_player import NOT_KNOWN, NOT_KNOWN_NOTE, NOT_PLAYED, is_above, of_starts
+from pipeline.results.run_scores import (
+    EQUAL_RUNS_NOTE,
+    SAMPLED,
+    SAMPLED_NOTE,
+    are_equal_runs,
+    interval_over_runs,
+    score_matrix,
+)
+from pipeline.results.scores import FloatArray, normalised_score
 
 SINGLE_SEED = "†"
 """Marks an interval over the episodes of a single run."""
@@ -49,9 +56,8 @@ def atari49_table(
         numbers = numbers.join(ours.add_prefix(f"{name} "))
         text |= _entry_text(name, ours, num_seeds=scores["seed"].nunique())
     table = pd.DataFrame(text)
-    return ReportTable(
-        f"atari49_{starts.key}", f"{counted_games(games)}, {starts.name}", numbers, table, _notes(starts, entries)
-    )
+    notes = _notes(starts, entries, has_unknown=bool((table == NOT_KNOWN).any(axis=None)))
+    return ReportTable(f"atari49_{starts.key}", f"{counted_games(games)}, {starts.name}", numbers, table, notes)
 
 
 def counted_games(games: Sized) -> str:
@@ -62,21 +68,18 @@ def counted_games(games: Sized) -> str:
 def entry_by_game(scores: pd.DataFrame, starts: Starts, random: pd.DataFrame) -> pd.DataFrame:
     """One entry's scores by game, over the 49: score, low, high, seeds, %, and whom it is above.
 
-    The interval is Student's t over seeds, or that of the only run over its episodes. "above" names published agents
-    whose score is lower, "above random" is as in `random_player`. Empty games are NaN and "".
+    The interval is as in `run_scores.interval_over_runs`. "above" names published agents whose score is lower, "above
+    random" is as in `random_player`. Empty games are NaN and "".
     """
     matrix, published = score_matrix(scores, ATARI49), load_published()
     num_seeds = np.count_nonzero(~np.isnan(matrix), axis=0)
     rows = []
     for index, game in enumerate(ATARI49):
-        runs = matrix[: num_seeds[index], index]
-        if not len(runs):
+        runs = scores[scores["game"] == game].sort_values("seed")
+        if runs.empty:
             rows.append((np.nan, np.nan, np.nan))
-        elif len(runs) == 1:
-            (only,) = scores[scores["game"] == game].to_dict("records")
-            rows.append((only["score"], only["low"], only["high"]))
         else:
-            rows.append((float(runs.mean()), *seed_interval(runs)))
+            rows.append((float(matrix[: num_seeds[index], index].mean()), *interval_over_runs(runs)))
     table = pd.DataFrame(rows, columns=["score", "low", "high"], index=pd.Index(ATARI49, name="game"))
     table["seeds"] = num_seeds
     table["%"] = normalised(table["score"], starts)
@@ -114,7 +117,7 @@ def _entry_text(name: str, ours: pd.DataFrame, num_seeds: int) -> dict[str, list
     }
 
 
-def _notes(starts: Starts, entries: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
+def _notes(starts: Starts, entries: Mapping[str, pd.DataFrame], *, has_unknown: bool) -> tuple[str, ...]:
     columns = ", ".join([starts.random, starts.human, *starts.agents.values()])
     found = [
         f"Published scores: {starts.name}, columns {columns} of results/published/atari49_reference.csv.",
@@ -132,6 +135,10 @@ def _notes(starts: Starts, entries: Mapping[str, pd.DataFrame]) -> tuple[str, ..
             f'"no": the intervals meet, "{NOT_PLAYED}": it played no games like these. A single seed says nothing of '
             "how sure the training is to get there."
         )
+        if has_unknown:
+            found.append(NOT_KNOWN_NOTE)
+        if any(are_equal_runs(scores, ["game"]) for scores in entries.values()):
+            found.append(EQUAL_RUNS_NOTE)
         if any(name.endswith(f", {SAMPLED}") for name in entries):
             found.append(SAMPLED_NOTE)
         found.append(

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from pipeline.results.budgets import MARKS, Yardstick, yardsticks
-from pipeline.results.style import COLOURS, FAINT, LINES, MARKERS, PAPER, STYLE
+from pipeline.results.protocols import told_apart
+from pipeline.results.style import COLOURS, FAINT, LINES, MARKERS, NAMES_STYLE, PAPER
 
 DRAWN = ("DQN (nnabla-rl)", "DQN (Dopamine)", "QR-DQN n = 3, priorities (Dopamine)", "Rainbow (Dopamine)")
 """The nearest to our protocol first: its band is filled more strongly."""
@@ -20,9 +21,9 @@ _FIRST_FRAMES = 200_000.0
 """Evaluations before are left out: the axis is logarithmic."""
 
 
-@matplotlib.rc_context(STYLE)
+@matplotlib.rc_context(NAMES_STYLE)
 def budget_figure(points: pd.DataFrame, game: str) -> Figure:
-    """Rows of `equal_frames.our_points` of `game`, a line a run; a colour an entry and protocol."""
+    """Rows of `equal_frames.our_points` of `game`, a line a run; a colour an entry and way to play."""
     figure = Figure(figsize=(8.0, 5.0), layout="constrained")
     axes = figure.add_subplot()
     for index, name in enumerate(DRAWN):
@@ -30,8 +31,9 @@ def budget_figure(points: pd.DataFrame, game: str) -> Figure:
             if one.agent == name and game in one.curves.index:
                 _draw_published(axes, one, game, LINES[index % len(LINES)], alpha=0.3 if index == 0 else 0.12)
     ours = points[(points["game"] == game) & (points["frames"] >= _FIRST_FRAMES)]
-    for index, ((entry, protocol), of_entry) in enumerate(ours.groupby(["entry", "protocol"], sort=True)):
-        colour, label = COLOURS[index % len(COLOURS)], f"ours: {entry}, {protocol}"
+    ours = ours.assign(label=told_apart("ours: " + ours["entry"] + ", " + ours["protocol"], ours))
+    for index, ((_, _, label), of_entry) in enumerate(ours.groupby(["entry", "protocol", "label"], sort=True)):
+        colour = COLOURS[index % len(COLOURS)]
         marker = MARKERS[index // len(COLOURS) % len(MARKERS)]
         for of_run, line in zip((rows for _, rows in of_entry.groupby("seed")), LINES * len(of_entry), strict=False):
             in_order = of_run.sort_values("frames")

@@ -17,12 +17,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipeline.games import check_game
-from pipeline.results.drawn_runs import DrawnRun, drawn_runs, keys_of, protocol_of, protocols_of
+from pipeline.results.drawn_runs import DrawnRun, drawn_runs, keys_of
 from pipeline.results.load import LoadedRuns
 from pipeline.results.scores import FloatArray, seed_interval
 from pipeline.results.seed_bands import far_enough, seed_band
-from pipeline.results.style import FAINT, LINES, PAPER, STYLE, save_figure
-from pipeline.rows import PROTOCOL_FIELDS
+from pipeline.results.style import FAINT, LINES, NAMES_STYLE, PAPER, legend_label, save_figure
 
 ROLLING_EPISODES = 100
 """Window of the rolling mean; the first episodes are averaged over as many as there are."""
@@ -66,7 +65,7 @@ class Curve(NamedTuple):
     """(N,) points."""
 
 
-@matplotlib.rc_context(STYLE)
+@matplotlib.rc_context(NAMES_STYLE)
 def learning_curves(loaded: LoadedRuns, game: str, *, x: HorizontalAxis = "frames", title: str | None = None) -> Figure:
     """Episode score of every run of `game` against frames, wall hours or updates; one colour an experiment.
 
@@ -85,7 +84,7 @@ def learning_curves(loaded: LoadedRuns, game: str, *, x: HorizontalAxis = "frame
     return figure
 
 
-@matplotlib.rc_context(STYLE)
+@matplotlib.rc_context(NAMES_STYLE)
 def learning_panels(loaded: LoadedRuns, game: str, beside: Sequence[Curve] = (), *, with_seeds: bool = False) -> Figure:
     """The same three times side by side, against frames, updates and hours; rolling means without dots.
 
@@ -96,7 +95,7 @@ def learning_panels(loaded: LoadedRuns, game: str, beside: Sequence[Curve] = (),
     experiments = {run.experiment: [one for one in runs if one.experiment == run.experiment] for run in runs}
     # Room for a legend of a line and some symbols an experiment, in inches. Worked out here: a layout engine takes as
     # long as the drawing, and a report has one such figure for each of 49 games.
-    symbols = {(run.experiment, protocol) for run in runs for protocol in protocols_of(run.evaluations)}
+    symbols = {(run.experiment, played) for run in runs for played in run.evaluations["played"].unique()}
     rows = -(-(len(experiments) + len(symbols) + len(beside)) // _LEGEND_COLUMNS)
     legend = 0.3 + 0.2 * rows if runs else 0.0
     height = 3.8 + legend
@@ -160,7 +159,7 @@ def _draw_band(axes: Axes, runs: Sequence[DrawnRun], axis: _Axis, *, with_seeds:
     among = [run for run, does in zip(played, belongs, strict=True) if does]
     band = seed_band([_rolling(run, axis, None) for run in among], _MAX_POINTS)
     of_all = f" of {len(played)}" if len(among) < len(played) else ""
-    colour, label = runs[0].colour, f"{runs[0].experiment}, {len(among)}{of_all} seeds"
+    colour, label = runs[0].colour, legend_label(f"{runs[0].experiment}, {len(among)}{of_all} seeds")
     if band is not None:
         axes.plot(band.place, band.mean, runs[0].line_of_seeds, color=colour, linewidth=1.8, label=label)
         axes.fill_between(band.place, band.low, band.high, color=colour, alpha=0.2, linewidth=0)
@@ -181,27 +180,24 @@ def _rolling(run: DrawnRun, axis: _Axis, max_points: int | None) -> tuple[FloatA
 
 
 def _draw_evaluations(axes: Axes, run: DrawnRun, axis: _Axis) -> None:
-    # By settings too: those of a protocol can be changed on the command line.
-    by = ["protocol", *PROTOCOL_FIELDS]
-    for _, played in run.evaluations.groupby(by, sort=True, dropna=False):
+    for played, evaluations in run.evaluations.groupby("played", sort=True):
         # One point per evaluation, where its parameters stood when its first game was over.
         points = [
             (games[axis.column].min() / axis.per_unit, games["score"].mean(), *seed_interval(games["score"]))
-            for _, games in played.groupby("version", sort=True)
+            for _, games in evaluations.groupby("version", sort=True)
         ]
         position, mean, low, high = np.array(points).T
-        protocol = protocol_of(played.iloc[0])
         axes.errorbar(
             position,
             mean,
             # A single game has no interval (NaN), and no bar is drawn.
             yerr=[mean - low, high - mean],
-            fmt=run.markers[protocol],
+            fmt=run.markers[str(played)],
             color=run.colour,
             markerfacecolor=PAPER,
             capsize=3,
             zorder=3,
-            label=f"{run.label}: {protocol}",
+            label=f"{run.label}: {played}",
         )
 
 
@@ -209,12 +205,13 @@ def _draw_evaluations_of_seeds(axes: Axes, runs: Sequence[DrawnRun], axis: _Axis
     """Small symbols without intervals: the seeds themselves show how far apart they are."""
     labelled = set()
     for run in runs:
-        for _, games in run.evaluations.groupby(["protocol", *PROTOCOL_FIELDS, "version"], sort=True, dropna=False):
-            protocol = protocol_of(games.iloc[0])
-            label = "_nolegend_" if protocol in labelled else f"{run.experiment}: {protocol}"
-            labelled.add(protocol)
+        for (played, _), games in run.evaluations.groupby(["played", "version"], sort=True):
+            label = "_nolegend_" if played in labelled else legend_label(f"{run.experiment}: {played}")
+            labelled.add(played)
             point = games[axis.column].min() / axis.per_unit, games["score"].mean()
-            axes.plot(*point, run.markers[protocol], color=run.colour, markerfacecolor=PAPER, markersize=4, label=label)
+            axes.plot(
+                *point, run.markers[str(played)], color=run.colour, markerfacecolor=PAPER, markersize=4, label=label
+            )
 
 
 def _draw_beside(axes: Axes, runs: Sequence[DrawnRun], beside: Sequence[Curve]) -> None:
@@ -230,7 +227,7 @@ def _draw_beside(axes: Axes, runs: Sequence[DrawnRun], beside: Sequence[Curve]) 
                 line,
                 color=FAINT,
                 zorder=1,
-                label=curve.label,
+                label=legend_label(curve.label),
             )
 
 

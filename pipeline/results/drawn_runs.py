@@ -10,9 +10,10 @@ from typing import NamedTuple
 import pandas as pd
 
 from pipeline.results.load import LoadedRuns
+from pipeline.results.protocols import told_apart
 from pipeline.results.run_frames import run_frames
 from pipeline.results.run_scores import LAST, SAMPLED, TRAINING
-from pipeline.results.style import LINES, look
+from pipeline.results.style import LINES, legend_label, look
 
 _MARKERS = "oD^sv"
 _WHOLE = ("budget", "score")
@@ -27,6 +28,7 @@ class DrawnRun(NamedTuple):
     """It ended by its budget or at its score; another one goes on, or was cut short."""
     episodes: pd.DataFrame
     evaluations: pd.DataFrame
+    """With a column `played`: what a legend says of how, which tells all ways of the figure apart."""
     colour: str
     line: str
     """Of its own curve: another for each seed, until all lines are there."""
@@ -34,7 +36,7 @@ class DrawnRun(NamedTuple):
     """Of the mean over its experiment's seeds: beyond the sixth experiment colours come again, with another line."""
     label: str
     markers: Mapping[str, str]
-    """Name of a protocol -> its symbol, the same for all runs of a figure."""
+    """In `played` -> its symbol, the same for all runs of a figure."""
 
 
 def drawn_runs(loaded: LoadedRuns, game: str) -> list[DrawnRun]:
@@ -44,9 +46,10 @@ def drawn_runs(loaded: LoadedRuns, game: str) -> list[DrawnRun]:
         # Not "best": that is one of these again.
         (loaded.evaluations["game"] == game) & loaded.evaluations["agent"].isin([TRAINING, LAST])
     ]
+    evaluations = evaluations.assign(played=_played(evaluations))
     keys = sorted({*keys_of(episodes), *keys_of(evaluations)})
     experiments = sorted({experiment for experiment, _ in keys})
-    markers = dict(zip(sorted(protocols_of(evaluations)), itertools.cycle(_MARKERS), strict=False))
+    markers = dict(zip(sorted(evaluations["played"].unique()), itertools.cycle(_MARKERS), strict=False))
     of_game = loaded.runs[(loaded.runs["game"] == game) & loaded.runs["end_reason"].isin(_WHOLE)]
     whole = set(keys_of(of_game))
     runs = []
@@ -55,7 +58,7 @@ def drawn_runs(loaded: LoadedRuns, game: str) -> list[DrawnRun]:
         number = [other for name, other in keys if name == experiment].index(seed)
         own_line = LINES[(LINES.index(line) + number) % len(LINES)]
         played, rows = (_of_run(one, experiment, seed) for one in (episodes, evaluations))
-        label = f"{experiment}, seed {seed}"
+        label = legend_label(f"{experiment}, seed {seed}")
         is_whole = (experiment, seed) in whole
         looks = colour, own_line, line, label, markers
         runs.append(DrawnRun(experiment, is_whole, _with_run_frames(played), rows, *looks))
@@ -66,14 +69,9 @@ def _with_run_frames(episodes: pd.DataFrame) -> pd.DataFrame:
     return episodes.assign(total_frames=run_frames(episodes))
 
 
-def protocol_of(row: pd.Series) -> str:
-    """What an evaluation row was played under, as a legend says it."""
-    return str(row["protocol"]) + (f", {SAMPLED}" if row["sampled"] else "")
-
-
-def protocols_of(evaluations: pd.DataFrame) -> set[str]:
-    """All of these."""
-    return {protocol_of(row) for _, row in evaluations[["protocol", "sampled"]].drop_duplicates().iterrows()}
+def _played(evaluations: pd.DataFrame) -> "pd.Series[str]":
+    protocol = evaluations["protocol"]
+    return told_apart(protocol.where(~evaluations["sampled"], protocol + f", {SAMPLED}"), evaluations)
 
 
 def keys_of(rows: pd.DataFrame) -> list[tuple[str, int]]:

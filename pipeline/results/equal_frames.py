@@ -20,12 +20,13 @@ from pipeline.results.formats import ReportTable, cell, interval_cell
 from pipeline.results.load import RUN_KEYS
 from pipeline.results.protocols import NOOP_STARTS, differences
 from pipeline.results.published import load_published
-from pipeline.results.run_scores import LAST, RANDOM, TRAINING, UNEQUAL_FRAMES, entry_name
+from pipeline.results.run_scores import BEST, LAST, RANDOM, TRAINING, UNEQUAL_FRAMES, entry_name
 from pipeline.results.scores import normalised_score
 from pipeline.rows import PROTOCOL_FIELDS
 
-POINT_COLUMNS = ("game", "entry", "protocol", "differs", "seed", "frames", "hours", "score")
-"""Of `our_points`; `differs` is how the games were played otherwise than published scores under no-op starts."""
+POINT_COLUMNS = ("game", "entry", "protocol", "differs", "seed", "frames", "hours", "score", *PROTOCOL_FIELDS)
+"""Of `our_points`; `differs` is how the games were played otherwise than published scores under no-op starts, behind
+the score stand all settings that they were played with."""
 
 
 def our_points(evaluations: pd.DataFrame) -> pd.DataFrame:
@@ -38,9 +39,9 @@ def our_points(evaluations: pd.DataFrame) -> pd.DataFrame:
         entry = entry_name(str(keys["experiment"]), LAST, is_sampled=bool(keys["sampled"]))
         differs = differences(keys, NOOP_STARTS)
         frames, hours = games["total_frames"].max(), games["wall_seconds"].min() / 3600
-        rows.append(
-            (keys["game"], entry, keys["protocol"], differs, keys["seed"], float(frames), hours, games["score"].mean())
-        )
+        settings = (keys[field] for field in PROTOCOL_FIELDS)
+        of_run = keys["game"], entry, keys["protocol"], differs, keys["seed"]
+        rows.append((*of_run, float(frames), hours, games["score"].mean(), *settings))
     return pd.DataFrame(rows, columns=list(POINT_COLUMNS))
 
 
@@ -86,12 +87,14 @@ def budget_table(points: pd.DataFrame, game: str) -> ReportTable | None:
 def equal_frames_table(scores: pd.DataFrame) -> ReportTable | None:
     """Each of our entries of `run_scores` against each published agent, over the games that both have at its frames.
 
-    None where no run of ours has come to the first published mark.
+    None where no run of ours has come to the first published mark, or every published agent lacks most of our games.
     """
     trained = scores[(scores["agent"] != RANDOM) & scores["game"].isin(load_published().index)]
-    # Runs that ended sooner have no place among longer ones: the mean of both would be of neither. The best parameters
-    # of a run are of any age, and have its length.
-    lengths = trained.groupby(list(RUN_KEYS))["total_frames"].transform("max")
+    # Parameters that are younger have no place among older ones: the mean of both would be of neither. The best
+    # parameters of a run are of any age, and have its length.
+    lengths = trained["total_frames"].where(
+        trained["agent"] != BEST, trained.groupby(list(RUN_KEYS))["total_frames"].transform("max")
+    )
     longest = lengths.groupby([trained[name] for name in ("entry", "protocol", "differs", "game")]).transform("max")
     as_long = trained[UNEQUAL_FRAMES * lengths >= longest]
     numbers = pd.DataFrame(_comparisons(as_long))
@@ -100,6 +103,8 @@ def equal_frames_table(scores: pd.DataFrame) -> ReportTable | None:
     letters = _letters(one.played for one in yardsticks())
     # The median of five games says nothing of 49.
     shown = numbers[2 * numbers["games"] >= numbers["our_games"]]
+    if shown.empty:
+        return None
     text = [
         {
             "ours": f"{row['agent']}{' *' if row['differs'] else ''}",
@@ -181,10 +186,12 @@ def _pairs(of_entry: pd.DataFrame, one: Yardstick) -> list[_Pair]:
 
 def _comparisons(trained: pd.DataFrame) -> Iterator[dict[str, Any]]:
     for (entry, protocol, differs), of_entry in trained.groupby(["entry", "protocol", "differs"], sort=True):
-        ours = {"agent": entry, "protocol": protocol, "differs": differs, "our_games": of_entry["game"].nunique()}
-        for one in yardsticks():
-            if pairs := _pairs(of_entry, one):
-                yield ours | {"published": one.agent, "played": one.played} | _compared(pairs)
+        pairs_of = [(one, pairs) for one in yardsticks() if (pairs := _pairs(of_entry, one))]
+        # Of a game of which nobody published anything at our frames no published agent lacks more than another.
+        num_games = len({pair.game for _, pairs in pairs_of for pair in pairs})
+        ours = {"agent": entry, "protocol": protocol, "differs": differs, "our_games": num_games}
+        for one, pairs in pairs_of:
+            yield ours | {"published": one.agent, "played": one.played} | _compared(pairs)
 
 
 def _compared(pairs: list[_Pair]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ import pandas as pd
 from pipeline.checked_files import LARGEST_COUNT
 from pipeline.errors import RunFolderError
 from pipeline.games import game_named
-from pipeline.results.import_readers import MEANS, Points, known_game, points_of
+from pipeline.results.import_readers import MEANS, Points, Readable, Unreadable, known_game, points_of
 from pipeline.results.import_tables import text_of
 
 _FRAMES = 1_000_000
@@ -40,7 +40,7 @@ class _Record(NamedTuple):
     """NaN where no game ended."""
 
 
-def read_dopamine(path: Path) -> Iterator[tuple[Path, Callable[[], Points]]]:
+def read_dopamine(path: Path, _: Unreadable) -> Iterator[Readable]:
     """The files at `path`, one or a folder of them, each with what reads it (`import_readers.Reader`)."""
     for file in [path] if path.is_file() else sorted(path.glob("*.json")):
         # A plot's description, which refers to the data.

@@ -38,15 +38,19 @@ class Points(NamedTuple):
     """What was passed over, a line each."""
 
 
-Reader = Callable[[Path], Iterator[tuple[Path, Callable[[], Points]]]]
-"""Path -> what was found there, with what reads it. Raises RunFolderError for what is not as it should be."""
+Unreadable = Callable[[OSError], object]
+"""Told of a folder that may not be looked into, which is passed over."""
+Readable = tuple[Path, Callable[[], Points]]
+"""What was found, with what reads it. Raises RunFolderError for what is not as it should be."""
+Reader = Callable[[Path, Unreadable], Iterator[Readable]]
+"""Finds all at and below a path."""
 
 _ENVIRONMENT = re.compile(r"(?:ALE/)?([A-Za-z]+?\d?D?)(NoFrameskip|Deterministic)?-v(\d)")
 _NNABLA_FRAMES = 4
 """Of one iteration, which is a step of an environment that skips (`make_atari` of nnabla_rl.environments.wrappers)."""
 
 
-def read_sb3(path: Path) -> Iterator[tuple[Path, Callable[[], Points]]]:
+def read_sb3(path: Path, unreadable: Unreadable) -> Iterator[Readable]:
     """Monitor files of Stable-Baselines3, one for each environment of a run:
 
         #{"t_start": 1614619328.33, "env_id": "BreakoutNoFrameskip-v4"}
@@ -58,12 +62,12 @@ def read_sb3(path: Path) -> Iterator[tuple[Path, Callable[[], Points]]]:
     around a vector of environments, VecMonitor, calls them "None": then the folder's name says which they are.
     The agent is called like the folder `path`, a run like the folder of its files, as seen from there.
     """
-    for folder in sorted({file.parent for file in files_below(path, "*monitor.csv")}):
+    for folder in sorted({file.parent for file in files_below(path, "*monitor.csv", unreadable)}):
         run = named_path(folder).name if folder == path else str(folder.relative_to(path))
         yield folder, partial(_sb3_run, folder, named_path(path).name, run)
 
 
-def read_dqn_zoo(path: Path) -> Iterator[tuple[Path, Callable[[], Points]]]:
+def read_dqn_zoo(path: Path, unreadable: Unreadable) -> Iterator[Readable]:
     """DQN Zoo's tables: `dqn.csv` of results.tar.gz, one for each agent, and what a run of it writes.
 
     Of the columns of the published ones, environment_name ("beam_rider"), seed, frame and eval_episode_return are used.
@@ -74,12 +78,12 @@ def read_dqn_zoo(path: Path) -> Iterator[tuple[Path, Callable[[], Points]]]:
         return
     for file in sorted(path.glob("*.csv")):
         yield file, partial(_dqn_zoo_file, file)
-    for file in files_below(path, "results.csv"):
+    for file in files_below(path, "results.csv", unreadable):
         if file.parent != path:
             yield file, partial(_dqn_zoo_file, file)
 
 
-def read_nnabla_rl(path: Path) -> Iterator[tuple[Path, Callable[[], Points]]]:
+def read_nnabla_rl(path: Path, unreadable: Unreadable) -> Iterator[Readable]:
     """Evaluations of nnabla-rl, `PongNoFrameskip-v4_results/seed-1/evaluation_result_scalar.tsv`, with tabs between:
 
         iteration  mean     std_dev  min      max      median
@@ -92,7 +96,7 @@ def read_nnabla_rl(path: Path) -> Iterator[tuple[Path, Callable[[], Points]]]:
         folder = named_path(path).parent.name
         yield path, partial(_nnabla_file, path, folder, folder)
         return
-    for file in files_below(path, "evaluation_result_scalar.tsv"):
+    for file in files_below(path, "evaluation_result_scalar.tsv", unreadable):
         run = named_path(path).name if file.parent == path else str(file.parent.relative_to(path))
         yield file, partial(_nnabla_file, file, named_path(path).name, run)
 

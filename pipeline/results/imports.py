@@ -19,7 +19,7 @@ import pandas as pd
 
 from pipeline.errors import PipelineError
 from pipeline.results.import_dopamine import read_dopamine
-from pipeline.results.import_readers import COLUMNS, Reader, read_dqn_zoo, read_nnabla_rl, read_sb3
+from pipeline.results.import_readers import COLUMNS, Readable, Reader, read_dqn_zoo, read_nnabla_rl, read_sb3
 
 
 class _Tool(NamedTuple):
@@ -86,13 +86,13 @@ def is_import(word: str) -> bool:
 
 
 def load_imports(wanted: Iterable[Import]) -> Imported:
-    """Everything that can be read; a file that cannot is named in `problems` and skipped."""
+    """Everything that can be read; a file or folder that cannot is named in `problems` and skipped."""
     frames, problems = [], []
     sources: dict[tuple[str, ...], Path] = {}
     for tool, path in dict.fromkeys(wanted):
-        found = 0
-        for file, read in TOOLS[tool].read(path):
-            found += 1
+        found, unreadable = _found(TOOLS[tool].read, path)
+        problems += unreadable
+        for file, read in found:
             try:
                 read_points, remarks = read()
                 points = read_points.assign(tool=tool)
@@ -108,9 +108,20 @@ def load_imports(wanted: Iterable[Import]) -> Imported:
             sources |= runs
             problems += remarks
             frames.append(points)
-        if not found:
+        if not found and not unreadable:
             problems.append(f"{path}: no files of {TOOLS[tool].name} are there")
     kept = [frame for frame in frames if len(frame)]
     if not kept:
         return NOTHING._replace(problems=tuple(problems))
     return Imported(pd.concat(kept, ignore_index=True)[["tool", *COLUMNS]], tuple(problems))
+
+
+def _found(reader: Reader, path: Path) -> tuple[list[Readable], list[str]]:
+    """What a reader finds at and below a path, and which folders it may not look into: those are left out alone."""
+    unreadable: list[OSError] = []
+    found: list[Readable] = []
+    try:
+        found += reader(path, unreadable.append)
+    except OSError as error:
+        unreadable.append(error)
+    return found, [f"{error.filename or path}: skipped: it cannot be read: {error.strerror}" for error in unreadable]

@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 from pipeline.results.atari49 import counted_games
 from pipeline.results.protocols import Starts
 from pipeline.results.random_player import OUR_RANDOM_PLAYER
-from pipeline.results.style import COLOURS, FAINT, STYLE
+from pipeline.results.style import COLOURS, FAINT, NAMES_STYLE
 
 PANELS = {"median": "median", "iqm": "interquartile mean", "mean": "mean", "optimality_gap": "optimality gap"}
 
 
-@matplotlib.rc_context(STYLE)
+@matplotlib.rc_context(NAMES_STYLE)
 def interval_figure(summary: pd.DataFrame, starts: Starts) -> Figure | None:
     """Rows of `summary.summary`, of the set of games that most agents of ours have; None where we have no agent."""
     ours = summary[summary["agent"].str.startswith("ours: ") & (summary["agent"] != OUR_RANDOM_PLAYER)]

@@ -12,11 +12,11 @@ import pandas as pd
 from pipeline.results.formats import ReportTable, interval_cell
 from pipeline.results.protocols import BA3C, BA3C_PLAYED, OUR_START_STATES, RANDOM_FIELDS
 from pipeline.results.published import load_published
-from pipeline.results.random_player import NOT_PLAYED, is_above
-from pipeline.results.run_scores import RANDOM
-from pipeline.results.scores import seed_interval
+from pipeline.results.random_player import NOT_KNOWN, NOT_KNOWN_NOTE, NOT_PLAYED, is_above
+from pipeline.results.run_scores import EQUAL_RUNS_NOTE, RANDOM, are_equal_runs, interval_over_runs
 
 _PLAYED = ("game", *RANDOM_FIELDS)
+_GROUPS = ("game", "entry", "protocol", "differs")
 
 COLUMNS = (
     "game",
@@ -34,7 +34,7 @@ COLUMNS = (
     "random_high",
     "above_random",
 )
-"""Score in points, with Student's t over seeds or the interval over the episodes of one; dba3c: listed, NaN if none;
+"""Score in points, with the interval of `run_scores.interval_over_runs`; dba3c: listed, NaN if none;
 random: our random player under the same protocol, NaN if it did not play."""
 
 
@@ -47,8 +47,8 @@ def other_protocols_table(scores: pd.DataFrame, random: pd.DataFrame) -> ReportT
     listed = load_published("dba3c_scores")["ddrl_a3c_score_paperswithcode"]
     floors = {tuple(row[field] for field in _PLAYED): row for row in random.to_dict("records")}
     rows = []
-    for (game, entry, protocol, differs), runs in apart.groupby(["game", "entry", "protocol", "differs"], sort=True):
-        low, high = seed_interval(runs["score"]) if len(runs) > 1 else (runs["low"].iloc[0], runs["high"].iloc[0])
+    for (game, entry, protocol, differs), runs in apart.groupby(list(_GROUPS), sort=True):
+        low, high = interval_over_runs(runs)
         # The name alone says little: settings of a protocol can be changed on the command line.
         is_theirs = protocol == BA3C and (runs[list(BA3C_PLAYED)] == pd.Series(BA3C_PLAYED)).all(axis=None)
         dba3c = listed.get(game, float("nan")) if is_theirs else float("nan")
@@ -77,15 +77,20 @@ def other_protocols_table(scores: pd.DataFrame, random: pd.DataFrame) -> ReportT
             "played otherwise": numbers["differs"],
         }
     )
-    return ReportTable("other_protocols", "Other protocols", numbers, text, _notes(numbers))
+    notes = _notes(numbers, has_equal_runs=are_equal_runs(apart, _GROUPS))
+    return ReportTable("other_protocols", "Other protocols", numbers, text, notes)
 
 
-def _notes(numbers: pd.DataFrame) -> tuple[str, ...]:
+def _notes(numbers: pd.DataFrame, *, has_equal_runs: bool) -> tuple[str, ...]:
     found = [
         "Not to be compared with scores under no-op starts, nor rows of different protocols with each other.",
         "Brackets: 95 % interval, Student's t over seeds; with a single seed over its episodes.",
         "Above random: the whole interval lies above that of our random player under the same protocol.",
     ]
+    if numbers["above_random"].eq(NOT_KNOWN).any():
+        found.append(NOT_KNOWN_NOTE)
+    if has_equal_runs:
+        found.append(EQUAL_RUNS_NOTE)
     if numbers["differs"].str.contains("start_states ").any():
         found.append(OUR_START_STATES)
     if numbers["dba3c"].notna().any():

@@ -11,8 +11,7 @@ import pandas as pd
 
 from pipeline.results.atari49 import SINGLE_SEED
 from pipeline.results.formats import MISSING, ReportTable, interval_cell
-from pipeline.results.run_scores import RANDOM, UNEQUAL_FRAMES
-from pipeline.results.scores import seed_interval
+from pipeline.results.run_scores import EQUAL_RUNS_NOTE, RANDOM, UNEQUAL_FRAMES, are_equal_runs, interval_over_runs
 
 MOST_GAMES = 6
 """There is room for no more columns."""
@@ -21,19 +20,21 @@ COLUMNS = (
     "protocol", "differs", "entry", "game", "score", "low", "high", "seeds", "episodes",
     "frames", "fewest", "most", "hours",
 )  # fmt: skip
-"""Score in points, with Student's t over seeds or the interval over the episodes of one; frames and hours of training:
-the mean over the seeds of the game, and the frames of the shortest and the longest; NaN of the random player."""
+"""Score in points, with the interval of `run_scores.interval_over_runs`; frames and hours of training: the mean over
+the seeds of the game, and the frames of the shortest and the longest; NaN of the random player."""
+
+_GROUPS = ["protocol", "differs", "entry", "game"]
 
 
 def our_agents(scores: pd.DataFrame) -> pd.DataFrame:
     """One row per protocol, entry and game of `run_scores`, with COLUMNS; the random player first."""
     rows = []
-    for (protocol, differs, entry, game), runs in scores.groupby(["protocol", "differs", "entry", "game"], sort=True):
+    for (protocol, differs, entry, game), runs in scores.groupby(_GROUPS, sort=True):
         is_random = (runs["agent"] == RANDOM).all()
         if is_random:
             # Beside runs of several experiments with one seed it has played the same games.
             runs = runs.sort_values("episodes", kind="stable").drop_duplicates("seed", keep="last")
-        low, high = seed_interval(runs["score"]) if len(runs) > 1 else (runs["low"].iloc[0], runs["high"].iloc[0])
+        low, high = interval_over_runs(runs)
         # The random player's rows have the clock of the run that played it.
         trained = runs.iloc[:0] if is_random else runs
         frames, hours = trained["total_frames"], trained["wall_seconds"].mean() / 3600
@@ -65,7 +66,10 @@ def our_agents_table(scores: pd.DataFrame, games: Sequence[str]) -> ReportTable:
         cells["frames"] = frames_cell(of_agent, 2) if trained else "-"
         cells["hours"] = f"{of_agent['hours'].mean():.2f}" if trained else "-"
         rows.append(cells)
-    return ReportTable("our_agents", "Our agents", numbers, pd.DataFrame(rows), _notes(numbers))
+    notes = _notes(numbers)
+    if are_equal_runs(scores.drop_duplicates([*_GROUPS, "seed"]), _GROUPS):
+        notes = (*notes, EQUAL_RUNS_NOTE)
+    return ReportTable("our_agents", "Our agents", numbers, pd.DataFrame(rows), notes)
 
 
 def _score(row: Mapping[Hashable, Any]) -> str:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from pipeline.results.aggregates import Estimate, stratified_estimates
 from pipeline.results.scores import FloatArray
-from pipeline.results.style import FAINT, LINES, STYLE, look
+from pipeline.results.style import FAINT, LINES, NAMES_STYLE, look
 
 LEVELS = np.linspace(0.0, 400.0, 101)
 """Percent of the human. More than 400 % is on few games, and the curve's end says on how many."""
@@ -36,7 +36,7 @@ def performance_profile(
     return stratified_estimates(scores, {"share": shares}, num_resamples=num_resamples, seed=seed)["share"]
 
 
-@matplotlib.rc_context(STYLE)
+@matplotlib.rc_context(NAMES_STYLE)
 def profile_figure(
     published: Mapping[str, FloatArray], ours: Mapping[str, FloatArray], *, title: str, levels: FloatArray = LEVELS
 ) -> Figure:

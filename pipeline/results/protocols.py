@@ -8,6 +8,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import pandas as pd
+
 from pipeline.results.published import load_published
 from pipeline.rows import NO_START_STATES, PROTOCOL_FIELDS, AgentPlayed, HowPlayed
 
@@ -129,6 +131,20 @@ def differences(played: Mapping[Any, Any], starts: Starts, *, is_random_player: 
         for field, wanted in starts.played.items()
         if played[field] != wanted and not (is_random_player and field in _OF_PARAMETERS)
     )
+
+
+def told_apart(names: "pd.Series[str]", games: pd.DataFrame) -> "pd.Series[str]":
+    """`names` of `games`, each with those PROTOCOL_FIELDS that differ among its games: "sticky, epsilon 0.01".
+
+    The name of a protocol alone says too little: its settings can be changed on the command line.
+    """
+    found = names
+    for field in PROTOCOL_FIELDS:
+        is_mixed = games[field].groupby(names).transform("nunique", dropna=False) > 1
+        if is_mixed.any():
+            told = games[field].map(lambda value, field=field: f", {field} {_in_words(field, value)}")
+            found = found.where(~is_mixed, found + told)
+    return found
 
 
 def _in_words(field: str, value: Any) -> str:

@@ -7,6 +7,7 @@ Not here: the published random player, who normalises (`pipeline.results.publish
 (`pipeline.results.random_play`).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,8 +24,15 @@ OUR_RANDOM_PLAYER = "ours: random player"
 COLUMNS = ("game", *RANDOM_FIELDS, "mean", "low", "high")
 """Mean score in points with its 95 % interval over episodes; NaN for a single one."""
 
-YES, NO, BELOW, NOT_PLAYED = "yes", "no", "below", "not played"
-"""Whether an agent is above: intervals apart, intervals that meet, apart the other way, no random games alike."""
+YES, NO, BELOW, NOT_PLAYED, NOT_KNOWN = "yes", "no", "below", "not played", "not known"
+"""Whether an agent is above: intervals apart, intervals that meet, apart the other way, no random games alike, one of
+the two without an interval."""
+
+NOT_KNOWN_NOTE = (
+    f'Above random, "{NOT_KNOWN}": one of the two scores has no interval, being of a single game or of a few that all '
+    "ended the same."
+)
+"""What stands below every table that says so of a game."""
 
 
 def random_scores(loaded: LoadedRuns) -> pd.DataFrame:
@@ -51,7 +59,10 @@ def played_alike(random: pd.DataFrame, played: Mapping[str, Any], fields: Sequen
 
 
 def is_above(low: float, high: float, random: Mapping[Any, Any] | None) -> str:
-    """YES, NO, BELOW or NOT_PLAYED, of the 95 % interval of an agent's score and a row of `random_scores`."""
+    """One of these words, of the 95 % interval of an agent's score and a row of `random_scores`."""
     if random is None:
         return NOT_PLAYED
+    # Each comparison with NaN is false: the last word would be that the intervals meet.
+    if any(math.isnan(bound) for bound in (low, high, random["low"], random["high"])):
+        return NOT_KNOWN
     return YES if low > random["high"] else BELOW if high < random["low"] else NO

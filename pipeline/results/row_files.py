@@ -7,6 +7,7 @@ Not here: the folder around the file (`pipeline.results.load`), the columns them
 import dataclasses
 import functools
 import io
+import os
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pipeline.checked_files import bytes_in, text_in
+from pipeline.checked_files import bytes_in, check_regular, text_in
 from pipeline.errors import RunFolderError
 from pipeline.rows import TRUE_BEFORE, Row
 
@@ -24,6 +25,9 @@ _DTYPES = {int: "int64", float: "float64", str: "str", bool: "bool"}
 
 _MOST_SHOWN = 250
 """Characters of columns, in a sentence about them."""
+
+_LONGEST_HEADER = 10_000
+"""Bytes; a line beyond is none."""
 
 
 class FileRows(NamedTuple):
@@ -35,16 +39,18 @@ class FileRows(NamedTuple):
     """What was missing or cut off; one line each, beginning with the path."""
 
 
-def read_rows(path: Path, row_types: Sequence[type[Row]]) -> FileRows:
+def read_rows(path: Path, row_types: Sequence[type[Row]], *, max_bytes: int | None = None) -> FileRows:
     """The rows of `path`, of the first of `row_types` that its header fits; no rows where there is no file.
 
-    A last line that a kill cut off is skipped and named. Raises RunFolderError when the header is that of no row type,
-    or a line cannot be read.
+    A last line that a kill cut off is skipped and named. With `max_bytes` only the last rows, those that so many bytes
+    hold: however long a file has become, no more of it is read. Raises RunFolderError when the header is that of no row
+    type, or a line cannot be read.
     """
     if not path.is_file():
         return FileRows(row_types[0], no_rows(row_types[0]), (f"{path}: missing",))
     try:
-        text = text_in(bytes_in(path), "utf-8-sig").replace("\r\n", "\n")  # Excel writes both
+        data = bytes_in(path) if max_bytes is None else _end_of(path, max_bytes)
+        text = text_in(data, "utf-8-sig").replace("\r\n", "\n")  # Excel writes both
     except UnicodeDecodeError as error:
         raise RunFolderError(f"{path} is not text: {error}") from error
     whole = text[: text.rfind("\n") + 1]
@@ -69,6 +75,20 @@ def no_rows(row_type: type[Row]) -> pd.DataFrame:
 def _no_rows(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
     # Every run folder wants several, and pandas takes longer to make one than to read a file of games.
     return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns})
+
+
+def _end_of(path: Path, max_bytes: int) -> bytes:
+    """The header of a file, and the whole lines among its last bytes; all of it if it has no more than these."""
+    check_regular(path)
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        if size <= max_bytes:
+            return file.read(max_bytes)
+        header = file.readline(_LONGEST_HEADER)
+        file.seek(size - max_bytes)
+        # What begins in the middle of a line is none.
+        return header + file.read(max_bytes).partition(b"\n")[2]
 
 
 def _fits(header: list[str], row_type: type[Row]) -> bool:

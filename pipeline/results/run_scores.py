@@ -17,7 +17,7 @@ import pandas as pd
 from pipeline.results.load import RUN_KEYS, LoadedRuns
 from pipeline.results.protocols import NOOP_STARTS, differences
 from pipeline.results.published import load_published
-from pipeline.results.scores import FloatArray, mean_interval, normalised_score
+from pipeline.results.scores import FloatArray, mean_interval, normalised_score, seed_interval
 from pipeline.rows import BEST as BEST
 from pipeline.rows import CHECKPOINT, GAME_FIELDS, PROTOCOL_FIELDS
 from pipeline.rows import RANDOM as RANDOM
@@ -37,6 +37,12 @@ SAMPLED_NOTE = (
     "Either way one action in twenty is random, as for the published agents."
 )
 """What stands below every table that has such an entry under no-op starts."""
+
+EQUAL_RUNS_NOTE = (
+    "Seeds that all score the same: brackets from the lowest to the highest end of the intervals over the games of "
+    "each seed."
+)
+"""What stands below every table in which `are_equal_runs`."""
 
 COLUMNS = (
     *RUN_KEYS,
@@ -112,6 +118,27 @@ def entries(scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
     in_order = comparable.sort_values(["version", "episodes"], kind="stable")
     comparable = in_order.drop_duplicates([*RUN_KEYS, "entry"], keep="last").sort_index()
     return {str(name): rows for name, rows in comparable.groupby("entry", sort=True)}
+
+
+def interval_over_runs(runs: pd.DataFrame) -> tuple[float, float]:
+    """The 95 % interval of the mean of rows of `run_scores`, one a run of one game; NaN where nothing is known of it.
+
+    Student's t over runs. Where they have no spread, being one or all the same, it would know nothing: there it is from
+    the lowest to the highest end of their intervals over games.
+    """
+    if runs["score"].nunique() == 1:
+        # By NumPy, which keeps NaN: of a run that knows nothing of itself nothing is known of all.
+        low, high = runs["low"].to_numpy("float64").min(), runs["high"].to_numpy("float64").max()
+        if not np.isnan(low):
+            return float(low), float(high)
+    return seed_interval(runs["score"])
+
+
+def are_equal_runs(scores: pd.DataFrame, by: Sequence[str]) -> bool:
+    """Whether some group of `by` has several runs that all score the same, and an interval all the same."""
+    groups = scores.groupby(list(by))
+    equal = (groups["score"].nunique() == 1) & (groups.size() > 1) & (groups["low"].count() == groups.size())
+    return bool(equal.any())
 
 
 def rliable_scores(of_entries: Mapping[str, pd.DataFrame], games: Sequence[str]) -> dict[str, FloatArray]:

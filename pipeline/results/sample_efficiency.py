@@ -20,7 +20,7 @@ from pipeline.results.atari49 import counted_games
 from pipeline.results.protocols import NOOP_STARTS, Starts
 from pipeline.results.published import load_published
 from pipeline.results.scores import FloatArray, normalised_score
-from pipeline.results.style import STYLE, look
+from pipeline.results.style import NAMES_STYLE, look
 
 AXES = {"frames": ("emulator frames (millions)", 1e6), "hours": ("wall time since the run's start (hours)", 1.0)}
 """Column of `our_points` -> label, and how much is one unit."""
@@ -60,7 +60,7 @@ def newest(places: FloatArray, scores: FloatArray, budgets: FloatArray) -> Float
     return scores[order][np.searchsorted(places[order], budgets, side="right") - 1]
 
 
-@matplotlib.rc_context(STYLE)
+@matplotlib.rc_context(NAMES_STYLE)
 def efficiency_figure(curves: pd.DataFrame, starts: Starts) -> Figure:
     """Rows of `efficiency`: a panel an axis, a line an entry."""
     figure = Figure(figsize=(10.0, 4.2), layout="constrained")

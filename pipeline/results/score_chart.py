@@ -16,13 +16,13 @@ from pipeline.results.atari49 import normalised
 from pipeline.results.formats import MISSING
 from pipeline.results.protocols import DQN, GORILA, Starts
 from pipeline.results.published import load_published
-from pipeline.results.style import COLOURS, FAINT, INK, PAPER, STYLE
+from pipeline.results.style import COLOURS, FAINT, INK, NAMES_STYLE, PAPER
 
 _TICKS = (-100, -50, 0, 50, 100, 300, 1000, 5000)
 _MARKERS = {DQN: "o", GORILA: "D"}
 
 
-@matplotlib.rc_context(STYLE)
+@matplotlib.rc_context(NAMES_STYLE)
 def score_chart(starts: Starts, ours: tuple[str, pd.DataFrame] | None, games: Sequence[str] = ATARI49) -> Figure:
     """Bars of one entry (its name and its `entry_by_game`), or of Gorila where there is none; markers as published.
 

@@ -56,6 +56,17 @@ STYLE: Any = {
 }
 """Settings of matplotlib while a figure is made: `with matplotlib.rc_context(STYLE): …`."""
 
+NAMES_STYLE: Any = STYLE | {"text.parse_math": False}
+"""The same for a figure with names that others gave: "$" in them is no mathematics. Ticks need a formatter of their own
+on logarithmic axes, where those of matplotlib write formulas."""
+
+_NO_WIDTH = "\u200b"
+
+
+def legend_label(name: str) -> str:
+    """A label that begins with a name that others gave: matplotlib leaves out what begins with an underscore."""
+    return _NO_WIDTH + name if name.startswith("_") else name
+
 
 def settle(figure: Figure) -> None:
     """Work out the layout, and leave it: else each file that is written works it out again, twice."""

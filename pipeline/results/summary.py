@@ -19,7 +19,7 @@ from pipeline.results.comparison import improvement_over_games
 from pipeline.results.formats import ReportTable, interval_cell
 from pipeline.results.protocols import DQN, GORILA, Starts
 from pipeline.results.published import load_published
-from pipeline.results.random_player import NOT_PLAYED, OUR_RANDOM_PLAYER, YES, of_starts
+from pipeline.results.random_player import NOT_KNOWN, NOT_PLAYED, OUR_RANDOM_PLAYER, YES, of_starts
 from pipeline.results.run_scores import score_matrix
 from pipeline.results.scores import FloatArray, normalised_score
 
@@ -134,7 +134,7 @@ def summary(
             agents[f"ours: {name}"] = matrix = score_matrix(scores, games)
             num_seeds[f"ours: {name}"] = _seeds(matrix)
             answers = _above_random(scores, starts, random)
-            if not answers.isin([NOT_PLAYED]).all():
+            if not answers.isin([NOT_PLAYED, NOT_KNOWN]).all():
                 above_random[f"ours: {name}"] = float((answers == YES).sum())
         for agent, matrix in agents.items():
             count = above_random.get(agent, np.nan)
@@ -250,5 +250,10 @@ def _count_notes(entries: Mapping[str, pd.DataFrame], starts: Starts, random: pd
                 found.append(
                     f"Of {num_unknown} of the {len(answers)} games of {name} there are no games of our random player: "
                     "they are not among those above it."
+                )
+            if num_unknown := int((answers == NOT_KNOWN).sum()):
+                found.append(
+                    f"Of {num_unknown} of the {len(answers)} games of {name} it is not known whether it is above our "
+                    "random player: one of the two scores has no interval."
                 )
     return tuple(found)

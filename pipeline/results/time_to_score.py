@@ -15,7 +15,7 @@ from pipeline.results.load import RUN_KEYS, LoadedRuns
 from pipeline.results.protocols import DQN, NOOP_STARTS, differences
 from pipeline.results.published import load_published
 from pipeline.results.run_scores import LAST, TRAINING, entry_name
-from pipeline.results.style import STYLE, look
+from pipeline.results.style import NAMES_STYLE, legend_label, look
 from pipeline.rows import PROTOCOL_FIELDS
 
 
@@ -51,7 +51,7 @@ def games_past(hours: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["experiment", "game", "hours"])
 
 
-@matplotlib.rc_context(STYLE)
+@matplotlib.rc_context(NAMES_STYLE)
 def time_to_score_figure(hours: pd.DataFrame) -> Figure:
     """Number of games on which at least half of an experiment's runs (`hours_to_score`) are above DQN, over hours."""
     figure = Figure(figsize=(8.0, 4.0), layout="constrained")
@@ -62,7 +62,7 @@ def time_to_score_figure(hours: pd.DataFrame) -> Figure:
     for index, (experiment, games) in enumerate(games_past(hours).groupby("experiment", sort=True)):
         passed = np.sort(games["hours"][np.isfinite(games["hours"])])
         most = max(most, len(passed))
-        label = f"{experiment} ({len(passed)} of {len(games)} games played)"
+        label = legend_label(f"{experiment} ({len(passed)} of {len(games)} games played)")
         steps = [0.0, *passed, end], [0, *range(1, len(passed) + 1), len(passed)]
         line, colour = look(index)
         axes.step(*steps, line, where="post", color=colour, linewidth=1.8, label=label)

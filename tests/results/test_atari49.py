@@ -95,3 +95,18 @@ def test_above_random_means_that_the_intervals_lie_apart(tmp_path: Path) -> None
     assert (found["gorila: above random"] == MISSING).sum() == 45
     assert table.numbers.loc["Pong", "our random mean"] == -20.5
     assert str(found.loc["Pong", "ours: random"]).startswith("-20.5 [")
+
+
+@pytest.mark.parametrize(("num_games", "expected"), [(30, "below"), (2, "not known")])
+def test_seeds_that_all_score_the_same_are_known_by_the_games_of_each(
+    tmp_path: Path, num_games: int, expected: str
+) -> None:
+    random = [evaluation(-20.0 + n % 2 / 2, n, 0, agent="random", epsilon=1.0) for n in range(30)]
+    for seed in range(3):
+        write_run(tmp_path, [*(evaluation(-21.0, n) for n in range(num_games)), *random], seed=seed)
+    table = table_of(tmp_path)
+    pong = table.text.set_index("game").loc["Pong"]
+    assert pong["gorila: above random"] == expected
+    assert pong["ours: gorila"] == ("-21.0 [-21.0, -21.0]" if num_games == 30 else "-21.0")
+    assert any("Seeds that all score the same" in note for note in table.notes) == (num_games == 30)
+    assert any('"not known": ' in note for note in table.notes) == (num_games == 2)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from pipeline.results.budget_figure import budget_figure
 from pipeline.results.equal_frames import our_points
 from pipeline.results.load import load_runs
@@ -32,3 +34,18 @@ def test_eight_experiments_look_different(tmp_path: Path) -> None:
     ours = [line for line in axes.lines if str(line.get_label()).startswith("ours: ")]
     assert len({(line.get_color(), line.get_marker()) for line in ours}) == len(ours) == 8
     assert len({look(index) for index in range(8)}) == 8
+
+
+def test_games_that_were_played_differently_under_one_name_are_lines_of_their_own(tmp_path: Path) -> None:
+    rows = [
+        evaluation(score, version=frames, total_frames=frames, epsilon=epsilon)
+        for epsilon, score in ((0.05, 20.0), (0.01, 40.0))
+        for frames in (1_000_000, 2_000_000)
+    ]
+    write_run(tmp_path, rows, game="Breakout")
+    (axes,) = budget_figure(our_points(load_runs(tmp_path / "runs").evaluations), "Breakout").axes
+    ours = {str(line.get_label()): np.asarray(line.get_ydata()).tolist() for line in axes.lines[-2:]}
+    assert ours == {
+        "ours: gorila, noop_starts, epsilon 0.01": [40.0, 40.0],
+        "ours: gorila, noop_starts, epsilon 0.05": [20.0, 20.0],
+    }

@@ -174,3 +174,29 @@ def test_each_protocol_has_a_symbol_of_its_own_which_is_that_of_all_runs(two_run
         "gorila, seed 0: noop_starts, sampled": "D",
         "dqn, seed 0: noop_starts, sampled": "D",
     }
+
+
+@pytest.mark.parametrize("num_seeds", [1, 2])
+def test_games_that_were_played_differently_under_one_name_have_symbols_and_labels_of_their_own(
+    tmp_path: Path, num_seeds: int
+) -> None:
+    for seed in range(num_seeds):
+        write_run(tmp_path, [evaluation(4.0, epsilon=0.05), evaluation(8.0, epsilon=0.01)], seed=seed)
+    axes = learning_panels(load_runs(tmp_path / "runs"), "Pong").axes[0]
+    named = "gorila, seed 0" if num_seeds == 1 else "gorila"
+    assert set(labelled(axes)) == {f"{named}: noop_starts, epsilon {epsilon}" for epsilon in ("0.01", "0.05")}
+    symbols = {
+        line.get_marker(): set(np.asarray(line.get_ydata())) for line in axes.lines if line.get_marker() in ("o", "D")
+    }
+    assert symbols == {"o": {8.0}, "D": {4.0}}
+
+
+@pytest.mark.parametrize("num_seeds", [1, 2])
+def test_a_name_that_begins_with_an_underscore_is_in_the_legend(tmp_path: Path, num_seeds: int) -> None:
+    for seed in range(num_seeds):
+        games = [episode(3.0), episode(5.0, 2000)]
+        write_run(tmp_path, [*games, evaluation(4.0)], experiment="_mine", seed=seed)
+    figure = learning_panels(load_runs(tmp_path / "runs"), "Pong")
+    shown = [text.get_text().lstrip("\u200b") for text in figure.legends[0].get_texts()]
+    named = "_mine, seed 0" if num_seeds == 1 else "_mine, 2 seeds"
+    assert shown == [named, "_mine, seed 0: noop_starts" if num_seeds == 1 else "_mine: noop_starts"]

@@ -1,9 +1,12 @@
 """Our scores beside published ones at the same frames."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pipeline.results import equal_frames
+from pipeline.results.budgets import yardsticks
 from pipeline.results.equal_frames import budget_table, equal_frames_table, our_points
 from pipeline.results.load import LoadedRuns, load_runs
 from pipeline.results.run_scores import run_scores
@@ -87,4 +90,41 @@ def test_of_runs_of_unequal_length_the_longest_count_with_their_best_of_any_age(
 
 def test_runs_without_a_million_frames_have_no_place(tmp_path: Path) -> None:
     write_run(tmp_path, [evaluation(20.0, total_frames=100_000)])
+    assert equal_frames_table(run_scores(load_runs(tmp_path / "runs"))) is None
+
+
+def test_parameters_count_by_their_own_age_and_not_by_how_far_their_run_has_gone_since(tmp_path: Path) -> None:
+    sticky: dict[str, Any] = {"protocol": "sticky", "sticky_probability": 0.25}
+    of_before = evaluation(10.0, version=20, total_frames=2_000_000, **sticky)
+    write_run(tmp_path, [of_before, evaluation(90.0, version=100, total_frames=10_000_000)], game="Breakout")
+    write_run(tmp_path, [evaluation(50.0, total_frames=10_000_000, **sticky)], game="Breakout", seed=1)
+    table = equal_frames_table(run_scores(load_runs(tmp_path / "runs")))
+    assert table is not None
+    of_sticky = table.numbers[table.numbers["protocol"] == "sticky"]
+    assert set(of_sticky["frames"]) == {10_000_000}
+    # Random play has 1.7 points, the human 31.8 (Mnih et al. 2015).
+    assert of_sticky["median"].tolist() == pytest.approx([100 * (50 - 1.7) / 30.1] * len(of_sticky))
+
+
+def test_games_of_which_nobody_published_anything_at_these_frames_hide_nobody(tmp_path: Path) -> None:
+    write_run(tmp_path, [evaluation(20.0, total_frames=2_000_000)], game="Breakout")
+    for game in ("Alien", "Amidar"):
+        write_run(tmp_path, [evaluation(20.0, total_frames=400_000)], game=game)
+    table = equal_frames_table(run_scores(load_runs(tmp_path / "runs")))
+    assert table is not None
+    assert set(table.numbers["our_games"]) == {1}
+    assert "DQN (nnabla-rl)" in set(table.text["published"])
+
+
+def test_where_every_published_agent_lacks_most_games_there_is_no_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_one = [next(one for one in yardsticks() if game in one.curves.index) for game in ("Breakout", "Alien", "Pong")]
+    known = [
+        one._replace(agent=game, curves=one.curves.loc[[game]])
+        for one, game in zip(of_one, ("Breakout", "Alien", "Pong"), strict=True)
+    ]
+    monkeypatch.setattr(equal_frames, "yardsticks", lambda: tuple(known))
+    for game in ("Breakout", "Alien", "Pong"):
+        write_run(tmp_path, [evaluation(20.0, total_frames=10_000_000)], game=game)
     assert equal_frames_table(run_scores(load_runs(tmp_path / "runs"))) is None

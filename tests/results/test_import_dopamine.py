@@ -8,7 +8,7 @@ import pytest
 from pipeline.errors import RunFolderError
 from pipeline.results.import_dopamine import read_dopamine
 from tests.results.foreign_files import write_dopamine
-from tests.results.test_import_readers import points, rows
+from tests.results.test_import_readers import points, refused, rows
 
 
 def test_runs_of_dopamine_begin_where_iterations_begin_again(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_an_iteration_may_have_a_value_of_each_run_and_one_that_lacks_some_is_le
     values = [(0, 1.0), (0, 2.0), (1, 3.0), (2, 4.0), (2, 5.0), (3, 6.0), (4, 7.0), (4, 8.0)]
     path = tmp_path / "pong_CNN.json"
     path.write_text(json.dumps([record("DQN", *point) for point in values] + [record("C51", 0, 9.0)]))
-    ((_, read),) = read_dopamine(path)
+    ((_, read),) = read_dopamine(path, refused)
     assert rows(read().frame, "agent", "run", "frames", "score") == [
         ("DQN (CNN)", "1", 1e6, 1.0),
         ("DQN (CNN)", "2", 1e6, 2.0),

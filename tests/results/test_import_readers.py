@@ -14,8 +14,13 @@ PONG = '#{"t_start": 1.0, "env_id": "Pong-v4"}'
 ZOO = "environment_name,seed,iteration,frame,eval_episode_return"
 
 
+def refused(error: OSError) -> None:
+    """All folders of these tests may be looked into."""
+    raise error
+
+
 def points(reader: Reader, path: Path) -> pd.DataFrame:
-    frame = pd.concat([read().frame for _, read in reader(path)], ignore_index=True)
+    frame = pd.concat([read().frame for _, read in reader(path, refused)], ignore_index=True)
     assert tuple(frame.columns) == COLUMNS
     return frame
 
@@ -54,7 +59,7 @@ def test_steps_are_frames_where_the_environment_fixes_how_many(tmp_path: Path, e
 def test_a_last_line_that_a_kill_cut_off_is_no_game(tmp_path: Path, behind: bytes) -> None:
     path = write_monitor(tmp_path / "monitor.csv", [(1.0, 10, 1.0)])
     path.write_bytes(path.read_bytes() + behind)
-    ((_, read),) = read_sb3(tmp_path)
+    ((_, read),) = read_sb3(tmp_path, refused)
     assert read().frame["score"].tolist() == [1.0]
     assert read().remarks == (f"{path}: line 4 is cut off and was skipped",)
 
@@ -152,7 +157,7 @@ def test_the_table_of_a_single_run_of_dqn_zoo_is_known_by_its_folders(tmp_path: 
     for place in ("iqn/beam_rider/1", "iqn/beam_rider/2", "dqn/pong/1", "mine"):
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "results.csv").write_text(text)
-    *found, (_, of_mine) = sorted(read_dqn_zoo(tmp_path))
+    *found, (_, of_mine) = sorted(read_dqn_zoo(tmp_path, refused))
     assert [rows(read().frame, "agent", "game", "run", "score") for _, read in found] == [
         [("dqn", "Pong", "1", 1.0), ("dqn", "Pong", "1", 3.0)],
         [("iqn", "BeamRider", "1", 1.0), ("iqn", "BeamRider", "1", 3.0)],

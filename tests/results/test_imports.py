@@ -1,4 +1,7 @@
+import errno
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +29,27 @@ def test_a_bad_file_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
     points, problems = load_imports([Import("sb3", tmp_path)])
     assert points["run"].tolist() == ["good"]
     assert problems == (f"{tmp_path / 'bad'}: skipped: CartPole-v1 is none of the Atari games",)
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.ESTALE])
+def test_a_folder_that_may_not_be_read_is_named_and_all_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    write_monitor(tmp_path / "good" / "monitor.csv", [(1.0, 10, 1.0)])
+    theirs = tmp_path / "lost+found"
+    theirs.mkdir()
+    look = os.scandir
+
+    def refuse(place: str) -> Any:
+        # Root, whom these tests may belong to, is refused nothing.
+        if str(place) == str(theirs):
+            raise OSError(number, os.strerror(number), str(place))
+        return look(place)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    points, problems = load_imports([Import("sb3", tmp_path), Import("nnabla_rl", theirs)])
+    assert points["run"].tolist() == ["good"]
+    assert problems == (f"{theirs}: skipped: it cannot be read: {os.strerror(number)}",) * 2
 
 
 def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pipeline.results.formats import ReportTable
 from pipeline.results.load import load_runs
 from pipeline.results.other_protocols import other_protocols_table
@@ -62,3 +64,19 @@ def test_the_random_player_of_the_same_protocol_stands_beside_the_score(tmp_path
     (row,) = table(tmp_path).text.to_dict("records")
     assert row["our random"].startswith("0.5 [")
     assert row["above random"] == "yes"
+
+
+@pytest.mark.parametrize(("num_games", "expected"), [(30, "below"), (2, "not known")])
+def test_seeds_that_all_score_the_same_are_known_by_the_games_of_each(
+    tmp_path: Path, num_games: int, expected: str
+) -> None:
+    played: dict[str, Any] = {"protocol": "short", "max_frames": 9_000}
+    random = [evaluation(-20.0 + n % 2 / 2, n, 0, agent="random", **(played | {"epsilon": 1.0})) for n in range(30)]
+    for seed in range(3):
+        write_run(tmp_path, [*(evaluation(-21.0, n, **played) for n in range(num_games)), *random], seed=seed)
+    found = table(tmp_path)
+    (row,) = found.text.to_dict("records")
+    assert row["above random"] == expected
+    assert row["score"] == ("-21.0 [-21.0, -21.0]" if num_games == 30 else "-21.0")
+    assert any("Seeds that all score the same" in note for note in found.notes) == (num_games == 30)
+    assert any('"not known": ' in note for note in found.notes) == (num_games == 2)

@@ -60,3 +60,12 @@ def test_a_random_player_beside_two_experiments_with_one_seed_has_played_once(tm
     random = numbers.loc["random player"]
     assert (random["score"], random["seeds"], random["episodes"]) == (-19.0, 2, 2)
     assert (random["low"], random["high"]) == pytest.approx((-31.7, -6.3), abs=0.05)
+
+
+def test_seeds_that_all_score_the_same_have_the_intervals_of_their_games(tmp_path: Path) -> None:
+    for seed in range(2):
+        write_run(tmp_path, [evaluation(score, number) for number, score in enumerate((1.0, 2.0, 3.0))], seed=seed)
+    scores = run_scores(load_runs(tmp_path / "runs"))
+    table = our_agents_table(scores, ["Pong"])
+    assert table.numbers[["low", "high"]].to_numpy().tolist() == [[scores["low"].min(), scores["high"].max()]]
+    assert any("Seeds that all score the same" in note for note in table.notes)

@@ -1,5 +1,6 @@
 """The floor of every score: who is said to be above our random player, and how seldom that is said by chance."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from pipeline.results.load import load_runs
 from pipeline.results.protocols import HUMAN_STARTS, NOOP_STARTS
-from pipeline.results.random_player import BELOW, NO, NOT_PLAYED, YES, is_above, of_starts, random_scores
+from pipeline.results.random_player import BELOW, NO, NOT_KNOWN, NOT_PLAYED, YES, is_above, of_starts, random_scores
 from pipeline.results.scores import mean_interval
 from pipeline.rows import EvaluationRow
 from tests.results.run_folders import evaluation, write_run
@@ -49,9 +50,10 @@ def test_intervals_have_to_lie_apart(low: float, high: float, expected: str) -> 
     assert is_above(low, high, {"low": 1.0, "high": 3.0}) == expected
 
 
-def test_a_single_game_is_above_nobody_and_without_random_games_nothing_is_said() -> None:
-    assert is_above(float("nan"), float("nan"), {"low": 1.0, "high": 3.0}) == NO
-    assert is_above(5.0, 6.0, None) == NOT_PLAYED
+def test_where_one_of_the_two_has_no_interval_it_is_not_known_and_without_random_games_nothing_is_said() -> None:
+    assert is_above(math.nan, math.nan, {"low": 1.0, "high": 3.0}) == NOT_KNOWN
+    assert is_above(5.0, 6.0, {"low": math.nan, "high": math.nan}) == NOT_KNOWN
+    assert is_above(5.0, 6.0, None) == is_above(math.nan, math.nan, None) == NOT_PLAYED
 
 
 def test_of_two_equal_players_one_is_seldom_above_and_its_mean_would_often_be() -> None:

@@ -127,3 +127,16 @@ def test_warnings_stand_before_the_first_number_and_names_are_escaped(page: str)
 def test_missing_games_and_unreadable_folders_are_named(page: str) -> None:
     assert "dba3c: no score under no-op starts on 1 of 1 game: Pong" in page
     assert "Hero/0: skipped: " in page
+
+
+def test_names_of_strangers_are_shown_as_they_are(tmp_path: Path) -> None:
+    names = (r"x$\bad$", "_mine")
+    for name in names:
+        for seed in range(2):
+            on_the_way = evaluation(2.0, agent="training", version=50, total_frames=1_000_000)
+            at_the_end = [evaluation(21.0 + number, number, total_frames=2_000_000) for number in range(2)]
+            write_run(tmp_path, [episode(1.0), episode(2.0, 2000), on_the_way, *at_the_end], name, "Pong", seed)
+    write_report(load_runs(tmp_path / "runs"), tmp_path / "out")
+    for figure in ("Pong", "budgets_Pong", "time_to_score", "sample_efficiency", "profiles", "intervals"):
+        drawn = (tmp_path / "out" / "figures" / f"{figure}.svg").read_text()
+        assert all(name in drawn for name in names), figure

@@ -171,3 +171,12 @@ def test_where_the_random_player_did_not_play_nobody_is_counted_above_it(tmp_pat
     _, wins = summary_tables(NOOP_STARTS, entries(run_scores(loaded)), random_scores(loaded))
     notes = wins.notes
     assert any(note.startswith("Of 1 of the 2 games of gorila there are no games of our random") for note in notes)
+
+
+def test_a_game_of_which_it_is_not_known_is_told_and_makes_no_count_of_none(tmp_path: Path) -> None:
+    random = [evaluation(score, number, agent="random", epsilon=1.0) for number, score in enumerate((0.0, 1.0))]
+    write_run(tmp_path, [evaluation(5.0), *random], game="Pong")
+    assert pd.isna(values(summary_of(tmp_path), "ours: gorila", "Pong")["above_random"])
+    loaded = load_runs(tmp_path / "runs")
+    _, wins = summary_tables(NOOP_STARTS, entries(run_scores(loaded)), random_scores(loaded))
+    assert any(note.startswith("Of 1 of the 1 games of gorila it is not known") for note in wins.notes)

@@ -84,3 +84,11 @@ def test_a_figure_of_nobody_past_the_line_is_still_a_figure(tmp_path: Path) -> N
     write_run(tmp_path, evaluations(2, 0.0))
     (axes,) = time_to_score_figure(hours_to_score(load(tmp_path))).axes
     assert axes.lines[0].get_label() == "gorila (0 of 1 games played)"
+
+
+def test_a_name_that_begins_with_an_underscore_is_in_the_legend(tmp_path: Path) -> None:
+    write_run(tmp_path, evaluations(2, 21.0), experiment="_mine")
+    (axes,) = time_to_score_figure(hours_to_score(load(tmp_path))).axes
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text().lstrip("\u200b") for text in legend.get_texts()] == ["_mine (1 of 1 games played)"]

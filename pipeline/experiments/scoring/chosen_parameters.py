@@ -3,7 +3,6 @@
 Not here: what is done with them (`pipeline.experiments.scoring.afterwards`, `pipeline.experiments.policy`).
 """
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,14 +10,9 @@ from pipeline.config.words import listed
 from pipeline.errors import CheckpointError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint, Fit
-from pipeline.experiments.scoring.request import NEWEST
+from pipeline.experiments.scoring.request import NEWEST, told
 from pipeline.numbered_files import numbers_in, path_of
 from pipeline.rows import BEST
-
-
-def told(line: str) -> None:
-    """On the standard error, as what a command says beside its results."""
-    print(f"warning: {line}", file=sys.stderr, flush=True)
 
 
 def chosen_checkpoint(

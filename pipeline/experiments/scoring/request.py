@@ -3,7 +3,8 @@
 Not here: doing it (`pipeline.experiments.scoring.afterwards`).
 """
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,10 +48,15 @@ class EvaluationRequest(NamedTuple):
         )
 
 
-def find_runs(words: Sequence[str]) -> list[Path]:
+def told(line: str) -> None:
+    """On the standard error, as what a command says beside its results."""
+    print(f"warning: {line}", file=sys.stderr, flush=True)
+
+
+def find_runs(words: Sequence[str], say: Callable[[str], object] = told) -> list[Path]:
     """Run folders that `words` name: folders of runs, patterns such as `results/runs/gorila/*/0`, folders above runs.
 
-    Raises ConfigError for each word that names none.
+    `say` is told of each folder beside them that may not be read. Raises ConfigError for each word that names none.
     """
     found: dict[Path, Path] = {}
     mistakes = []
@@ -58,12 +64,25 @@ def find_runs(words: Sequence[str]) -> list[Path]:
         unreadable: list[OSError] = []
         places = places_of(word)
         below = [folder for place in places for folder in run_folders(place, unreadable.append)]
-        runs = [folder for folder in below if (folder / CONFIG).is_file()]
-        mistakes += [f"run={word}: {error.filename} cannot be read: {error.strerror}" for error in unreadable]
+        runs = [folder for folder in below if _has_settings(folder, unreadable)]
+        lines = [f"run={word}: {error.filename} cannot be read: {error.strerror}" for error in unreadable]
         for run in runs:
             found.setdefault(run.resolve(), run)
+        if runs:
+            # A folder above runs may have others in it that are nobody's business, such as the disk's own.
+            for line in lines:
+                say(line)
+        mistakes += [] if runs else lines
         if not runs and not unreadable:
             mistakes.append(f"run={word}: no run folder is there, which would hold a {CONFIG}")
     if mistakes:
         raise ConfigError(mistakes)
     return list(found.values())
+
+
+def _has_settings(folder: Path, unreadable: list[OSError]) -> bool:
+    try:
+        return (folder / CONFIG).is_file()
+    except OSError as error:
+        unreadable.append(error)
+        return False

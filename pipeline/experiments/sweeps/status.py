@@ -33,8 +33,8 @@ from pipeline.config.run_config import RunConfig
 from pipeline.config.tree import build
 from pipeline.errors import ConfigError, RunFolderError, SweepError
 from pipeline.experiments.files.run_folder import RunFolder
-from pipeline.results.load import load_run
-from pipeline.rows import ROW_FILES
+from pipeline.results.row_files import read_rows
+from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, UpdateRow
 
 _OF_ONE_RUN = ("game=", "seed=")
 """Words of which nothing else in the config depends, so that jobs which differ only in them are composed once."""
@@ -45,6 +45,10 @@ _QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
 _NOTE = "multirun.yaml"
 """What Hydra's own sweeper leaves in the folder of a sweep: all that it was started with."""
 _RECENT_EPISODES = 100
+_END_BYTES = 2_000_000
+"""Of a file of rows: ten updates each of a thousand roles, and a hundred times as many games as are wanted."""
+_MOST_REMEMBERED = 4096
+"""Files of rows, of which a few numbers each are kept."""
 _CLOCKS_DIFFER = timedelta(minutes=1)
 """Those of the machines of a launcher and of a job, at most."""
 
@@ -188,21 +192,63 @@ def _is_whole(row: LedgerRow, config: RunConfig) -> bool:
 
 
 def _sight(config: RunConfig) -> RunSight | None:
-    folder = config.folder
+    files = {name: _version_of(config.folder / name) for name in ROW_FILES.values()}
+    updates, episodes = files[ROW_FILES[UpdateRow]], files[ROW_FILES[EpisodeRow]]
     try:
-        loaded = load_run(folder)
-        files = [folder / name for name in set(ROW_FILES.values())]
-        written_at = max((file.stat().st_mtime for file in files if file.exists()), default=0.0)
+        progress = None if updates is None else _progress(updates)
+        mean_score = None if episodes is None else _mean_score(episodes)
     except (OSError, RunFolderError):
         return None
-    updates = loaded.actor_critic_updates if loaded.updates.empty else loaded.updates
-    newest = updates.groupby("role").tail(1)
-    if newest.empty:
+    if progress is None:
         return None
-    scores = loaded.episodes["score"].tail(_RECENT_EPISODES)
+    written_at = max(file.modified_ns for file in files.values() if file is not None) / 1e9
     return RunSight(
-        fraction=fraction_spent(config.budget, int(newest["total_frames"].max()), float(newest["wall_seconds"].max())),
-        steps_per_second=float(newest["steps_per_second"].sum()),
-        mean_score=None if scores.empty else float(scores.mean()),
+        fraction=fraction_spent(config.budget, progress.total_frames, progress.wall_seconds),
+        steps_per_second=progress.steps_per_second,
+        mean_score=mean_score,
         silent_seconds=max(time.time() - written_at, 0.0),
     )
+
+
+class _FileVersion(NamedTuple):
+    """A file of rows, which only grows, as it was when it had been written so far."""
+
+    path: Path
+    size: int
+    modified_ns: int
+
+
+class _Progress(NamedTuple):
+    total_frames: int
+    wall_seconds: float
+    steps_per_second: float
+
+
+def _version_of(path: Path) -> _FileVersion | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return _FileVersion(path, found.st_size, found.st_mtime_ns)
+
+
+# Who watches a sweep asks every two seconds, and for most of its runs nothing has been written since.
+@functools.lru_cache(_MOST_REMEMBERED)
+def _progress(file: _FileVersion) -> _Progress | None:
+    """By the newest row of each role; None before there is one."""
+    updates = read_rows(file.path, (UpdateRow, ActorCriticUpdateRow), max_bytes=_END_BYTES).frame
+    if updates.empty:
+        return None
+    newest = updates.groupby("role").tail(1)
+    return _Progress(
+        int(newest["total_frames"].max()),
+        float(newest["wall_seconds"].max()),
+        float(newest["steps_per_second"].sum()),
+    )
+
+
+@functools.lru_cache(_MOST_REMEMBERED)
+def _mean_score(file: _FileVersion) -> float | None:
+    """Of the last training games; None before there is one."""
+    scores = read_rows(file.path, (EpisodeRow,), max_bytes=_END_BYTES).frame["score"].tail(_RECENT_EPISODES)
+    return None if scores.empty else float(scores.mean())
