@@ -44,8 +44,11 @@ class PlayArguments:
     """Under which protocol, e.g. "noop_starts"; null: the first by name."""
     policy: str | None = None
     """"greedy": games in which the best action was played, "sampled": actions were drawn; null: greedy if there are."""
+    version: int | None = None
+    """At which update of the agent; null: the newest that is recorded."""
     output: Path | None = None
-    """The film, .mp4 or .gif; null: an MP4 beside the recording. With keyboard=true the folder of the recorded game."""
+    """The film, .mp4 or .gif; null: an MP4 beside the recording. With keyboard=true the folder of the recorded game,
+    where no other is."""
     fps: float | None = None
     """Pictures per second, one per agent step; null: as fast as on the console."""
     scale: int = 3
@@ -122,7 +125,9 @@ def _show(arguments: PlayArguments) -> None:
 
     run = arguments.run
     assert run is not None  # checked with the other mistakes
-    chosen = choose_game(run, arguments.episode, arguments.agent, arguments.protocol, arguments.policy)
+    chosen = choose_game(
+        run, arguments.episode, arguments.agent, arguments.protocol, arguments.policy, arguments.version
+    )
     row, episode = chosen.played
     fps = arguments.fps or real_time_fps(episode.config)
     output = arguments.output or chosen.recording.with_name(f"{chosen.recording.stem}_game{row.episode}.mp4")

@@ -120,7 +120,10 @@ def _put_where_nothing_is(temporary: Path, path: Path) -> None:
     try:
         path.hardlink_to(temporary)
     except FileExistsError:
-        raise
+        # On a network disk the answer to one's own link may be lost, and a second try finds the first one's.
+        if not path.exists() or not os.path.samefile(temporary, path):
+            raise
+        temporary.unlink()
     except OSError:  # a disk without hard links: whoever makes the empty file first has it
         path.open("xb").close()
         temporary.replace(path)

@@ -1,5 +1,7 @@
 """A file is there as a whole or not at all."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,42 @@ def test_an_error_leaves_the_older_one_and_nothing_else(tmp_path: Path) -> None:
     assert path.read_text() == "older" and list(tmp_path.iterdir()) == [path]
 
 
+def _written_to_a_file(path: Path) -> None:
+    with whole_file(path) as file:
+        file.write(b"newer")
+
+
+def _written_to_a_path(path: Path) -> None:
+    with whole_path(path) as temporary:
+        temporary.write_bytes(b"newer")
+
+
+@pytest.mark.parametrize("write", [_written_to_a_file, _written_to_a_path])
+def test_all_of_it_is_on_the_disk_before_it_takes_the_older_one_s_place(
+    write: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[str, int, int]] = []
+    sync, replace = os.fsync, Path.replace
+
+    def record(call: str, facts: os.stat_result) -> None:
+        calls.append((call, facts.st_ino, facts.st_size))
+
+    def recorded_sync(file: int) -> None:
+        record("sync", os.fstat(file))
+        sync(file)
+
+    def recorded_replace(path: Path, target: Path) -> Path:
+        record("replace", path.stat())
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", recorded_sync)
+    monkeypatch.setattr(Path, "replace", recorded_replace)
+    path = tmp_path / "file"
+    path.write_text("older")
+    write(path)
+    assert calls == [(call, path.stat().st_ino, len("newer")) for call in ("sync", "replace")]
+
+
 def test_a_text_keeps_its_line_ends_and_is_utf_8_in_every_locale(tmp_path: Path) -> None:
     path = tmp_path / "file"
     whole_text(path, "π\r\n")
@@ -45,6 +83,20 @@ def test_a_new_file_takes_the_place_of_none_whatever_the_disk_can_do(
             new_text(path, "second")
         assert path.read_bytes() == b"first\r\n" and len(list(tmp_path.iterdir())) == number + 1
         monkeypatch.setattr(Path, "hardlink_to", refuse)
+
+
+def test_a_link_of_one_s_own_whose_answer_was_lost_is_no_other_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = Path.hardlink_to
+
+    def link_twice(path: Path, target: Path) -> None:
+        link(path, target)
+        link(path, target)
+
+    monkeypatch.setattr(Path, "hardlink_to", link_twice)
+    new_text(tmp_path / "file", "first")
+    assert (tmp_path / "file").read_text() == "first" and list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
 def test_somebody_else_may_write_it_under_the_same_suffix(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from pipeline.config.composition import DASK, Files, as_tree, resolved
 from pipeline.config.kept_values import kept_values
 from pipeline.config.own_parts import faults_of_own_parts
 from pipeline.config.run_config import RunConfig
-from pipeline.config.sweep_words import SWEEP, cases, shared_folder, unfit_cluster, wrong_launcher_words
+from pipeline.config.sweep_words import SWEEP, cases, heard_cluster, shared_folder, unfit_cluster, wrong_launcher_words
 from pipeline.config.tree import Tree
 from pipeline.config.warm_start import warm_start_mistakes
 from pipeline.config.words import listed, no_such, with_words_typed
@@ -135,12 +135,13 @@ def _check(
     kept: list[str] = []
     if say is not None and (count := sum(map(len, parsed))) > _MANY_VALUES:
         say(f"checking {count:,} values of this command line")
+    heard = heard_cluster(overrides, files, compose_once) if multirun and launcher == DASK else None
     for swept, case in cases(parsed):
         mistakes, run = check_case(case, files, compose_once)
         first_run = first_run or run
         found += mistakes
         if multirun and launcher == DASK:
-            found += unfit_cluster(run, case)
+            found += unfit_cluster(run, case, heard)
         if say is not None and not mistakes:
             kept += _kept(case, files, compose_once)
         # A word that is wrong was left out of its run, whose folder is not the one that was meant.

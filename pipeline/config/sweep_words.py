@@ -5,7 +5,7 @@ of its settings, which it checks itself before it starts anything.
 """
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
@@ -13,15 +13,20 @@ from hydra.errors import HydraException
 
 from dask_jobs.settings import LauncherSettings
 from pipeline.cluster.kinds import CLUSTER_KINDS
-from pipeline.config.composition import DASK, LAUNCHER, SWEEPER
+from pipeline.config.composition import DASK, LAUNCHER, SWEEPER, Files, resolved
 from pipeline.config.run_config import RunConfig
+from pipeline.config.tree import Tree
 from pipeline.config.words import no_such
+from pipeline.errors import ConfigError
+from pipeline.settings import leaves
 
 SWEEP = "sweep"
 """Group of the files that name the games of a sweep, and what else it goes over."""
 
 _SETTING = "hydra.launcher."
 _CLUSTER = "cluster"
+_WHERE = ("address", "tls_ca_file", "tls_cert_file", "tls_key_file")
+"""Settings of a cluster that say which one the jobs of a sweep run on: the launcher takes them for its own."""
 _SCHEMA = "base_"
 """Begins the names of options that other options are made of."""
 
@@ -52,10 +57,13 @@ def wrong_launcher_words(
     return [mistake for word in words if (mistake := _wrong_word(word, chosen, launchers)) is not None]
 
 
-def unfit_cluster(run: RunConfig | None, case: Sequence[Override] | None = None) -> list[str]:
+def unfit_cluster(
+    run: RunConfig | None, case: Sequence[Override] | None = None, heard: Mapping[str, object] | None = None
+) -> list[str]:
     """Why the Dask launcher cannot grant this run its hosts: the cluster that it asks for, by a word or by a file.
 
-    Where something else is wrong there is no run: then the word alone tells. `case`: the words; None: not known here.
+    Where something else is wrong there is no run: then the word alone tells. `case`: the words; `heard`: of
+    `heard_cluster`; None: not known here.
     """
     found = []
     word = next((word for word in case or () if word.key_or_group == _CLUSTER), None)
@@ -68,7 +76,43 @@ def unfit_cluster(run: RunConfig | None, case: Sequence[Override] | None = None)
         )
     if run is not None and run.cluster.groups:
         found.append("cluster.groups: a sweep grants its jobs whatever host is free: leave out groups")
-    return found
+    return found + _unheard_address(run, heard)
+
+
+def heard_cluster(
+    overrides: Sequence[str], files: Files, compose_once: Callable[[tuple[str, ...]], Tree]
+) -> Mapping[str, object] | None:
+    """The cluster that the Dask launcher hears of; None where it is told of one itself, or nobody can tell.
+
+    It goes by what Hydra composes first, which is without the words that a sweep goes over, and what their files say.
+    """
+    read = [word for text in overrides if (word := _read(text)) is not None and not word.is_sweep_override()]
+    if any(word.key_or_group == f"{_SETTING}address" for word in read):
+        return None
+    words = [word for word in read if not word.is_hydra_override()]
+    try:
+        tree = compose_once(tuple(str(word.input_line) for word in words if files.options(word.key_or_group)))
+        settings = [word for word in words if word.key_or_group.startswith(f"{_CLUSTER}.")]
+        typed = dict(leaf for word in settings for leaf in leaves(word.key_or_group, word.value()))
+        of_cluster = {name.removeprefix(f"{_CLUSTER}."): value for name, value in typed.items()}
+        cluster: Mapping[str, object] = resolved({**tree, _CLUSTER: {**tree[_CLUSTER], **of_cluster}})[_CLUSTER]
+    except ConfigError:
+        return None
+    return cluster
+
+
+def _unheard_address(run: RunConfig | None, heard: Mapping[str, object] | None) -> list[str]:
+    """Why this run would not come to the scheduler that it names; `heard`: of `heard_cluster`."""
+    if run is None or heard is None or getattr(run.cluster, "address", None) is None:
+        return []
+    wanted = {name: getattr(run.cluster, name) for name in _WHERE}
+    if all(heard.get(name) == value for name, value in wanted.items()):
+        return []
+    words = " ".join(f"{_CLUSTER}.{name}={value}" for name, value in wanted.items() if value is not None)
+    return [
+        f"{_CLUSTER}.address={wanted['address']}: {LAUNCHER}={DASK} hears nothing of what a sweep goes over, nor of "
+        f"its files: type {_CLUSTER}={run.cluster.kind} {words}"
+    ]
 
 
 def _is_idle(word: Override) -> bool:

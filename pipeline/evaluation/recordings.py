@@ -37,8 +37,9 @@ _WAY_OUT = "move it away, and evaluate again: python -m pipeline.evaluate"
 
 
 def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
-    """Write the games of one evaluation into `folder`, in place of an older one of the same protocol, agent and policy.
+    """Write the games of one evaluation into `folder`, in place of those of older parameters that were played alike.
 
+    Alike: under the same protocol, by the same agent and policy. Games of newer parameters stay beside these.
     Raises RecordingError if the disk refuses them; those that are there stay.
     """
     row, episode = games[0]
@@ -59,8 +60,9 @@ def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
                 meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
             )
         prefix = path.stem.removesuffix(path.stem.rpartition("_")[2])
-        for older in {path_of(folder, version, prefix) for version in numbers_in(folder, prefix)} - {path}:
-            older.unlink()
+        for version in numbers_in(folder, prefix):
+            if version < row.version:
+                path_of(folder, version, prefix).unlink()
     except OSError as error:
         raise RecordingError(f"{path} could not be written: {error}") from error
     return path

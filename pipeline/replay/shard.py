@@ -5,7 +5,7 @@ section 3. What becomes of a chunk, decided in this order:
 
     of an older start of its actor    RemoteLostError      a ghost of a host that was given up
     sequence number seen before       stored already       answered like the first time
-    actors ahead of learners          held back            to be sent again
+    actors ahead of learners          held back            to be sent again, unless learners wait for it
     else                              stored
 
 Not here: what travels how (`pipeline.cluster`), waiting (`pipeline.replay.client`), settings (`replay.config`).
@@ -50,6 +50,8 @@ class ReplayShard:
             if chunk.attempt == attempt and chunk.sequence <= sequence:
                 return AddAnswer("", self._counts())
             held_back = self._limit.why_no_add(self._memory.num_added, self._num_steps, self._num_batches)
+            if self._why_none_now():
+                held_back = ""  # whoever is ahead: only more steps help
             if not held_back:
                 self._newest[chunk.writer] = (chunk.attempt, chunk.sequence)
                 for step in range(len(chunk.steps.valid)):
@@ -63,6 +65,7 @@ class ReplayShard:
         """Draw a minibatch, or say why the learner has to wait."""
         with self._lock:
             held_back = self._limit.why_no_sample(self._memory.num_added, self._num_steps, self._num_batches)
+            held_back = held_back or self._why_none_now()
             if held_back:
                 return SampleAnswer(None, held_back, self._counts())
             self._num_batches += 1
@@ -72,6 +75,13 @@ class ReplayShard:
         """See TransitionSource.update_priorities."""
         with self._lock:
             self._memory.update_priorities(key, abs_error)
+
+    def _why_none_now(self) -> str:
+        """Why nothing can be drawn at this moment, however much was added; empty if something can.
+
+        A lane of few steps may hold a single candidate, and that may be the end of a game.
+        """
+        return "" if self._memory.num_transitions() else "no step that the replay holds can be drawn now"
 
     def _draw(self) -> FramedBatch:
         batch = self._memory.sample()

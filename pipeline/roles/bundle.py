@@ -79,7 +79,8 @@ class Bundle(LearningRole):
         if self._keeper is not None:
             self._keeper.save_if_due()
         # All that were ever there: a full replay holds fewer while many games end, and learning does not stop for that.
-        if self._replay.num_added < self._spec.replay.min_transitions:
+        # One that holds a few steps of a lane may have nothing to draw from at the end of a game.
+        if self._replay.num_added < self._spec.replay.min_transitions or not self._replay.num_transitions():
             return
         self._steps_owed += num_steps
         while self._steps_owed >= self._spec.algorithm.steps_per_update:

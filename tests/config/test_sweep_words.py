@@ -61,8 +61,8 @@ def test_names_and_both_ends_of_what_a_search_tries_are_checked_before_its_first
 def test_a_sweep_file_may_leave_what_it_goes_over_to_words(tmp_path: Path) -> None:
     (tmp_path / "sweep").mkdir()
     (tmp_path / "sweep" / "mine.yaml").write_text("# @package _global_\nresults_dir: elsewhere\n")
-    own = f"--config-dir {tmp_path}"
-    assert check_command_line(f"-m +sweep=mine experiment=dqn game=Pong,Boxing {own}".split()) == []
+    words = "-m +sweep=mine experiment=dqn game=Pong,Boxing --config-dir".split()
+    assert check_command_line([*words, str(tmp_path)]) == []
 
 
 @pytest.mark.parametrize(
@@ -77,21 +77,21 @@ def test_a_sweep_file_may_leave_what_it_goes_over_to_words(tmp_path: Path) -> No
 def test_a_file_of_one_s_own_that_is_no_yaml_is_one_mistake(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "mine.yaml").write_text(text)
-    (line,) = check_command_line(f"--config-dir {tmp_path} experiment=mine game=Pong".split())
+    (line,) = check_command_line(["--config-dir", str(tmp_path), "experiment=mine", "game=Pong"])
     assert line.startswith("Hydra cannot compose this: ") and said in line
 
 
 def test_a_launcher_of_one_s_own_is_known_and_the_dask_one_under_another_name_too(tmp_path: Path) -> None:
     (tmp_path / "hydra" / "launcher").mkdir(parents=True)
     (tmp_path / "hydra" / "launcher" / "site.yaml").write_text("defaults:\n  - dask\n  - _self_\nretries: 5\n")
-    line = f"-m --config-dir {tmp_path} hydra/launcher=site experiment=dqn game=Pong"
-    assert check_command_line([*line.split(), "hydra.launcher.num_hosts=2"]) == []
-    assert check_command_line([*line.split(), "hydra.launcher.num_hots=2"]) == [
+    words = ["-m", "--config-dir", str(tmp_path), *"hydra/launcher=site experiment=dqn game=Pong".split()]
+    assert check_command_line([*words, "hydra.launcher.num_hosts=2"]) == []
+    assert check_command_line([*words, "hydra.launcher.num_hots=2"]) == [
         "hydra.launcher.num_hots=2: no such setting; did you mean hydra.launcher.num_hosts?"
     ]
-    (unfit,) = check_command_line([*line.split(), "cluster=ssh", "cluster.hosts=[a,b]"])
+    (unfit,) = check_command_line([*words, "cluster=ssh", "cluster.hosts=[a,b]"])
     assert unfit.startswith("cluster=ssh: hydra/launcher=dask runs all jobs on one cluster")
-    hosts, unfit = check_command_line([*line.split(), "cluster=ssh"])
+    hosts, unfit = check_command_line([*words, "cluster=ssh"])
     assert "hosts" in hosts and unfit.startswith("cluster=ssh: hydra/launcher=dask"), "all at once"
 
 
@@ -99,13 +99,35 @@ def test_the_cluster_of_a_file_is_looked_at_as_a_typed_one_is(tmp_path: Path) ->
     (tmp_path / "experiment").mkdir()
     text = "# @package _global_\ndefaults:\n  - dqn\n  - override /cluster: slurm\n  - _self_\nexperiment: mine\n"
     (tmp_path / "experiment" / "mine.yaml").write_text(text)
-    line = f"-m --config-dir {tmp_path} hydra/launcher=dask game=Pong experiment"
-    (unfit,) = check_command_line(f"{line}=mine".split())
+    words = ["-m", "--config-dir", str(tmp_path), "hydra/launcher=dask", "game=Pong"]
+    (unfit,) = check_command_line([*words, "experiment=mine"])
     assert unfit.startswith("cluster=slurm of a file: hydra/launcher=dask runs all jobs on one cluster")
     groups = ["cluster=address", "cluster.address=tcp://10.0.0.1:8786", "cluster.groups=[{name: g, roles: [bundle]}]"]
-    assert check_command_line([*f"{line}=gorila".split(), *groups]) == [
+    assert check_command_line([*words, "experiment=gorila", *groups]) == [
         "cluster.groups: a sweep grants its jobs whatever host is free: leave out groups"
     ]
+
+
+def test_an_address_that_only_files_of_the_sweep_name_is_to_be_typed(tmp_path: Path) -> None:
+    (tmp_path / "experiment").mkdir()
+    text = (
+        "# @package _global_\ndefaults:\n  - dqn\n  - override /cluster: address\n  - _self_\n"
+        "experiment: {0}\ncluster:\n  address: tcp://10.0.0.{1}:8786\n"
+    )
+    for number, name in enumerate(("one", "other", "third")):
+        (tmp_path / "experiment" / f"{name}.yaml").write_text(text.format(name, min(number, 1)))
+    line = ["-m", "--config-dir", str(tmp_path), "hydra/launcher=dask", "game=Pong"]
+    said = [
+        f"cluster.address=tcp://10.0.0.{number}:8786: hydra/launcher=dask hears nothing of what a sweep goes over, nor "
+        f"of its files: type cluster=address cluster.address=tcp://10.0.0.{number}:8786"
+        for number in (0, 1)
+    ]
+    assert check_command_line([*line, "experiment=other,third"]) == said[1:]
+    assert check_command_line([*line, "experiment=one,other,third"]) == said
+    assert check_command_line([*line, "experiment=dqn,third"]) == said[1:]
+    assert check_command_line([*line, "experiment=third", "seed=0,1"]) == [], "it is composed first"
+    for heard in ("cluster.address=tcp://10.0.0.9:8786", "hydra.launcher.address=tcp://10.0.0.9:8786"):
+        assert check_command_line([*line, "experiment=other,third", heard]) == []
 
 
 def test_the_optuna_example_tunes_two_settings_by_the_score() -> None:

@@ -74,6 +74,15 @@ def test_a_newer_evaluation_of_the_same_protocol_and_agent_takes_the_older_one_s
     assert {path.suffix for path in tmp_path.iterdir()} == {".npz"}
 
 
+def test_an_evaluation_of_an_older_checkpoint_leaves_the_games_of_a_newer_one(
+    games: list[PlayedGame], tmp_path: Path
+) -> None:
+    for version, wanted in [(20, [20]), (1, [1, 20]), (20, [20])]:
+        recordings.save(tmp_path, renamed(games, agent="checkpoint", version=version))
+        names = [f"short_checkpoint_{number:012d}.npz" for number in wanted]
+        assert [path.name for path in recordings.all_in(tmp_path)] == names
+
+
 def test_games_drawn_from_a_policy_stand_beside_those_of_the_best_actions(
     games: list[PlayedGame], tmp_path: Path
 ) -> None:

@@ -138,3 +138,18 @@ def test_a_full_shard_that_ends_of_episodes_keep_below_its_minimum_is_learned_fr
         assert counts.num_transitions < 56
     # One step in four is an episode's last, and never one to draw.
     assert counts.num_transitions == 48 and counts.num_batches > 0
+
+
+def test_a_shard_of_which_nothing_can_be_drawn_now_waits_for_steps_whoever_is_ahead() -> None:
+    shard = make_shard(slack=1, capacity=NUM_LANES * (STACK + 1))
+    shard.add(chunk_of(range(4)))
+    ends_with_a_game = chunk_of(range(4, 9), sequence=2)
+    ends_with_a_game.steps.first_tm1[-1] = True
+    assert shard.add(ends_with_a_game).counts.num_transitions == 0
+    waits = shard.sample()
+    assert waits.batch is None and waits.held_back == "no step that the replay holds can be drawn now"
+    assert waits.counts.num_batches == 0
+    # By the steps alone the actors are ahead.
+    assert shard.add(chunk_of([9], sequence=3)).held_back == ""
+    assert shard.sample().batch is not None
+    assert shard.add(chunk_of([10], sequence=4)).held_back.startswith("the actors are ahead")

@@ -11,11 +11,12 @@ Not here: drawing (`pipeline.cluster.dashboard.page`), rows on disk, which nothi
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from dask_jobs.progress import TOPIC as SWEEP_TOPIC
 from pipeline.cluster.dashboard.sweep import Sweep
+from pipeline.cluster.dashboard.tiles import differing, settings_of
 from pipeline.cluster.glance import TOPIC as RUN_TOPIC
 from pipeline.cluster.glance import RunGlance
 
@@ -24,6 +25,7 @@ MAX_SWEEPS = 8
 MAX_POINTS = 256
 """Of one run. When there are more, every second one goes, and new ones come half as often."""
 TOPICS = (RUN_TOPIC, SWEEP_TOPIC)
+_IN_LABEL = frozenset({"game", "experiment", "seed"})
 _SILENT_SECONDS = 15.0
 """A run that was not heard of for so long was stopped, or has lost its cluster."""
 
@@ -74,6 +76,26 @@ class RunSeries:
         self.newest = glance
 
 
+class ShownRuns:
+    """So many of a board's runs, each for as long as it trains: a line is not to come and go with each glance.
+
+    The others' places go to those that were heard of last.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._folders: frozenset[str] = frozenset()
+
+    def among(self, runs: Iterable[RunSeries], live: Collection[RunSeries]) -> list[RunSeries]:
+        """These of `runs`, which come in the order in which they were heard of, as they do here."""
+        by_folder = {run.newest.folder: run for run in runs}
+        training = {run.newest.folder for run in live}
+        stay = [folder for folder in by_folder if folder in self._folders & training]
+        others = [folder for folder in reversed(by_folder) if folder not in stay]
+        self._folders = frozenset([*stay, *others][: self._count])
+        return [run for folder, run in by_folder.items() if folder in self._folders]
+
+
 class Board:
     """All runs and sweeps that were heard of, the longest silent ones forgotten first."""
 
@@ -97,17 +119,43 @@ class Board:
 
     def newest_runs(self, count: int) -> list[RunSeries]:
         """The runs that were heard of last, at most so many, in the order of their numbers."""
-        return sorted(list(self.runs.values())[-count:], key=lambda run: run.number)
+        return in_order(list(self.runs.values())[-count:])
 
     def live_runs(self) -> list[RunSeries]:
         """The runs that train now, in the order of their numbers."""
         since = self._clock() - _SILENT_SECONDS
-        live = [run for run in self.runs.values() if run.newest.fraction < 1 and run.heard_at > since]
-        return sorted(live, key=lambda run: run.number)
+        return in_order(run for run in self.runs.values() if run.newest.fraction < 1 and run.heard_at > since)
+
+    def labels(self, runs: Iterable[RunSeries]) -> dict[str, str]:
+        """Folder -> what to call each of these runs, so that no two are called alike.
+
+        Runs of one game, experiment and seed are parted by what their sweep asked of each, if that is known, else by
+        their folders.
+        """
+        labels = {run.newest.folder: run.label for run in runs}
+        alike: dict[str, list[str]] = {}
+        for folder, label in labels.items():
+            alike.setdefault(label, []).append(folder)
+        for label, folders in alike.items():
+            if len(folders) > 1:
+                parts = self._asked_of(folders)
+                if len(set(parts)) < len(folders):
+                    parts = _tails(folders)
+                labels |= {folder: f"{label} · {part}" for folder, part in zip(folders, parts, strict=True) if part}
+        return labels
 
     def newest_sweep(self) -> Sweep | None:
         """The sweep that began last."""
         return next(reversed(self.sweeps.values()), None)
+
+    def _asked_of(self, folders: Sequence[str]) -> list[str]:
+        """What sweeps asked of some of these runs and not of all, and their labels do not say."""
+        asked: dict[str, dict[str, str]] = {folder: {} for folder in folders}
+        for job in (job for sweep in self.sweeps.values() for job in sweep.jobs.values()):
+            if job.glance is not None and job.glance.folder in asked:
+                settings = settings_of(job)
+                asked[job.glance.folder] = {name: settings[name] for name in settings if name not in _IN_LABEL}
+        return differing(list(asked.values()))
 
     def _see(self, glance: RunGlance) -> None:
         if glance.folder not in self.runs:
@@ -129,3 +177,23 @@ class Board:
             self.sweeps.popitem(last=False)
         if glance is not None:
             self._see(glance)
+
+
+def in_order(runs: Iterable[RunSeries]) -> list[RunSeries]:
+    """These runs in the order of their numbers."""
+    return sorted(runs, key=lambda run: run.number)
+
+
+def _tails(folders: Sequence[str]) -> list[str]:
+    """Of each of these folders the part of its path that is not the same in all: `old` and `new` of old/0 and new/0."""
+    paths = [folder.split("/") for folder in folders]
+    first = _num_same(paths)
+    last = _num_same([path[:first:-1] for path in paths])
+    return ["/".join(path[first : len(path) - last]) for path in paths]
+
+
+def _num_same(paths: Sequence[Sequence[str]]) -> int:
+    """How many of their first parts are the same in all."""
+    return next(
+        (index for index, parts in enumerate(zip(*paths, strict=False)) if len(set(parts)) > 1), min(map(len, paths))
+    )

@@ -31,6 +31,8 @@ from pipeline.cluster.dashboard.style import (
     source,
 )
 
+_TICKS = "0.[0000]a"
+"""As many decimals as a number has, and k, m: those of a share may be as small as 0.0005."""
 MAX_ROLES = 14
 """Bars that are drawn at once."""
 _FEWEST_ROWS = 4
@@ -74,8 +76,8 @@ class CurveFigure:
     def __init__(self, curve: Curve, height: int, legend: bool = False) -> None:
         self._curve = curve
         self.root = plain_figure(curve.title, height, x_axis_label=curve.x_label)
-        self.root.xaxis.formatter = NumeralTickFormatter(format="0.[00]a")
-        self.root.yaxis.formatter = NumeralTickFormatter(format="0.[00]a")
+        self.root.xaxis.formatter = NumeralTickFormatter(format=_TICKS)
+        self.root.yaxis.formatter = NumeralTickFormatter(format=_TICKS)
         self.root.yaxis.ticker = AdaptiveTicker(desired_num_ticks=4, min_interval=1 if curve.counts else 0)
         if curve.is_positive:
             self.root.y_range = Range1d(0, 1)
@@ -91,14 +93,14 @@ class CurveFigure:
             items = [LegendItem(label={"field": "label"}, renderers=[lines])]
             self.root.add_layout(Legend(items=items, label_text_font_size=TEXT_SIZE, border_line_color=None), "right")
 
-    def update(self, runs: Sequence[RunSeries], colours: Mapping[str, str]) -> None:
-        """Draw these runs."""
-        lines = [(run, *self._line(run)) for run in runs]
+    def update(self, runs: Sequence[RunSeries], colours: Mapping[str, str], labels: Mapping[str, str]) -> None:
+        """Draw these runs; `colours` and `labels` are by folder."""
+        lines = [(run.newest.folder, *self._line(run)) for run in runs]
         lines = [line for line in lines if not all(map(math.isnan, line[2]))]
-        bright = [(colours[line[0].newest.folder], *line) for line in lines if line[0].newest.folder in colours]
-        set_rows(self._behind, [(xs, ys, run.label) for run, xs, ys in lines if run.newest.folder not in colours])
-        set_rows(self._before, [(xs, ys, run.label, colour) for colour, run, xs, ys in bright])
-        set_rows(self._ends, [(xs[-1], ys[-1], run.label, colour) for colour, run, xs, ys in bright])
+        bright = [(labels[folder], colours[folder], xs, ys) for folder, xs, ys in lines if folder in colours]
+        set_rows(self._behind, [(xs, ys, labels[folder]) for folder, xs, ys in lines if folder not in colours])
+        set_rows(self._before, [(xs, ys, label, colour) for label, colour, xs, ys in bright])
+        set_rows(self._ends, [(xs[-1], ys[-1], label, colour) for label, colour, xs, ys in bright])
         self._empty.visible = not lines
         if self._curve.is_positive:
             top = max((y for _, _, ys in lines for y in ys if not math.isnan(y)), default=0.0) or 1.0
@@ -125,16 +127,19 @@ class RoleFigure:
         self.root.text(0, "y", text="text", x_offset=5, source=self._bars, **INSIDE)
         self.root.add_tools(HoverTool(renderers=[bars], tooltips=[("", "@label"), ("", "@text")]))
 
-    def update(self, runs: Sequence[RunSeries], colours: Mapping[str, str]) -> None:
-        """Draw the roles of these runs, as many as there is room for."""
+    def update(self, runs: Sequence[RunSeries], colours: Mapping[str, str], labels: Mapping[str, str]) -> None:
+        """Draw the roles of these runs, as many as there is room for; `colours` and `labels` are by folder."""
         roles = [(run, role) for run in runs for role in run.newest.role_steps_per_second]
         shown = roles[:MAX_ROLES]
-        set_rows(self._bars, [_bar(index, run, role, colours) for index, (run, role) in enumerate(shown)])
+        set_rows(self._bars, [_bar(index, run, role, colours, labels) for index, (run, role) in enumerate(shown)])
         self.root.y_range.start = max(len(shown), _FEWEST_ROWS)
         self.root.title.text = self._title + (f" ({len(shown)} of {len(roles)})" if len(roles) > len(shown) else "")
         self._empty.visible = not roles
 
 
-def _bar(index: int, run: RunSeries, role: str, colours: Mapping[str, str]) -> tuple[Any, ...]:
-    rate, colour = run.newest.role_steps_per_second[role], colours.get(run.newest.folder, FAINT)
-    return index + 0.5, rate, f"{run.newest.game} {role}: {rounded(rate)}", run.label, colour
+def _bar(
+    index: int, run: RunSeries, role: str, colours: Mapping[str, str], labels: Mapping[str, str]
+) -> tuple[Any, ...]:
+    rate, folder = run.newest.role_steps_per_second[role], run.newest.folder
+    text = f"{run.newest.game} {role}: {rounded(rate)}"
+    return index + 0.5, rate, text, labels[folder], colours.get(folder, FAINT)

@@ -1,7 +1,7 @@
 """The page `/pipeline`: learning curves, speeds, what else a run tells over time, and the grid of a sweep.
 
-Runs that were heard of last have colours, the others stand faintly behind the learning curves. Not here: single figures
-(`pipeline.cluster.dashboard.figures`), what is kept (`pipeline.cluster.dashboard.board`).
+Some runs have colours, each while it trains; the others stand faintly behind the learning curves.
+Not here: single figures (`pipeline.cluster.dashboard.figures`), what is kept (`pipeline.cluster.dashboard.board`).
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from distributed import Scheduler
 from distributed.dashboard.components.scheduler import env
 
 from dask_jobs.board import rounded
-from pipeline.cluster.dashboard.board import Board, Point
+from pipeline.cluster.dashboard.board import Board, Point, ShownRuns, in_order
 from pipeline.cluster.dashboard.figures import Curve, CurveFigure, RoleFigure, RunColours
 from pipeline.cluster.dashboard.style import COLOURS, STATUS_COLOURS
 from pipeline.cluster.dashboard.sweep_figure import SweepFigure
@@ -85,6 +85,7 @@ class Page:
 
     def __init__(self, board: Board) -> None:
         self._board = board
+        self._drawn, self._coloured = ShownRuns(MAX_CURVES), ShownRuns(len(COLOURS))
         self._colours = RunColours()
         self._runs, self._sweep = (Div(sizing_mode="stretch_width") for _ in range(2))
         self._learning = CurveFigure(_LEARNING, _TALL, legend=True)
@@ -105,12 +106,14 @@ class Page:
     def update(self) -> None:
         """Show what the board knows now."""
         live = self._board.live_runs()
-        coloured = self._board.newest_runs(len(COLOURS))
+        drawn = self._drawn.among(self._board.runs.values(), live)
+        coloured = in_order(self._coloured.among(drawn, live))
         colours = self._colours.of(coloured)
-        self._learning.update(self._board.newest_runs(MAX_CURVES), colours)
-        self._roles.update(live, colours)
+        labels = self._board.labels([*drawn, *(run for run in live if run not in drawn)])
+        self._learning.update(in_order(drawn), colours, labels)
+        self._roles.update(live, colours, labels)
         for curves in self._over_time:
-            curves.update(coloured, colours)
+            curves.update(coloured, colours, labels)
         steps = sum(run.newest.steps_per_second for run in live)
         known = f"<b>{len(live)}</b> of {len(self._board.runs)} runs training now, {rounded(steps)} steps/s in all"
         self._runs.text = _line(known if self._board.runs else "No run on this scheduler yet")

@@ -91,7 +91,7 @@ def text_of(job: Job) -> str:
 
 def _cells(jobs: Mapping[int, Job]) -> dict[int, tuple[str, str]]:
     """Job -> its row and its column."""
-    asked = {number: _settings(job) for number, job in jobs.items()}
+    asked = {number: settings_of(job) for number, job in jobs.items()}
     shared = _shared(list(asked.values()))
     cells = {number: _cell(settings, shared) for number, settings in asked.items()}
     games = {number: cell for number, cell in cells.items() if cell is not None}
@@ -103,10 +103,17 @@ def _cells(jobs: Mapping[int, Job]) -> dict[int, tuple[str, str]]:
     return {number: (_by_number(number, settings, shared), "") for number, settings in asked.items()}
 
 
-def _settings(job: Job) -> dict[str, str]:
+def settings_of(job: Job) -> dict[str, str]:
+    """What a job was asked, by the names of the settings."""
     if not job.overrides and job.glance is not None:
         return {"experiment": job.glance.experiment, "game": job.glance.game, "seed": str(job.glance.seed)}
     return dict(override.lstrip("+").partition("=")[::2] for override in job.overrides)
+
+
+def differing(asked: Sequence[Mapping[str, str]]) -> list[str]:
+    """Of each job's settings those that tell it from the others, in words."""
+    shared = _shared(asked)
+    return [_words(settings, shared) for settings in asked]
 
 
 def _shared(asked: Sequence[Mapping[str, str]]) -> set[str]:
@@ -128,8 +135,12 @@ def _cell(settings: Mapping[str, str], shared: set[str]) -> tuple[str, str] | No
 
 
 def _by_number(number: int, settings: Mapping[str, str], shared: set[str]) -> str:
-    words = [f"{_last_part(name)}={_rounded(value)}" for name, value in settings.items() if name not in shared]
-    return _short(f"job {number}" + (": " if words else "") + " ".join(words), _MAX_ROW_LABEL)
+    words = _words(settings, shared)
+    return _short(f"job {number}" + (": " if words else "") + words, _MAX_ROW_LABEL)
+
+
+def _words(settings: Mapping[str, str], shared: set[str]) -> str:
+    return " ".join(f"{_last_part(name)}={_rounded(value)}" for name, value in settings.items() if name not in shared)
 
 
 def _rounded(value: str) -> str:

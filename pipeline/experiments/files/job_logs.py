@@ -17,16 +17,26 @@ JOBS = "jobs"
 @contextlib.contextmanager
 def jobs_kept(folder: Path) -> Iterator[None]:
     """Whatever becomes of a run folder meanwhile, its jobs' files are in it afterwards, open ones too."""
-    # Behind a link, where renaming is within one disk.
-    place, prefix = folder.resolve().parent, f".{folder.name}.{JOBS}."
+    # Behind a link, where renaming is within one disk, and under its name there: links elsewhere may be called alike.
+    real = folder.resolve()
+    prefix = f".{real.name}.{JOBS}."
+    own = real.with_name(f"{prefix}{uuid.uuid4().hex}")
     if (folder / JOBS).is_dir():
-        (folder / JOBS).rename(place / f"{prefix}{uuid.uuid4().hex}")
+        (folder / JOBS).rename(own)
     try:
         yield
-    finally:
-        # Those too that an earlier start has left there, which was killed meanwhile.
-        for aside in [path for path in place.glob("*") if path.name.startswith(prefix)]:
-            (folder / JOBS).mkdir(parents=True, exist_ok=True)
-            for printed in aside.iterdir():
-                printed.rename(folder / JOBS / printed.name)
-            aside.rmdir()
+    except BaseException:
+        # Whoever keeps this one from the folder may have put others aside.
+        if own.is_dir():
+            _put_back(own, folder)
+        raise
+    # The folder is this start's: those too that an earlier one has left there, which was killed meanwhile.
+    for aside in [path for path in real.parent.glob("*") if path.name.startswith(prefix)]:
+        _put_back(aside, folder)
+
+
+def _put_back(aside: Path, folder: Path) -> None:
+    (folder / JOBS).mkdir(parents=True, exist_ok=True)
+    for printed in aside.iterdir():
+        printed.rename(folder / JOBS / printed.name)
+    aside.rmdir()

@@ -3,7 +3,8 @@
 Not here: playing it again (`pipeline.envs.episodes`), the file format (`pipeline.evaluation.recordings`).
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,27 +43,33 @@ class ChosenGame(NamedTuple):
 
 
 def choose_game(
-    run: Path, which: str, agent: str | None, protocol: str | None, policy: str | None = None
+    run: Path,
+    which: str,
+    agent: str | None,
+    protocol: str | None,
+    policy: str | None = None,
+    version: int | None = None,
 ) -> ChosenGame:
     """The game of a run folder that is called `which`: "best", "median" or "worst" by its score, or its number.
 
     Of several games with the same score, the first; of an even number, the median is the lower of the middle two.
-    `agent`, `protocol` and `policy` ("greedy" or "sampled") choose between recordings; None: the last parameters' if
-    there are, the first protocol's by name, and greedy play. Raises RecordingError if there is nothing to choose from,
-    ConfigError if there is no such game.
+    `agent`, `protocol`, `policy` ("greedy" or "sampled") and `version` choose between recordings; None: the last
+    parameters' if there are, the first protocol's by name, greedy play, and the newest. Raises RecordingError if there
+    is nothing to choose from, ConfigError if there is no such game.
     """
     files = _load_all(run)
-    known = {path: _name(games) for path, games in files.items()}
+    known = _names(files)
     fitting = {
         path: games
         for path, games in files.items()
         if agent in (None, games[0].row.agent)
         and protocol in (None, games[0].row.protocol)
         and policy in (None, SAMPLED if games[0].row.sampled else GREEDY)
+        and version in (None, games[0].row.version)
     }
     if not fitting:
-        words = {"agent": agent, "protocol": protocol, "policy": policy}
-        asked = " and ".join(f"{name}={value}" for name, value in words.items() if value)
+        words = {"agent": agent, "protocol": protocol, "policy": policy, "version": version}
+        asked = " and ".join(f"{name}={value}" for name, value in words.items() if value is not None)
         raise ConfigError([f"{asked}: {run} has no such recording; there is {', '.join(known.values())}"])
     path = min(fitting, key=lambda path: _precedence(fitting[path]))
     games = fitting[path]
@@ -101,15 +108,25 @@ def _load_all(run: Path) -> dict[Path, list[PlayedGame]]:
     return {path: recordings.load(path) for path in files}
 
 
+def _names(files: Mapping[Path, Sequence[PlayedGame]]) -> dict[Path, str]:
+    """What to call each file: with the version, if that alone parts it from another."""
+    names = {path: _name(games) for path, games in files.items()}
+    count = Counter(names.values())
+    return {
+        path: name if count[name] == 1 else f"{name} version={files[path][0].row.version}"
+        for path, name in names.items()
+    }
+
+
 def _name(games: Sequence[PlayedGame]) -> str:
     row = games[0].row
     return f"agent={row.agent} protocol={row.protocol}" + (", actions drawn from its policy" if row.sampled else "")
 
 
-def _precedence(games: Sequence[PlayedGame]) -> tuple[int, str, str, bool]:
+def _precedence(games: Sequence[PlayedGame]) -> tuple[int, str, str, bool, int]:
     row = games[0].row
     known = _FIRST_AGENTS.index(row.agent) if row.agent in _FIRST_AGENTS else len(_FIRST_AGENTS)
-    return known, row.agent, row.protocol, row.sampled
+    return known, row.agent, row.protocol, row.sampled, -row.version
 
 
 def _index(games: Sequence[PlayedGame], which: str) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from dask_jobs.progress import TOPIC as SWEEP_TOPIC
 from pipeline.cluster.dashboard import board as board_module
-from pipeline.cluster.dashboard.board import MAX_POINTS, MAX_RUNS, MAX_SWEEPS, Board
+from pipeline.cluster.dashboard.board import MAX_POINTS, MAX_RUNS, MAX_SWEEPS, Board, ShownRuns
 from pipeline.cluster.glance import TOPIC as RUN_TOPIC
 from tests.clocks import Clock
 from tests.cluster.glances import glance
@@ -110,6 +110,57 @@ def test_the_newest_sweep_is_the_one_that_began_last_whoever_spoke_last() -> Non
         board.receive(SWEEP_TOPIC, progress(0, {}, sweep=name))
     assert board.newest_sweep() is board.sweeps["second"]
     assert Board().newest_sweep() is None
+
+
+def test_trials_of_a_search_are_called_by_what_was_asked_of_each() -> None:
+    board = Board()
+    rates = ("0.001", "0.00025")
+    same = ["game=Boxing", "seed=0", "budget.frames=1000"]
+    jobs = [
+        {"job": job, "overrides": [*same, f"optimizer.learning_rate={rate}"], "status": "running"}
+        for job, rate in enumerate(rates)
+    ]
+    board.receive(SWEEP_TOPIC, {"sweep": "s", "kind": "jobs", "jobs": jobs})
+    for job in range(2):
+        board.receive(SWEEP_TOPIC, progress(job, glance(f"/trials/{job}/0", game="Boxing").to_message()))
+    seen(1.0, board=board, folder="/other")
+    assert list(board.labels(board.newest_runs(3)).values()) == [
+        "Boxing · gorila · seed 0 · learning_rate=0.001",
+        "Boxing · gorila · seed 0 · learning_rate=0.00025",
+        "Breakout · gorila · seed 0",
+    ]
+
+
+def test_runs_that_nobody_tells_apart_are_called_by_their_folders() -> None:
+    folders = ("/data/old/gorila/Breakout/0", "/data/new/gorila/Breakout/0", "/data/new/gorila/Breakout/0/again")
+    board = Board()
+    for folder in folders:
+        seen(1.0, board=board, folder=folder)
+    assert list(board.labels(board.newest_runs(3)).values()) == [
+        f"Breakout · gorila · seed 0 · {part}" for part in ("old/gorila/Breakout/0", "new/gorila/Breakout/0",
+                                                            "new/gorila/Breakout/0/again")
+    ]  # fmt: skip
+    two = board.labels([board.runs[folder] for folder in folders[:2]])
+    assert list(two.values()) == ["Breakout · gorila · seed 0 · old", "Breakout · gorila · seed 0 · new"]
+
+
+def test_what_is_shown_stays_while_it_trains_and_its_place_is_the_newest_other_s_then() -> None:
+    clock = Clock()
+    board, shown = Board(clock.monotonic), ShownRuns(3)
+
+    def folders() -> list[str]:
+        return sorted(run.newest.folder for run in shown.among(board.runs.values(), board.live_runs()))
+
+    for folder in "abc":
+        seen(1.0, board=board, folder=folder)
+    for wall in range(2, 5):
+        for folder in "defabc" if wall % 2 else "abcdef":
+            seen(float(wall), board=board, folder=folder)
+            assert folders() == ["a", "b", "c"]
+    seen(9.0, board=board, folder="b", fraction=1.0)
+    assert folders() == ["a", "b", "c"], "nothing newer"
+    seen(9.0, board=board, folder="e")
+    assert folders() == ["a", "c", "e"]
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,33 @@ def test_a_colour_stays_with_its_run_and_is_free_again_when_the_run_is_old() -> 
     assert colours.of(board.newest_runs(2)) == {"/b": COLOURS[1], "/c": COLOURS[0]}
 
 
+def test_colours_stay_with_runs_that_go_on_however_many_others_are_heard_of() -> None:
+    board = board_of(*(glance(f"/{index}", seed=index) for index in range(12)))
+    page = Page(board)
+    page.update()
+    first = rows(figures(page)[TITLES[0]], "label")[1], rows(figures(page)[TITLES[0]], "colour")[0]
+    for wall in range(20):
+        for index in range(12):
+            seed = (index + wall) % 12
+            board.receive(RUN_TOPIC, glance(f"/{seed}", seed=seed, wall_seconds=20.0 + wall).to_message())
+        page.update()
+        shown = figures(page)
+        assert (rows(shown[TITLES[0]], "label")[1], rows(shown[TITLES[0]], "colour")[0]) == first
+        assert rows(shown["Restarts of roles"], "label")[1] == first[0]
+
+
+def test_runs_of_one_game_experiment_and_seed_have_each_a_line_in_the_legend() -> None:
+    shown = page_of(board_of(*(glance(f"/runs/{trial}/0") for trial in "ab")))
+    labels = rows(shown[TITLES[0]], "label")[1]
+    assert labels == [f"Breakout · gorila · seed 0 · {trial}" for trial in "ab"]
+    assert set(rows(shown["Steps/s of each role"], "label")[0]) == set(labels)
+
+
+def test_an_axis_tells_ticks_of_small_shares_apart() -> None:
+    formatter = page_of(Board())["Late gradients (share)"].yaxis[0].formatter
+    assert formatter.format.count("0") > 4
+
+
 def test_what_is_never_negative_is_drawn_from_zero_on_even_if_it_is_zero_throughout() -> None:
     shown = page_of(board_of(glance(num_restarts=0, updates_per_second=40.0)))
     restarts, updates = shown["Restarts of roles"].y_range, shown["Updates/s of the server"].y_range

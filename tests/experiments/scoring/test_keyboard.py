@@ -35,6 +35,18 @@ def test_a_game_is_recorded_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: 
         assert episode.config.frame_shape == (210, 160, 3) and episode.config.noop_max == 30
 
 
+def test_a_folder_with_a_person_s_game_is_refused_before_a_window_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyboard, "Window", lambda *_: pytest.fail("a window was opened"))
+    earlier = tmp_path / "recordings" / "smoke_person_000000000000.npz"
+    earlier.parent.mkdir()
+    earlier.touch()
+    with pytest.raises(ConfigError, match=f"output={tmp_path}: a person's game is there, {earlier}; choose another"):
+        let_person_play("Pong", "smoke_gorila", 1, tmp_path, scale=1, fps=None)
+    assert list(earlier.parent.iterdir()) == [earlier]
+
+
 def test_an_unknown_game_is_refused_before_a_window_is_opened() -> None:
     with pytest.raises(ConfigError, match=r"game=Brakout: no such game; did you mean Breakout\?"):
         let_person_play("Brakout", "gorila", 0, None, scale=1, fps=None)

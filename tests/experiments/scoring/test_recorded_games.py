@@ -29,12 +29,18 @@ def game() -> PlayedGame:
 
 
 def record(
-    run: Path, game: PlayedGame, agent: str, scores: list[float], protocol: str = "short", sampled: bool = False
+    run: Path,
+    game: PlayedGame,
+    agent: str,
+    scores: list[float],
+    protocol: str = "short",
+    sampled: bool = False,
+    version: int = 0,
 ) -> None:
     """The same game, as if it had been played several times with these scores."""
     games = [
         PlayedGame(
-            replace(game.row, agent=agent, protocol=protocol, episode=i, score=score, sampled=sampled),
+            replace(game.row, agent=agent, protocol=protocol, episode=i, score=score, sampled=sampled, version=version),
             replace(game.episode, score=score),
         )
         for i, score in enumerate(scores)
@@ -81,6 +87,17 @@ def test_the_last_parameters_come_first_unless_an_agent_or_a_protocol_is_named(
     assert choose_game(tmp_path, "best", None, None, "sampled").played.row.score == 7.0
     with pytest.raises(ConfigError, match=r"agent=training and protocol=short: .* has no such .* there is agent=best"):
         choose_game(tmp_path, "best", "training", "short")
+
+
+def test_the_newest_version_comes_first_whichever_was_evaluated_last(game: PlayedGame, tmp_path: Path) -> None:
+    record(tmp_path, game, "checkpoint", [4.0], version=20)
+    record(tmp_path, game, "checkpoint", [8.0], version=0)
+    newest = choose_game(tmp_path, "best", None, None)
+    assert newest.played.row.score == 4.0
+    assert newest.passed_over == ("agent=checkpoint protocol=short version=0",)
+    assert choose_game(tmp_path, "best", None, None, version=0).played.row.score == 8.0
+    with pytest.raises(ConfigError, match=r"version=1: .* no such recording; .* version=0, .* version=20"):
+        choose_game(tmp_path, "best", None, None, version=1)
 
 
 def test_a_number_that_is_none_s_is_refused_with_those_that_are(game: PlayedGame, tmp_path: Path) -> None:
