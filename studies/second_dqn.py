@@ -31,6 +31,8 @@ FIGURE = Path("docs/figures/second_dqn.png")
 MARKS = (1_000_000, 2_000_000, 5_000_000)
 """Emulator frames at which theirs are published, as far as ours go."""
 _THEIRS = "DQN (nnabla-rl)"
+_MAX_COLUMNS = 2
+"""Of panels: more would be too small on a page."""
 
 
 class Point(NamedTuple):
@@ -109,15 +111,18 @@ def _cells(near: Sequence[Point], experiment: str, mark: int, score: Score) -> s
         nearest = min(of_seed, key=lambda one: abs(one.frames - mark))
         shown = interval_cell(nearest.mean, nearest.low, nearest.high, 1)
         cells.append(f"{shown}, {place(nearest, score)}")
-    return "; ".join(cells)
+    return "; ".join(cells) or "not trained"
 
 
 @matplotlib.rc_context(STYLE)
 def curves_figure(points: Sequence[Point]) -> Figure:
     """A panel for each game: their mean and the range of their seeds, a line for each of our runs."""
     games = list(dict.fromkeys(point.game for point in points))
-    figure = Figure(figsize=(1.0 + 4.5 * len(games), 4.2), layout="constrained")
-    for axes, game in zip(figure.subplots(1, len(games), squeeze=False)[0], games, strict=True):
+    num_columns = min(len(games), _MAX_COLUMNS)
+    num_rows = -(-len(games) // num_columns)
+    figure = Figure(figsize=(1.0 + 4.5 * num_columns, 3.6 * num_rows + 0.6), layout="constrained")
+    for number, game in enumerate(games, start=1):
+        axes = figure.add_subplot(num_rows, num_columns, number)
         _draw_theirs(axes, game)
         for experiment, colour in zip(EXPERIMENTS, COLOURS, strict=False):
             of_experiment = [one for one in points if (one.game, one.experiment) == (game, experiment)]
