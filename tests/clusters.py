@@ -17,6 +17,7 @@ from distributed import LocalCluster
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.cluster.session import Session, open_session
+from tests.processes import living
 
 LIMIT_SECONDS = 180.0
 """How long a test waits for what must come; only a failing test waits so long. Slow tests start up to a dozen processes
@@ -72,7 +73,7 @@ def kill_host(session: Session, address: str) -> None:
 def child_processes() -> list[psutil.Process]:
     """Living children of this process, Python's own resource tracker aside."""
     children = psutil.Process().children(recursive=True)
-    return [child for child in children if not _is_resource_tracker(child)]
+    return [child for child in living(children) if not _is_resource_tracker(child)]
 
 
 @contextlib.contextmanager
@@ -90,6 +91,6 @@ def two_hosts(kind: str, threads_per_host: int = 1) -> AbstractContextManager[Se
 
 def _is_resource_tracker(process: psutil.Process) -> bool:
     try:
-        return process.status() == psutil.STATUS_ZOMBIE or "resource_tracker" in " ".join(process.cmdline())
-    except psutil.NoSuchProcess:
+        return "resource_tracker" in " ".join(process.cmdline())
+    except psutil.NoSuchProcess:  # it has just ended
         return True

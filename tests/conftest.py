@@ -2,6 +2,28 @@
 
 import gc
 import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+OWN = Path(__file__).resolve().parent / "own"
+"""A package of a user's own, `mylab`, and a folder of files for it, `conf`."""
+
+
+@pytest.fixture
+def own_package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """`mylab` can be imported, which nobody has done before; no test that comes later finds it."""
+    _forget_own_package()
+    monkeypatch.syspath_prepend(OWN)
+    yield
+    _forget_own_package()
+
+
+def _forget_own_package() -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "mylab"]:
+        del sys.modules[name]
 
 
 def pytest_configure() -> None:

@@ -79,10 +79,9 @@ def program(tmp_path: Path) -> Path:
 
 
 def shell_says(program: Path, shell: str, script: str) -> str:
-    path = f"{program.parent}:{os.environ['PATH']}"
-    told = subprocess.run(
-        [shell, "-c", script], cwd=program.parent, env=os.environ | {"PATH": path}, capture_output=True, text=True
-    )
+    # bash complains of a locale that is not installed.
+    environment = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}", "LC_ALL": "C"}
+    told = subprocess.run([shell, "-c", script], cwd=program.parent, env=environment, capture_output=True, text=True)
     assert told.returncode == 0 and told.stderr == ""
     return told.stdout
 

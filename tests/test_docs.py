@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
+import benchmarks.__main__
+import studies.__main__
 from docs.site_pages import is_left_out
 from pipeline.config.arguments import parse_words
 from pipeline.config.overrides import check_command_line
@@ -22,6 +24,7 @@ from pipeline.errors import ConfigError
 from pipeline.evaluate import EvaluateArguments
 from pipeline.export import ExportArguments
 from pipeline.play import PlayArguments
+from pipeline.report import ReportArguments
 from pipeline.start_states import StartStateArguments
 from pipeline.status import StatusArguments
 
@@ -45,15 +48,27 @@ DEFINITION = re.compile(r"((?:pipeline|dask_jobs)/[\w/]+\.py):([A-Za-z_][\w.]*)"
 HOST_COMMAND = re.compile(r"^(?!error: ).*\bdask (?:worker|scheduler) .*$", re.MULTILINE)
 BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PLACEHOLDER = "…"
+NAME = "NAME"
+"""Stands for any module."""
 SHELL_VARIABLE = re.compile(r"\$\w+")
 ARGUMENTS: dict[str, type] = {
     "pipeline.evaluate": EvaluateArguments,
     "pipeline.export": ExportArguments,
     "pipeline.play": PlayArguments,
+    "pipeline.report": ReportArguments,
     "pipeline.start_states": StartStateArguments,
     "pipeline.status": StatusArguments,
 }
 """Commands whose words are the fields of a dataclass."""
+OF_GROUPS = ("evaluation=", "evaluation.", "cluster=", "cluster.")
+"""Words of `pipeline.evaluate` that choose among files of `conf/` and change them."""
+NAMES: dict[str, tuple[str, ...]] = {
+    "benchmarks": benchmarks.__main__.QUICK + benchmarks.__main__.LONG,
+    "studies": studies.__main__.NAMES,
+}
+"""Commands whose words are names of modules."""
+TAKE_ANYTHING = ("tests.cluster.slurm_site", "tests.fuzz")
+"""Commands whose words are any folder, or any numbers."""
 OF_THE_READER = ("conf/experiment/mine.yaml",)
 """Files that a document asks the reader to write."""
 
@@ -150,18 +165,29 @@ def mistakes(words: list[str]) -> list[str]:
     module, arguments = words[words.index("-m") + 1], words[words.index("-m") + 2 :]
     if importlib.util.find_spec(module) is None:
         return [f"no module {module}"]
+    if module == "pipeline.train":
+        return check_command_line(filled_in(arguments))
     if module in ARGUMENTS:
-        return unknown_words(ARGUMENTS[module], arguments)
-    return check_command_line(filled_in(arguments)) if module == "pipeline.train" else []
+        return unknown_words(module, arguments)
+    if module in NAMES:
+        return [f"{module}: no {word}" for word in arguments if word not in (*NAMES[module], NAME)]
+    if module.startswith(tuple(f"{package}." for package in NAMES)):
+        source = (CHECKOUT / f"{module.replace('.', '/')}.py").read_text()
+        return [f"{module}: no {word}" for word in arguments if f'"{word}"' not in source]
+    is_ours = (CHECKOUT / module.partition(".")[0]).is_dir() and module not in TAKE_ANYTHING
+    return [f"{module}: its words are checked by nobody"] if is_ours else []
 
 
-def unknown_words(known: type, arguments: list[str]) -> list[str]:
-    """What is wrong with the words of a command that composes no run; settings of groups are left to it."""
+def unknown_words(module: str, arguments: list[str]) -> list[str]:
+    """What is wrong with the words of a command that composes no run but, maybe, some groups of one."""
+    of_groups = [word for word in arguments if module == "pipeline.evaluate" and word.startswith(OF_GROUPS)]
+    a_run = ["-m", "experiment=gorila", "results_dir=${evaluation.protocol}"]
+    found = check_command_line([*a_run, *filled_in(of_groups)], lambda _: None) if of_groups else []
     try:
-        parse_words(known, [word for word in arguments if not word.startswith(("evaluation.", "cluster."))])
+        parse_words(ARGUMENTS[module], [word for word in arguments if word not in of_groups])
     except ConfigError as error:
-        return list(error.mistakes)
-    return []
+        found += error.mistakes
+    return found
 
 
 def filled_in(arguments: list[str]) -> list[str]:
@@ -336,6 +362,14 @@ def test_the_error_below_a_command_belongs_to_it() -> None:
         ("python -m pipeline.train experiment=gorilla", "gorila"),
         ("python -m pipeline.train … seed=-1", "seed=-1"),
         ("python -m pipeline.evaluate rum=results/runs", "run"),
+        ("python -m pipeline.evaluate evaluation=sticky,stiky", "evaluation=stiky"),
+        ("python -m pipeline.evaluate evaluation.num_episode=3", "evaluation.num_episodes"),
+        ("python -m pipeline.evaluate cluster=processes cluster.num_host=3", "cluster.num_hosts"),
+        ("python -m pipeline.status cluster.num_hosts=3", "cluster.num_hosts"),
+        ("python -m pipeline.report result_dir=results/runs", "results_dir"),
+        ("python -m studies chaos.soap", "chaos.soap"),
+        ("python -m studies.main_job --ordinarily", "--ordinarily"),
+        ("python -m measuring.modules", "checked by nobody"),
     ],
 )
 def test_a_command_that_would_not_start_is_found(command: str, mistake: str) -> None:

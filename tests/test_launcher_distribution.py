@@ -19,6 +19,7 @@ import pytest
 import dask_jobs
 from dask_jobs.ledger import DONE, RUNNING, LedgerRow, read_ledger
 from tests.clusters import wait_until
+from tests.processes import living
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 PROJECT = CHECKOUT / "packaging" / "dask-jobs"
@@ -132,7 +133,7 @@ def test_a_program_of_its_own_is_killed_in_its_middle_and_resumed_without_the_pi
         wait_until(lambda: (program / "started.txt").exists() and len(started(program)) == 2, "the second job runs")
         left = psutil.Process(command.pid).children(recursive=True)
         command.send_signal(signal.SIGKILL)
-    wait_until(lambda: not any(child.is_running() for child in left), "nothing is left of it")
+    wait_until(lambda: not living(left), "nothing is left of it")
     assert [(row.overrides, row.status) for row in rows(program)][:2] == [("x=1", DONE), ("x=2", RUNNING)]
     (program / "go").touch()
     said = run(words, program)

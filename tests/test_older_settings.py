@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.site_pages import is_left_out
 from pipeline.config.overrides import compose
 from pipeline.config.tree import from_yaml, to_yaml
 from pipeline.errors import ConfigError
@@ -86,6 +87,8 @@ def test_all_committed_run_folders_can_be_read_but_the_oldest() -> None:
     results = CHECKOUT / "results"
     unread = set()
     for path in results.rglob("config.yaml"):
+        if is_left_out(str(path.relative_to(CHECKOUT))):  # a user's own runs, of whatever version
+            continue
         try:
             from_yaml(path.read_text())
         except ConfigError:

@@ -4,6 +4,7 @@ import ast
 import importlib.metadata
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,8 @@ import yaml
 import pipeline
 from pipeline import __version__
 from pipeline.extras import DISTRIBUTION
+from pipeline.results.load import load_run
+from tests.clusters import LIMIT_SECONDS
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 OF_OTHER_ENVIRONMENTS = {"ray", "rliable", "stable_baselines3"}
@@ -163,10 +166,18 @@ def house(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _setup(house: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def _without_make() -> dict[str, str]:
+    """This environment without what another make says, which has started these tests.
+
+    bash, which make has its recipes run by, complains of a locale that is not installed.
+    """
     found = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
+    return found | {"LC_ALL": "C"}
+
+
+def _setup(house: Path, *words: str) -> subprocess.CompletedProcess[str]:
     words = ("make", "setup", "PYTHONS=no-such-python", *words)
-    return subprocess.run(words, cwd=house, env=found, capture_output=True, text=True)
+    return subprocess.run(words, cwd=house, env=_without_make(), capture_output=True, text=True)
 
 
 def test_make_setup_leaves_a_ready_environment_as_it_is(house: Path) -> None:
@@ -203,6 +214,44 @@ def test_make_setup_clears_no_environment_that_venv_has_not_made(house: Path) ->
     outcome = _setup(house, f"PYTHONS={sys.executable}")
     assert outcome.returncode != 0 and ".venv is no environment of venv" in outcome.stderr
     assert list(house.glob(".venv/lib/python*/site-packages/pip"))
+
+
+def _is_made_by_make() -> bool:
+    """Whether this Python is that of the checkout's own environment, and `make setup` leaves that as it is."""
+    environment = CHECKOUT / ".venv"
+    made_for = environment / ".ready"
+    question = ["make", "--question", "--silent", ".venv/.ready"]
+    return (
+        Path(sys.prefix).resolve() == environment.resolve()
+        and made_for.is_file()
+        and made_for.read_text() == f"{CHECKOUT}\n"
+        and subprocess.run(question, cwd=CHECKOUT, env=_without_make(), capture_output=True).returncode == 0
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3 * LIMIT_SECONDS)
+def test_make_train_trains_and_ends_with_its_table(tmp_path: Path) -> None:
+    if not _is_made_by_make():
+        pytest.skip("these tests do not run in the environment that `make setup` makes, or it is not ready")
+    settings = ["budget.frames=4_000", "replay.min_transitions=300", "network.hidden_units=16", "evaluation=smoke"]
+    words = " ".join(shlex.quote(word) for word in (*settings, f"results_dir={tmp_path}", "progress=lines"))
+    outcome = subprocess.run(
+        ["make", "train", f"ARGS={words}"],
+        cwd=CHECKOUT,
+        env=_without_make(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=2 * LIMIT_SECONDS,
+    )
+    assert outcome.returncode == 0, outcome.stdout
+    _, table = outcome.stdout.split("Breakout, gorila_quick, seed 0")
+    assert "ours: gorila_quick" in table and "ours: random player" in table
+    folder = tmp_path / "gorila_quick" / "Breakout" / "0"
+    assert outcome.stdout.endswith(f"results in {folder}\n")
+    run = load_run(folder)
+    assert run.problems == () and run.runs["end_reason"].item() == "budget" and run.updates["num_admitted"].sum() > 0
 
 
 def test_the_wheel_holds_configuration_and_published_scores_and_no_tests(wheel: Path) -> None:

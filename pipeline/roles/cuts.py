@@ -64,7 +64,8 @@ class CutDesk:
     def arrive(self) -> StartState | None:
         """For a role that begins: what it goes on from."""
         with self._changed:
-            self._cut, self._has_left, self._is_wanted = None, False, False
+            # A cut that was asked for while the role was being built is still wanted.
+            self._cut, self._has_left = None, False
             start, self.start = self.start, None
             return start
 

@@ -7,6 +7,7 @@ import contextlib
 import signal
 import time
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import psutil
 
@@ -41,15 +42,6 @@ def speaks_to(process: psutil.Process) -> set[int]:
     return set()
 
 
-def ports_in_use(ports: set[int]) -> set[int]:
-    """Those of them on which anybody listens now, as far as this user sees."""
-    return {
-        each.laddr.port
-        for each in psutil.net_connections(kind="tcp")
-        if each.laddr and each.status == psutil.CONN_LISTEN and each.laddr.port in ports
-    }
-
-
 def is_host(process: psutil.Process) -> bool:
     """Whether it is a host: a process that a nanny has spawned, or a `dask worker` without one."""
     words = _words(process)
@@ -74,15 +66,24 @@ def send(process: psutil.Process, which: signal.Signals) -> None:
         process.send_signal(which)
 
 
-def end_all(mark: str, *, grace_seconds: float) -> int:
-    """Wait so long until nobody with this mark is left, kill the others; returns how many these were."""
+class Left(NamedTuple):
+    """What was left of a run."""
+
+    num_processes: int
+    num_ports: int
+    """TCP ports that they listened on; a port of somebody else's is none of them, whoever had it before."""
+
+
+def end_all(mark: str, *, grace_seconds: float) -> Left:
+    """Wait so long until nobody with this mark is left, kill the others; returns what these were and held."""
     left: list[psutil.Process] = []
     for left in polled(lambda: marked(mark), grace_seconds):
         if not left:
-            return 0
+            return Left(0, 0)
+    ports = set[int]().union(*(listening(process) for process in left))
     for process in left:
         send(process, signal.SIGKILL)
-    return len(left)
+    return Left(len(left), len(ports))
 
 
 def polled(look: Callable[[], list[psutil.Process]], seconds: float) -> Iterator[list[psutil.Process]]:

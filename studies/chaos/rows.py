@@ -80,6 +80,7 @@ class RunRow(_OfRun):
     roles_left: int
     """Tasks and parameter shards that the run has left on a scheduler that others may use."""
     ports_left: int
+    """That the processes left listened on."""
     files_left: int
     """Temporary files."""
     faults: str

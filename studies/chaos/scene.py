@@ -35,8 +35,6 @@ class Scene(NamedTuple):
     update: int
     """Of the server, as far as the run has told; 0: nothing."""
     frames: int
-    ports: set[int]
-    """That all of them listen on."""
 
 
 def look(mark: str, coordinator: int, scheduler: int | None) -> Scene:
@@ -56,7 +54,7 @@ def look(mark: str, coordinator: int, scheduler: int | None) -> Scene:
         "scheduler": [Placed(each, "", ()) for each in processes if each.pid == scheduler],
     }
     victims = {kind: sorted(_with_roles(those), key=lambda each: each.address) for kind, those in placed.items()}
-    return Scene(victims, asked.update, asked.frames, set[int]().union(*ports.values()))
+    return Scene(victims, asked.update, asked.frames)
 
 
 def roles_on_cluster(port: int) -> int:

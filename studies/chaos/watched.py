@@ -70,7 +70,6 @@ class WatchedRun:
         self._folder = folder
         self._begun = time.monotonic()
         self._kills: list[Kill] = []
-        self._ports: set[int] = set()
         self._seen: dict[str, set[str]] = {}
         """File -> lines that were in it at some time."""
         self._num_rows = 0
@@ -155,7 +154,6 @@ class WatchedRun:
         # Before anything is asked: a client of Dask's waits without end for a scheduler that stands still.
         self._wake(at_once=True)
         seen = scene.look(self._mark, coordinator, None if hosts is None else hosts.scheduler_pid)
-        self._ports |= seen.ports
         kinds = [kind for kind in (drawn.victim, "host", "coordinator") if seen.victims.get(kind)]
         if self._command.exit_status is not None or not kinds:
             return  # it has just ended by itself
@@ -218,7 +216,7 @@ class WatchedRun:
     def _look_over(self, *, has_hung: bool) -> tuple[list[KillRow], RunRow, str]:
         ended_at = self._now()
         self._look()
-        left = _left(self._mark, self._command, self._hosts, self._ports, waits=not has_hung)
+        left = _left(self._mark, self._command, self._hosts, waits=not has_hung)
         printed, kept, aside = self._command.printed(), self._command.rows(), self._command.rows("discarded")
         counts = {
             "ends without a reason": self._without_reason,
@@ -258,9 +256,7 @@ class WatchedRun:
         return kills, run, printed
 
 
-def _left(
-    mark: str, command: TypedCommand, hosts: StartedHosts | None, ports: set[int], *, waits: bool
-) -> dict[str, int]:
+def _left(mark: str, command: TypedCommand, hosts: StartedHosts | None, *, waits: bool) -> dict[str, int]:
     """What is left of a run that has ended, once it had time to leave and its cluster was closed."""
     grace, roles_left = LEASE_SECONDS + _GRACE_SECONDS if waits else 0.0, 0
     if hosts is not None:
@@ -269,5 +265,9 @@ def _left(
             time.sleep(_POLL_SECONDS)
         hosts.close()
     left = processes.end_all(mark, grace_seconds=grace)
-    num_files, num_ports = len(command.temporary_files()), len(processes.ports_in_use(ports))
-    return {"processes left": left, "roles left": roles_left, "ports left": num_ports, "files left": num_files}
+    return {
+        "processes left": left.num_processes,
+        "roles left": roles_left,
+        "ports left": left.num_ports,
+        "files left": len(command.temporary_files()),
+    }

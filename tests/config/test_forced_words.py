@@ -45,7 +45,7 @@ def test_only_what_hydra_would_refuse_is_changed(line: str, put: dict[str, str])
 
 
 def test_a_setting_that_a_file_of_one_s_own_leaves_to_the_command_line_is_forced(own: Path) -> None:
-    words = f"--config-dir {own} experiment=gorila game=Pong optimizer=mine optimizer.epsilon=1e-8".split()
+    words = ["--config-dir", str(own), *"experiment=gorila game=Pong optimizer=mine optimizer.epsilon=1e-8".split()]
     assert for_hydra(words)[-1] == "++optimizer.epsilon=1e-8"
     several = ["-m", *words[:-2], "optimizer=adam,mine", words[-1], "results_dir=runs/${optimizer.kind}"]
     assert for_hydra(several)[-2] == "++optimizer.epsilon=1e-8"
@@ -57,7 +57,7 @@ def test_an_experiment_that_a_sweep_file_names_is_not_there_when_hydra_composes_
     (tmp_path / "sweep").mkdir()
     params = "    params:\n      experiment: dba3c\n      game: Pong,Boxing\n"
     (tmp_path / "sweep" / "mine.yaml").write_text(f"# @package _global_\nhydra:\n  sweeper:\n{params}")
-    words = f"-m --config-dir {tmp_path} +sweep=mine {BATCH}".split()
+    words = ["-m", "--config-dir", str(tmp_path), "+sweep=mine", BATCH]
     assert check_command_line(words) == []
     assert for_hydra(words) == [*words[:-1], AS_CHOICE]
 
@@ -67,7 +67,7 @@ def test_the_launcher_hears_of_the_cluster_that_only_the_jobs_have(tmp_path: Pat
     text = "# @package _global_\ndefaults:\n  - dqn\n  - override /cluster: address\n  - _self_\nexperiment: {}\n"
     for name in ("mine", "ours"):
         (tmp_path / "experiment" / f"{name}.yaml").write_text(text.format(name))
-    words = f"-m --config-dir {tmp_path} hydra/launcher=dask game=Pong experiment=mine,ours".split()
+    words = ["-m", "--config-dir", str(tmp_path), *"hydra/launcher=dask game=Pong experiment=mine,ours".split()]
     words.append("cluster.address=tcp://10.0.0.1:8786")
     assert check_command_line(words) == []
     *others, forced = for_hydra(words)

@@ -6,12 +6,14 @@ import pytest
 
 from pipeline.config.kept_values import kept_values
 from pipeline.config.overrides import check_command_line
+from tests.conftest import OWN
 
 
-def told(words: str) -> list[str]:
-    """What is said of a command line without mistakes."""
+def told(words: str, config_dir: Path | None = None) -> list[str]:
+    """What is said of a command line without mistakes, with files of a user's own or without."""
     lines: list[str] = []
-    assert check_command_line(words.split(), lines.append) == []
+    own = [] if config_dir is None else ["--config-dir", str(config_dir)]
+    assert check_command_line([*own, *words.split()], lines.append) == []
     return lines
 
 
@@ -53,15 +55,15 @@ def test_a_command_line_hears_of_each_once(words: str, lines: list[str]) -> None
     assert told(words) == lines
 
 
-def test_what_an_experiment_sets_can_be_taken_away_where_the_option_lacks_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend("tests/own")
+def test_what_an_experiment_sets_can_be_taken_away_where_the_option_lacks_it(own_package: None) -> None:
     assert check_command_line("experiment=gorila_quick game=Pong optimizer=adagrad ~optimizer.epsilon".split()) == [
         "~optimizer.epsilon: a run needs optimizer.epsilon"
     ]
-    line = "--config-dir tests/own/conf experiment=gorila_quick game=Pong optimizer=lion optimizer.learning_rate=1e-4"
-    (mistake,) = check_command_line(line.split())
+    line = "experiment=gorila_quick game=Pong optimizer=lion optimizer.learning_rate=1e-4"
+    words = ["--config-dir", str(OWN / "conf"), *line.split()]
+    (mistake,) = check_command_line(words)
     assert "or ~optimizer.epsilon takes it away" in mistake
-    assert check_command_line([*line.split(), "~optimizer.epsilon"]) == []
+    assert check_command_line([*words, "~optimizer.epsilon"]) == []
 
 
 def test_what_has_no_value_by_itself_is_not_told_and_interpolations_are_followed(tmp_path: Path) -> None:
@@ -69,8 +71,7 @@ def test_what_has_no_value_by_itself_is_not_told_and_interpolations_are_followed
     text = "# @package _global_\ndefaults:\n  - dqn\n  - override /network: module\n  - _self_\n"
     more = "network:\n  class: tests.networks.modules.Values\nenvironment:\n  min_frame_skip: 4\n"
     (tmp_path / "experiment" / "own.yaml").write_text(text + more)
-    own = f"--config-dir {tmp_path} experiment=own game=Pong"
-    assert told(f"{own} network=module environment=nature") == []
+    assert told("experiment=own game=Pong network=module environment=nature", tmp_path) == []
 
 
 def test_an_interpolation_of_what_the_remark_has_not_costs_the_remark_and_not_the_command(tmp_path: Path) -> None:
@@ -80,14 +81,15 @@ def test_an_interpolation_of_what_the_remark_has_not_costs_the_remark_and_not_th
     }.items():
         (tmp_path / group).mkdir()
         (tmp_path / group / "mine.yaml").write_text(text)
-    assert told(f"--config-dir {tmp_path} experiment=mine game=Pong optimizer=adam") == []
-    assert told(f"--config-dir {tmp_path} experiment=dqn game=Pong cluster=mine") == []
+    assert told("experiment=mine game=Pong optimizer=adam", tmp_path) == []
+    assert told("experiment=dqn game=Pong cluster=mine", tmp_path) == []
 
 
 def test_a_setting_that_only_the_file_of_an_option_has_is_told_of_that_file(tmp_path: Path) -> None:
     (tmp_path / "optimizer").mkdir()
     (tmp_path / "optimizer" / "own.yaml").write_text("defaults:\n  - adam\n  - _self_\nbetta2: 0.9\n")
-    (line,) = check_command_line(f"--config-dir {tmp_path} experiment=dqn optimizer=own game=Pong".split())
+    words = ["--config-dir", str(tmp_path), "experiment=dqn", "optimizer=own", "game=Pong"]
+    (line,) = check_command_line(words)
     assert line == (
         "optimizer.betta2: no such setting; did you mean optimizer.beta2?; the file of optimizer=own sets it: mend it "
         "there"

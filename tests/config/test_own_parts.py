@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
@@ -12,14 +11,12 @@ from pipeline.config.own_parts import faults_of_own_parts
 from pipeline.config.tree import from_yaml, to_yaml
 from pipeline.networks.config import QNetworkConfig
 from pipeline.networks.network import QNetwork
+from tests.conftest import OWN
 
-OWN = Path("tests/own/conf")
+CONF = OWN / "conf"
 MINE = ["experiment=mine", "game=Pong"]
 
-
-@pytest.fixture(autouse=True)
-def own_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend("tests/own")
+pytestmark = pytest.mark.usefixtures("own_package")
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class Broken(QNetworkConfig):
 
 
 def test_right_ones_have_no_faults() -> None:
-    assert faults_of_own_parts(compose(MINE, OWN)) == []
+    assert faults_of_own_parts(compose(MINE, CONF)) == []
     assert faults_of_own_parts(compose(["experiment=gorila", "game=Pong"])) == []
 
 
@@ -57,8 +54,8 @@ def test_a_network_that_cannot_be_made_is_told_with_what_it_was_made_for() -> No
 
 
 def test_who_reads_a_saved_run_tries_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    saved = to_yaml(compose(MINE, OWN))
+    saved = to_yaml(compose(MINE, CONF))
     monkeypatch.setattr(import_module("mylab.lion").Lion, "apply", lambda *_: None)
     assert from_yaml(saved).experiment == "mine"
-    (line,) = check_overrides(MINE, config_dir=OWN)
+    (line,) = check_overrides(MINE, config_dir=CONF)
     assert "leaves the parameters as they are" in line

@@ -13,8 +13,9 @@ from distributed import Client
 
 from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, LEDGER, RUNNING, WAITING, Ledger
 from dask_jobs.progress import TOPIC
-from tests.clusters import wait_until
+from tests.clusters import LIMIT_SECONDS, wait_until
 from tests.dask_jobs.programs import Program, scheduler_and_host, scheduler_process
+from tests.processes import living
 
 ONE_HOST = ("hydra.launcher.num_hosts=1", "hydra.launcher.threads_per_host=1")
 BOTH_HOSTS = """
@@ -200,7 +201,7 @@ def test_a_batch_system_that_signals_all_processes_of_a_sweep_ends_its_jobs_in_o
         for _ in range(2):
             for one in (psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)):
                 one.send_signal(signal.SIGTERM)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 130 and "the same command goes on with what is not done" in output
     assert "waits was interrupted" in program.events()
     assert {kind: (row.status, row.reason) for kind, row in program.rows().items()} == {
@@ -224,7 +225,7 @@ def test_a_launcher_that_is_killed_leaves_nothing_behind_but_its_ledger(
         assert left
         process.kill()
         process.communicate()
-    wait_until(lambda: not any(child.is_running() for child in left), "nothing is left")
+    wait_until(lambda: not living(left), "nothing is left")
     assert not list(program.temporary.glob("dask-launcher-*"))
     assert "waits was interrupted" in program.events()
     assert program.rows()["waits"].status == RUNNING
@@ -245,7 +246,7 @@ def test_a_large_job_is_stopped_while_its_process_still_imports(program: Program
     with program.start(*words) as process:
         wait_until(lambda: (program.folder / "imports").exists(), "it imports")
         os.killpg(process.pid, signal.SIGINT)
-        output, _ = process.communicate(timeout=40)
+        output, _ = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 130 and "the same command goes on" in output
     assert program.events() == []
 
@@ -258,7 +259,7 @@ def test_a_scheduler_that_dies_is_told_of_in_one_sentence_and_leaves_no_job_that
             program.wait_for(lambda events: any(event.startswith("waits 1") for event in events), "the second job runs")
             wait_until(lambda: program.rows()["plain"].status == DONE, "the launcher has heard of the first one's end")
             scheduler_process(program.folder).kill()
-            output, _ = process.communicate(timeout=60)
+            output, _ = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 1 and f"the scheduler at {address} is gone" in output
     assert "Traceback" not in output and "distributed." not in output
     rows = program.rows()
@@ -272,7 +273,7 @@ def test_a_scheduler_that_stands_still_hangs_no_sweep_that_is_to_end(program: Pr
             program.wait_for(lambda events: any(event.startswith("waits 1") for event in events), "the first job runs")
             scheduler_process(program.folder).suspend()
             process.terminate()
-            output, _ = process.communicate(timeout=150)
+            output, _ = process.communicate(timeout=LIMIT_SECONDS)
         scheduler_process(program.folder).resume()
     assert process.returncode == 1 and f"the scheduler at {address} does not answer, and jobs may still run" in output
     assert "Traceback" not in output and program.rows()["waits"].status == RUNNING
@@ -289,7 +290,7 @@ def test_a_scheduler_that_stood_still_is_waited_for(program: Program) -> None:
         (program.folder / "go").touch()
         time.sleep(65)
         scheduler_process(program.folder).resume()
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == 0 and "has not answered for 30 s: it is waited for" in output
     assert {row.status for row in program.rows().values()} == {DONE}
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 from tests.clusters import LIMIT_SECONDS, wait_until
+from tests.processes import lives
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -35,6 +36,11 @@ class Command:
         """What it has printed so far."""
         return self.output.read_text()
 
+    @property
+    def said(self) -> str:
+        """The same as one line, however wide its lines were."""
+        return " ".join(self.printed.split())
+
     def send(self, which: signal.Signals) -> None:
         """Send a signal to it alone, as it is."""
         assert self.process.poll() is None, self.printed
@@ -53,12 +59,18 @@ class Command:
         self.send_to_all(signal.SIGINT)
 
     def ends(self, limit_seconds: float = LIMIT_SECONDS) -> int:
-        """Its exit code, waited for."""
-        return self.process.wait(timeout=limit_seconds)
+        """Its exit code, waited for; AssertionError with what it has printed if it does not end."""
+        try:
+            return self.process.wait(timeout=limit_seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"after {limit_seconds:g} s it runs still, and has printed:\n{self.printed}") from None
 
     def wait_until(self, condition: Callable[[], object], what: str) -> None:
-        """Wait, but not longer than the process lives."""
-        wait_until(lambda: self.process.poll() is not None or condition(), what)
+        """Wait, but not longer than the process lives; AssertionError with what it has printed if that is in vain."""
+        try:
+            wait_until(lambda: self.process.poll() is not None or condition(), what)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it has printed:\n{self.printed}") from error
         assert self.process.poll() is None, self.printed
 
 
@@ -70,7 +82,7 @@ def processes_in(folder: Path) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         try:
-            if process.cwd() == str(folder) and process.status() != psutil.STATUS_ZOMBIE:
+            if process.cwd() == str(folder) and lives(process):
                 found.append(process)
         except psutil.Error:
             continue

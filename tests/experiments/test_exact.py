@@ -5,6 +5,7 @@ import dataclasses
 import hashlib
 import io
 import shutil
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,13 @@ from rich.console import Console
 
 from pipeline.errors import CheckpointError, ConfigError
 from pipeline.experiments import run
+from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.exact import EXACT
 from pipeline.experiments.run import train
+from pipeline.results.load import load_run
 from pipeline.roles.bundle import Bundle
-from tests.experiments.smoke_runs import SMALL_WORKERS, smoke_config
+from tests.experiments.commands import Start
+from tests.experiments.smoke_runs import SMALL_WORKERS, frames_beyond, smoke_config, smoke_words
 
 TIMES = {"wall_seconds", "steps_per_second", "updates_per_second", "waited_seconds", "max_pause_seconds"}
 """Columns that no two runs have alike."""
@@ -97,6 +101,36 @@ def test_a_run_that_was_cut_and_resumed_equals_one_that_was_not(tmp_path: Path, 
     assert whole.rows["episodes.csv"] and whole.rows["updates.csv"]
     assert resumed.rows == whole.rows
     assert resumed.state == whole.state
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["dqn", "dba3c"])
+def test_a_run_that_was_killed_and_resumed_equals_one_that_was_not(start: Start, tmp_path: Path, system: str) -> None:
+    experiment, settings, _ = SYSTEMS[system]
+    words = [*smoke_words(tmp_path / "killed", experiment), *settings, *STICKY, "deterministic=true"]
+    command = start("-m", "pipeline.train", *words, "budget.frames=4_000_000_000", "checkpoint.every_minutes=0.1")
+    folder = tmp_path / "killed" / experiment / "Breakout" / "0"
+    command.wait_until(lambda: has_gone_on(folder), "updates that no checkpoint has yet")
+    command.send(signal.SIGKILL)
+    assert command.ends() == -signal.SIGKILL
+
+    frames = frames_beyond(folder, 2_000)
+    assert "bit for bit" in carry_out(tmp_path / "killed", system, frames, "resume=true")
+    carry_out(tmp_path / "whole", system, frames)
+    resumed, whole = left_by(tmp_path / "killed"), left_by(tmp_path / "whole")
+    assert whole.rows["episodes.csv"] and whole.rows["updates.csv"]
+    assert resumed.rows == whole.rows
+    assert resumed.state == whole.state
+
+
+def has_gone_on(folder: Path) -> bool:
+    """Whether there are rows of updates that are not in the newest checkpoint, which has some."""
+    place = folder / "checkpoints"
+    if not checkpoint.any_in(place):
+        return False
+    rows = load_run(folder)
+    versions = [*rows.updates["version"], *rows.actor_critic_updates["version"]]
+    return 0 < checkpoint.load_newest(place).server.version < max(versions, default=0)
 
 
 def test_what_a_plan_says_of_a_resume_is_what_becomes_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

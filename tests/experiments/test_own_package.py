@@ -1,8 +1,7 @@
 """A user's own package and folder of files, found by their names alone: tests/own, copied to where nobody knows it."""
 
 import shutil
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,11 @@ from pipeline.config.overrides import check_command_line, compose
 from pipeline.errors import ConfigError
 from pipeline.results.load import load_run
 from tests.clusters import LIMIT_SECONDS
-from tests.experiments.commands import CHECKOUT, Command
+from tests.conftest import OWN
+from tests.experiments.commands import Command
 
 pytestmark = pytest.mark.timeout(10 * LIMIT_SECONDS)
 
-OWN = CHECKOUT / "tests" / "own"
 MINE = ("--config-dir", "conf", "experiment=mine", "game=Breakout")
 
 
@@ -36,14 +35,6 @@ def ends_well(folder: Path) -> Callable[..., str]:
         return command.printed
 
     return run
-
-
-@pytest.fixture
-def importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.syspath_prepend(OWN)
-    yield
-    for name in [name for name in sys.modules if name.partition(".")[0] == "mylab"]:
-        del sys.modules[name]
 
 
 @pytest.mark.slow
@@ -92,7 +83,7 @@ def test_a_sweep_finds_them_in_each_of_its_jobs(folder: Path, ends_well: Callabl
         assert load_run(folder / "results" / "runs" / "mine" / "Breakout" / str(seed)).problems == ()
 
 
-def test_groups_of_a_folder_of_one_s_own_are_checked_like_ours(importable: None) -> None:
+def test_groups_of_a_folder_of_one_s_own_are_checked_like_ours(own_package: None) -> None:
     conf = ["--config-dir", str(OWN / "conf")]
     assert check_command_line([*conf, "experiment=mine", "game=Pong"]) == []
     assert check_command_line([*conf, "-m", "experiment=mine,gorila", "optimizer=lion", "game=Pong"]) == []

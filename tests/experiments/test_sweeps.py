@@ -14,7 +14,10 @@ from pipeline.experiments.files import checkpoint
 from pipeline.results.load import load_run
 from tests.clusters import LIMIT_SECONDS, wait_until
 from tests.experiments.commands import Start, processes_in
-from tests.experiments.smoke_runs import smoke_config
+from tests.experiments.smoke_runs import frames_beyond, smoke_config
+
+LONG = "# @package _global_\ndefaults:\n  - smoke_dqn\n  - _self_\nexperiment: long\nbudget:\n  frames: {frames}\n"
+"""An experiment of a user's own."""
 
 
 def sweep_words(results_dir: Path, *words: str) -> list[str]:
@@ -70,9 +73,18 @@ def test_runs_take_the_hosts_that_they_need_one_fails_by_itself_and_the_same_com
 def test_a_sweep_that_is_killed_leaves_nothing_running_and_the_same_command_goes_on_with_its_runs(
     start: Start, tmp_path: Path
 ) -> None:
-    results_dir = tmp_path / "runs"
-    folders = [results_dir / "smoke_dqn" / "Breakout" / seed for seed in ("0", "1")]
-    words = ["experiment=smoke_dqn", "seed=0,1", "budget.frames=12_000", "checkpoint.every_minutes=0.005"]
+    results_dir, experiment = tmp_path / "runs", tmp_path / "conf" / "experiment" / "long.yaml"
+    folders = [results_dir / "long" / "Breakout" / seed for seed in ("0", "1")]
+    experiment.parent.mkdir(parents=True)
+    # In a file, and not in the command: neither run is over before both have learned, however late the other begins.
+    experiment.write_text(LONG.format(frames=4_000_000_000))
+    words = [
+        "--config-dir",
+        str(experiment.parents[1]),
+        "experiment=long",
+        "seed=0,1",
+        "checkpoint.every_minutes=0.005",
+    ]
     words = sweep_words(results_dir, *words, "hydra.launcher.threads_per_host=2", "hydra.launcher.stop_seconds=5")
 
     command = start(*words)
@@ -83,6 +95,7 @@ def test_a_sweep_that_is_killed_leaves_nothing_running_and_the_same_command_goes
     wait_until(lambda: not processes_in(tmp_path), "no process of the sweep is left")
     versions = [_version(folder) for folder in folders]
 
+    experiment.write_text(LONG.format(frames=max(frames_beyond(folder, 2_000) for folder in folders)))
     command = start(*words)
     assert command.ends(LIMIT_SECONDS) == 0, command.printed
     assert [(row.status, row.attempts) for row in ledger(tmp_path)] == [("done", 2), ("done", 2)]

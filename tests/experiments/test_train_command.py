@@ -12,6 +12,7 @@ import pytest
 from distributed import Client
 
 from pipeline.experiments.files import checkpoint
+from pipeline.experiments.life import RunTiming
 from pipeline.results.load import load_run
 from tests.clusters import wait_until
 from tests.experiments.commands import Command, Start
@@ -148,8 +149,7 @@ def test_ctrl_c_in_a_terminal_ends_a_run_with_its_table(start: Start, results_di
     ended = load_run(folder)
     assert ended.runs["end_reason"].item() == "interrupted" and ended.problems == ()
     assert len(ended.evaluations) == 4
-    end = checkpoint.load_newest(folder / "checkpoints")
-    assert ended.updates["num_admitted"].sum() == max(end.server.versions)
+    assert has_counted_all(command, folder)
 
 
 @pytest.mark.slow
@@ -165,14 +165,14 @@ def test_a_signal_to_all_processes_of_a_batch_job_costs_a_run_nothing_that_it_ha
     # `timeout` tells the process, and then the group.
     command.send(which)
     command.send_to_all(which)
-    wait_until(lambda: newest_version(folder) > 0, "a checkpoint", limit_seconds=15)
+    wait_until(lambda: newest_version(folder) > 0, "a checkpoint")
     assert command.ends() == 0, command.printed
     end = checkpoint.load_newest(folder / "checkpoints")
     assert f"told to end: the training is saved at update {end.server.version:,}" in command.printed
     ended = load_run(folder)
     assert ended.runs["end_reason"].item() == "interrupted" and ended.problems == ()
     assert len(ended.evaluations) == 4
-    assert ended.updates["num_admitted"].sum() == max(end.server.versions)
+    assert has_counted_all(command, folder)
 
 
 @pytest.mark.slow
@@ -182,9 +182,9 @@ def test_a_run_that_is_told_to_end_and_has_lost_its_hosts_waits_for_nothing(star
     command.wait_until(lambda: has_learned(folder), "rows and a checkpoint")
     command.send(signal.SIGTERM)
     command.send_to_all(signal.SIGKILL, itself=False)
-    assert command.ends(limit_seconds=30) == 0, command.printed
-    version = newest_version(folder)
-    assert f"{version:,}" in command.printed.replace("\n", " ")
+    assert command.ends() == 0, command.printed
+    assert "did not leave within" not in command.said and "waiting up to" not in command.said, command.printed
+    assert f"{newest_version(folder):,}" in command.said
     assert load_run(folder).runs["end_reason"].item() == "interrupted"
 
 
@@ -299,6 +299,18 @@ def test_with_a_backup_worker_a_killed_one_takes_nobody_back(start: Start, resul
     ended = load_run(folder)
     assert ended.runs["end_reason"].item() == "interrupted" and ended.problems == ()
     assert ended.actor_critic_updates["num_dropped_late"].sum() > 0
+
+
+def has_counted_all(command: Command, folder: Path) -> bool:
+    """Whether the rows of an interrupted run tell of each update, but for those of roles that it names as late.
+
+    That it hurries is told by what it says, as this machine may be slow.
+    """
+    waited = [int(seconds) for seconds in re.findall(r"did not leave within (\d+) s", command.said)]
+    assert all(seconds < RunTiming().leave_seconds for seconds in waited), f"no hurry: {command.printed}"
+    num_told = load_run(folder).updates["num_admitted"].sum()
+    num_made = max(checkpoint.load_newest(folder / "checkpoints").server.versions)
+    return bool(num_told <= num_made if waited else num_told == num_made)
 
 
 def newest_version(folder: Path) -> int:

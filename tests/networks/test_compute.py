@@ -1,10 +1,12 @@
 """Threads of torch, set for a role and given back to whoever called us."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
 from pipeline.networks.compute import callers_threads_kept, set_compute_threads
+from tests.clusters import LIMIT_SECONDS
 
 
 def threads_of_a_new_thread() -> int:
@@ -29,3 +31,20 @@ def test_whoever_called_has_its_threads_again_when_the_last_of_several_has_left(
         assert torch.get_num_threads() == threads_of_a_new_thread() == before
     finally:
         torch.set_num_threads(before)
+
+
+def test_two_threads_that_set_numbers_of_their_own_one_after_the_other_keep_them() -> None:
+    def role(num_threads: int, comes_first: bool) -> int:
+        if not comes_first:
+            first_has_set.wait(LIMIT_SECONDS)
+        set_compute_threads(num_threads)
+        if comes_first:
+            first_has_set.set()
+        both_have_set.wait(LIMIT_SECONDS)
+        return torch.get_num_threads()
+
+    for first, second in ((1, 2), (2, 1)):
+        first_has_set, both_have_set = threading.Event(), threading.Barrier(2)
+        with callers_threads_kept(), ThreadPoolExecutor(2) as fresh:
+            kept = [fresh.submit(role, first, True), fresh.submit(role, second, False)]
+            assert [each.result() for each in kept] == [first, second]

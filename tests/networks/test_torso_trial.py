@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 import torch
@@ -12,8 +11,8 @@ from pipeline.networks.nature import NatureTorso
 from pipeline.networks.parameters import Tensors, weight_and_bias
 from pipeline.networks.torso import TORSOS, Torso
 from pipeline.networks.torso_trial import faults
+from tests.conftest import OWN
 
-OWN = Path("tests/own/conf")
 GREY, RGB = (4, 84, 84), (4, 84, 84, 3)
 
 
@@ -115,10 +114,9 @@ def test_a_constructor_that_raises_is_told() -> None:
     assert line.startswith("cannot be made for observations (4, 20, 20): ValueError: ")
 
 
-def test_ones_own_is_tried_with_the_other_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend("tests/own")
+def test_ones_own_is_tried_with_the_other_mistakes(own_package: None, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["experiment=mine", "game=Pong"]
-    assert check_overrides(words, config_dir=OWN) == []
+    assert check_overrides(words, config_dir=OWN / "conf") == []
     monkeypatch.setattr(import_module("mylab.torsos").OneConvolution, "__call__", Misspelt.__call__)
-    (line,) = check_overrides(words, config_dir=OWN)
+    (line,) = check_overrides(words, config_dir=OWN / "conf")
     assert line.startswith("network.torso=mylab.torsos.OneConvolution cannot compute with frames")

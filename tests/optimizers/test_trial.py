@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from pipeline.config.overrides import check_overrides
 from pipeline.optimizers.optimizer import FlatOptimizer, OptimizerConfig
 from pipeline.optimizers.trial import faults
 from pipeline.types import Float32Array
+from tests.conftest import OWN
 from tests.optimizers.test_optimizer import CONFIGS
 
-OWN = Path("tests/own/conf")
 Step = Callable[[FlatOptimizer, Float32Array, Float32Array], object]
 
 
@@ -125,10 +124,9 @@ def test_each_fault_is_told_with_what_is_wanted(config: OptimizerConfig, told: s
     assert faults(config) == [told]
 
 
-def test_ones_own_is_tried_with_the_other_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend("tests/own")
+def test_ones_own_is_tried_with_the_other_mistakes(own_package: None, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["experiment=mine", "game=Pong", "optimizer.learning_rate=1e-3"]
-    assert check_overrides(words, config_dir=OWN) == []
+    assert check_overrides(words, config_dir=OWN / "conf") == []
     monkeypatch.setattr(import_module("mylab.lion").Lion, "apply", rebound)
-    (line,) = check_overrides(words, config_dir=OWN)
+    (line,) = check_overrides(words, config_dir=OWN / "conf")
     assert line.startswith("optimizer.kind=mylab.lion.LionConfig") and "leaves the parameters as they are" in line

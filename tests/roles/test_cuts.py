@@ -7,6 +7,7 @@ import pytest
 from pipeline.errors import CallTimeoutError
 from pipeline.roles.cuts import Cut, CutDesk, StartState, desk_of
 from pipeline.roles.progress import RoleProgress
+from tests.clusters import wait_until
 
 
 def cut(num_steps: int) -> Cut:
@@ -44,6 +45,20 @@ def test_a_role_that_does_not_come_is_not_waited_for_for_ever_and_passes_later()
     with pytest.raises(CallTimeoutError, match=r"within 0\.01 s"):
         desk.take(0.01)
     desk.pass_by(lambda: cut(1))
+
+
+def test_a_cut_that_is_wanted_before_the_role_has_begun_is_taken_at_its_first_step() -> None:
+    desk, taken = CutDesk(), list[Cut]()
+    coordinator = threading.Thread(target=lambda: taken.append(desk.take(10.0)))
+    coordinator.start()
+    wait_until(lambda: desk._is_wanted, "it is asked for")
+    desk.arrive()
+    role = threading.Thread(target=desk.pass_by, args=(lambda: cut(1),))
+    role.start()
+    coordinator.join()
+    desk.release()
+    role.join(10.0)
+    assert [one.progress.num_steps for one in taken] == [1] and not role.is_alive()
 
 
 def test_a_start_is_handed_out_once() -> None:

@@ -2,7 +2,7 @@
 
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -22,6 +22,7 @@ from pipeline.topologies.fleet import Fleet, FleetSpec
 from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.supervision import Patience
 from pipeline.topologies.system import RolePlan, shard_name
+from tests.clocks import Clock
 from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until
 from tests.param_server.configs import server_config
 from tests.roles.wiring import ADAGRAD, bundle_spec
@@ -135,24 +136,42 @@ def test_a_backup_worker_that_stands_still_is_done_without(session: Session) -> 
         assert stuck.supervise() == []
 
 
+def clock_of_the_late(coordinator: Coordinator) -> Callable[[], float]:
+    """A clock that stands still until the first role has left, and is beyond every limit then: only the other is late.
+
+    Each role is waited for when the one before has left, and is heard out at once.
+    """
+    clock, receive = Clock(), coordinator.receive
+
+    def receive_last(messages: Iterable[dict[str, object]]) -> None:
+        receive(messages)
+        clock.now = LIMIT_SECONDS
+
+    coordinator.receive = receive_last  # type: ignore[method-assign]
+    return clock.monotonic
+
+
 def test_a_run_that_was_told_to_end_waits_for_no_role_that_is_still_at_it(session: Session) -> None:
     with stuck_fleet_and_coordinator(session, quorum=None) as (stuck, coordinator):
         wait_until(lambda: "worker-0" in coordinator.progress(), "they play")
         said: list[str] = []
         coordinator.stop_roles()
-        last = stuck.collect(LastWait(LIMIT_SECONDS, said.append, hurried_seconds=1.0, has_hurry=lambda: True))
+        clock = clock_of_the_late(coordinator)
+        hurry = LastWait(LIMIT_SECONDS, said.append, hurried_seconds=8.0, has_hurry=lambda: True, clock=clock)
+        last = stuck.collect(hurry)
     assert last["worker-0"].num_updates > 0
-    assert said == ["worker-1 did not leave within 1 s: what it did since its last word is not counted"]
+    assert said == ["worker-1 did not leave within 8 s: what it did since its last word is not counted"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stuck_at", [5, 200], ids=["never heard of", "heard of before"])
+@pytest.mark.parametrize("stuck_at", [1, 200], ids=["never heard of", "heard of before"])
 def test_the_host_of_a_role_that_does_not_leave_takes_nothing_else_until_it_has(
     session: Session, stuck_at: int
 ) -> None:
     with stuck_fleet_and_coordinator(session, quorum=None, stuck_at=stuck_at) as (stuck, coordinator):
-        wait_until(lambda: is_stuck.is_set() and "worker-0" in coordinator.progress(), "one of both plays on")
-        assert ("worker-1" in coordinator.progress()) == (stuck_at > 50)
+        heard_of = set(BOTH[:1] if stuck_at == 1 else BOTH)
+        wait_until(lambda: is_stuck.is_set() and heard_of <= coordinator.progress().keys(), "one of both plays on")
+        assert coordinator.progress().keys() == heard_of
         host = collect_without_worker_1(stuck, coordinator)
         assert session.open_hosts(1) == session.hosts.keys() - {host}
         assert host not in {offer.address for offer in session.offers()}
@@ -165,7 +184,7 @@ def collect_without_worker_1(stuck: Fleet, coordinator: Coordinator) -> str:
     """The address of its host, once the fleet is collected and forgotten."""
     said: list[str] = []
     coordinator.stop_roles()
-    stuck.collect(LastWait(3.0, said.append))
+    stuck.collect(LastWait(3.0, said.append, clock=clock_of_the_late(coordinator)))
     assert said[-1] == "worker-1 did not leave within 3 s: what it did since its last word is not counted"
     address = stuck.placement["worker-1"].address
     stuck.release()

@@ -3,7 +3,6 @@
 The session, the coordinator and the tasks are stand-ins. Real ones: `test_fleet`.
 """
 
-import time
 from dataclasses import replace
 from typing import Any, cast
 
@@ -16,12 +15,14 @@ from pipeline.cluster.staying import Staying
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.role import RoleBuilder
 from pipeline.roles.spec import BUNDLE, RoleSpec
+from pipeline.topologies import hosted_roles
 from pipeline.topologies.hosted_roles import HostedRoles
 from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.looks import Cancelled, End, Failed, NoFarewell, Returned, StillThere
 from pipeline.topologies.orders import Start
 from pipeline.topologies.supervision import Patience
 from pipeline.topologies.system import RolePlan
+from tests.clocks import Clock
 from tests.roles.wiring import bundle_spec
 from tests.roles.worker_wiring import worker_spec
 
@@ -100,8 +101,9 @@ class StandIn:
 
     run_id = "run"
 
-    def __init__(self, heard_after: int, left_after: int) -> None:
+    def __init__(self, heard_after: int, left_after: int, clock: Clock | None = None) -> None:
         self._heard_after, self._left_after = heard_after, left_after
+        self._clock = clock or Clock()
         self._num_looks = 0
 
     def submit(self, *_: Any, **__: Any) -> "StandIn":
@@ -120,21 +122,25 @@ class StandIn:
         self._num_looks += 1
         if self._num_looks > self._left_after:
             return LEFT
-        time.sleep(timeout)
+        self._clock.sleep(timeout)
         raise TimeoutError
 
 
 def waited_for(
     heard_after: int, left_after: int, lost_silence_seconds: float = 60.0, is_hurried: bool = False
 ) -> RoleResult | NoFarewell:
-    stand_in: Any = StandIn(heard_after, left_after)
+    clock = Clock()
+    stand_in: Any = StandIn(heard_after, left_after, clock)
     patience = Patience(look_seconds=0.05, lost_silence_seconds=lost_silence_seconds)
     plan = RolePlan(ROLE, 0, build=cast(Any, None), plays=True)
     roles = HostedRoles(
         cast(Session, stand_in), cast(Coordinator, stand_in), [plan], bundle_spec(), {ROLE: 0}, 30.0, patience
     )
     roles.start(Start(ROLE, HOST, 1), {})
-    return roles.wait_for(ROLE, LastWait(LEAVE_SECONDS, has_hurry=lambda: is_hurried))
+    patient = LastWait(LEAVE_SECONDS, has_hurry=lambda: is_hurried, clock=clock.monotonic)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hosted_roles, "time", clock)
+        return roles.wait_for(ROLE, patient)
 
 
 def test_a_role_that_is_still_being_built_is_waited_for_and_leaves_then() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks.peers.progress import Rates
 from benchmarks.peers.watch import Outcome, Start, Window, watch
+from tests.processes import lives
 
 SAYS = "print(json.dumps({'role': 'all', 'seconds': %s, 'steps': %s, 'updates': %s}), flush=True)"
 FOREVER = "threading.Event().wait()"
@@ -20,11 +21,6 @@ def watched(*lines: str, start_seconds: float = 60.0, stop: threading.Event | No
     program = "\n".join(["import json, subprocess, sys, threading", *lines])
     start = Start([sys.executable, "-c", program], dict(os.environ), cores=[min(psutil.Process().cpu_affinity())])
     return watch(start, num_roles=1, window=Window(0.0, 0.1, start_seconds), stop=stop)
-
-
-def is_alive(pid: int) -> bool:
-    # Whoever inherits a process may take its time to bury it.
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
 @pytest.mark.slow
@@ -38,7 +34,7 @@ def test_a_driver_is_ended_when_its_window_is_over(tmp_path: Path) -> None:
     assert outcome.rates == Rates(20.0, 2.0, 2.0)
     assert outcome.reason == "" and outcome.facts == {"torch": "3"}
     assert outcome.peak_rss_bytes > 1_000_000
-    assert not is_alive(int((tmp_path / "pid").read_text()))
+    assert not lives(int((tmp_path / "pid").read_text()))
 
 
 def test_a_driver_that_crashes_says_why() -> None:
