@@ -10,17 +10,19 @@ from typing import Any
 
 from distributed import Client
 
+from pipeline.cluster.scheduler import ANSWER_SECONDS, asked_of
 from pipeline.errors import HostMismatchError, PlacementError
 
 _SCHEDULER = "the scheduler"
 
 
 def check_importable(
-    client: Client, hosts: Iterable[str], modules: Sequence[str], *, answer_seconds: float = 60.0
+    client: Client, hosts: Iterable[str], modules: Sequence[str], *, answer_seconds: float = ANSWER_SECONDS
 ) -> None:
     """Raise HostMismatchError, with all that cannot and why, unless these hosts and the scheduler can import all.
 
-    Nobody is asked where there is nothing to import. Raises PlacementError if one stands still for `answer_seconds`.
+    Nobody is asked where there is nothing to import. Raises PlacementError if a host stands still for `answer_seconds`,
+    UnreachableError if the scheduler does, and SchedulerLostError if it is gone.
     """
     if not modules:
         return
@@ -29,14 +31,17 @@ def check_importable(
         asked = list(hosts)
         return client.run(why_not_importable, list(modules), workers=asked, on_error="return", asynchronous=True)
 
-    try:
-        answers: dict[str, list[str] | Exception] = client.sync(ask, callback_timeout=answer_seconds)
-    except OSError as error:
-        raise PlacementError(
-            f"not all hosts have told within {answer_seconds:g} s whether they can import {', '.join(modules)}: "
-            "end the `dask worker` that stands still, or let it go on"
-        ) from error
-    answers[_SCHEDULER] = client.run_on_scheduler(why_not_importable, list(modules))
+    with asked_of(client):
+        # First the scheduler: hosts are asked through it.
+        here = client.run_on_scheduler(why_not_importable, list(modules), callback_timeout=answer_seconds)
+        try:
+            answers: dict[str, list[str] | Exception] = client.sync(ask, callback_timeout=answer_seconds)
+        except TimeoutError as error:
+            raise PlacementError(
+                f"not all hosts have told within {answer_seconds:g} s whether they can import {', '.join(modules)}: "
+                "end the `dask worker` that stands still, or let it go on"
+            ) from error
+    answers[_SCHEDULER] = here
     # One that died meanwhile is missed by whoever places roles.
     found = [
         f"{place} cannot import {why}"

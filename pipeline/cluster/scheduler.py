@@ -20,6 +20,8 @@ from pipeline.errors import SchedulerLostError, UnreachableError
 SCHEDULER_GONE = (
     "the scheduler does not answer any more: where it is there again, resume=true goes on from the newest checkpoint"
 )
+ANSWER_SECONDS = 60.0
+"""How long a scheduler or a host that stands still is waited for."""
 _GIVING_UP = ("closing", "closed")
 
 

@@ -28,7 +28,7 @@ from pipeline.cluster.host_settings import GPU, KEPT_MEMORY
 from pipeline.cluster.hosts import HostReport, check_versions, report_host
 from pipeline.cluster.offers import offers_without_others, present_offers
 from pipeline.cluster.placement import Demand, Offer, Placement
-from pipeline.cluster.scheduler import scheduler_of
+from pipeline.cluster.scheduler import ANSWER_SECONDS, scheduler_of
 from pipeline.cluster.sharing import Sharing
 from pipeline.cluster.start import open_client, wait_for_hosts
 from pipeline.cluster.staying import Staying
@@ -57,7 +57,7 @@ _SETTINGS = {
 class SessionSettings:
     """How patient a session is; nothing that a user sets."""
 
-    answer_seconds: float = 60.0
+    answer_seconds: float = ANSWER_SECONDS
     """How long a scheduler or a host that stands still is waited for."""
     untold_seconds: float = 5.0
     """How long hosts are waited for without a word."""
@@ -265,8 +265,8 @@ def open_session(
     `num_hosts` and `threads_per_host` are for clusters that are started here; `granted` is as for Session. `say` hears
     what is waited for, how many hosts have come when they are late, and which one died or stands still.
     Raises PlacementError when the cluster cannot be reached or started, its hosts do not come within
-    `config.start_timeout_seconds`, or all of them die or stand still when they are asked; HostMismatchError when one
-    lacks this installation.
+    `config.start_timeout_seconds`, or all of them die or stand still when they are asked; UnreachableError when the
+    scheduler does meanwhile; HostMismatchError when a host lacks this installation.
     """
     say(f"waiting for the cluster ({config.kind})")
     here = SETTINGS_HERE if config.is_on_this_machine else {}
@@ -275,7 +275,9 @@ def open_session(
         settled({**_SETTINGS, **here}),
         open_client(config, num_hosts, threads_per_host) as (client, num_expected),
     ):
-        wait_for_hosts(client, config, num_expected, settings.untold_seconds, say)
+        wait_for_hosts(
+            client, config, num_expected, settings.untold_seconds, say, answer_seconds=settings.answer_seconds
+        )
         session = Session(client, config, num_expected, granted, settings)
         for sentence in session.losses:
             say(f"{sentence}; it is left out")

@@ -9,7 +9,9 @@ Not here: how each kind is started (`pipeline.cluster.kinds`), reports of hosts 
 
 import contextlib
 import importlib.util
+import logging
 import os
+import time
 from collections.abc import Callable, Iterator
 
 from distributed import Client, get_worker
@@ -17,8 +19,14 @@ from distributed.deploy.cluster import Cluster
 
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.kinds import CLUSTER_KINDS
-from pipeline.errors import ConfigError, PipelineError, PlacementError
+from pipeline.cluster.scheduler import ANSWER_SECONDS, asked_of
+from pipeline.cluster.whole import CLOSE_SECONDS
+from pipeline.errors import ConfigError, PipelineError, PlacementError, in_words
 from pipeline.extras import how_to_install
+
+_LOOK_SECONDS = 0.1
+"""Between two looks which hosts have come."""
+_LOGGER = logging.getLogger(__name__)
 
 _CONNECTED_IN: set[int] = set()
 """This process, once it has had a client; in one that was forked, its parent too."""
@@ -32,36 +40,51 @@ def open_client(config: ClusterConfig, num_hosts: int, threads_per_host: int) ->
     has no `__main__` guard, PlacementError when the scheduler cannot be reached or the cluster not be started.
     """
     check_installed(config.kind)
-    num_hosts = config.num_hosts_to_come(num_hosts)
     _CONNECTED_IN.add(os.getpid())
-    with _started(config, num_hosts, threads_per_host) as cluster, config.connect(cluster) as client:
-        yield client, num_hosts
+    with _started(config, num_hosts, threads_per_host) as cluster, contextlib.ExitStack() as stack:
+        client = config.connect(cluster)
+        stack.callback(_leave, "client", lambda: client.__exit__(None, None, None))
+        client.__enter__()
+        yield client, config.num_hosts_to_come(num_hosts)
 
 
 def wait_for_hosts(
-    client: Client, config: ClusterConfig, num_hosts: int, untold_seconds: float, say: Callable[[str], None]
+    client: Client,
+    config: ClusterConfig,
+    num_hosts: int,
+    untold_seconds: float,
+    say: Callable[[str], None],
+    *,
+    answer_seconds: float = ANSWER_SECONDS,
 ) -> None:
     """Until so many are there; `say` hears of those that are late, after so long.
 
-    Raises PlacementError when they do not come within `config.start_timeout_seconds`, or no others will.
+    Raises PlacementError when they do not come within `config.start_timeout_seconds`, or no others will;
+    UnreachableError when the scheduler stands still for `answer_seconds`, SchedulerLostError when it is gone.
     """
-    limit_seconds = left_seconds = config.start_timeout_seconds
-    while left_seconds > 0:
-        is_first = left_seconds == limit_seconds
-        # A batch system that everybody asks has better things to do.
-        look_seconds = min(untold_seconds if is_first else 3 * untold_seconds, left_seconds)
-        with contextlib.suppress(TimeoutError):
-            client.wait_for_workers(num_hosts, timeout=look_seconds)
-            return
-        left_seconds -= look_seconds
-        if (why := config.why_hosts_stay_away(client.cluster)) is not None:
-            raise PlacementError(f"{len(client.nthreads())} of {num_hosts} hosts came, and no others will: {why}")
-        if is_first and left_seconds > 0:
-            say(f"hosts {len(client.nthreads())} of {num_hosts}; waiting up to {limit_seconds:g} s for the others")
-    raise PlacementError(
-        f"{len(client.nthreads())} of {num_hosts} hosts came within {limit_seconds:g} s; "
-        "start `dask worker` processes, or raise cluster.start_timeout_seconds"
-    )
+    limit_seconds, began = config.start_timeout_seconds, time.monotonic()
+    ask_at, is_told = min(untold_seconds, limit_seconds), False
+    while (num_there := _num_present(client, answer_seconds)) < num_hosts:
+        seconds = time.monotonic() - began
+        if seconds >= ask_at:
+            if (why := config.why_hosts_stay_away(client.cluster)) is not None:
+                raise PlacementError(f"{num_there} of {num_hosts} hosts came, and no others will: {why}")
+            if seconds >= limit_seconds:
+                raise PlacementError(
+                    f"{num_there} of {num_hosts} hosts came within {limit_seconds:g} s; "
+                    "start `dask worker` processes, or raise cluster.start_timeout_seconds"
+                )
+            if not is_told:
+                say(f"hosts {num_there} of {num_hosts}; waiting up to {limit_seconds:g} s for the others")
+            # A batch system that everybody asks has better things to do.
+            ask_at, is_told = min(seconds + 3 * untold_seconds, limit_seconds), True
+        time.sleep(_LOOK_SECONDS)
+
+
+def _num_present(client: Client, answer_seconds: float) -> int:
+    # Not `Client.wait_for_workers`, which looks at its deadline between two answers only.
+    with asked_of(client) as scheduler:
+        return len(client.sync(scheduler.ncores, workers=None, callback_timeout=answer_seconds))
 
 
 def submission(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> str | None:
@@ -110,7 +133,9 @@ def _started(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> It
         try:
             cluster = config.start(num_hosts, threads_per_host)
             if cluster is not None:
-                stack.enter_context(cluster)
+                # Before it is entered: what an interrupted start has begun is to be ended, too.
+                stack.callback(_leave, "cluster", lambda: cluster.close(timeout=CLOSE_SECONDS))
+                cluster.__enter__()
         except PipelineError:
             raise
         except Exception as error:  # each package has errors of its own, and Dask's deployments raise bare Exceptions
@@ -119,3 +144,11 @@ def _started(config: ClusterConfig, num_hosts: int, threads_per_host: int) -> It
                 "docs/clusters/README.md leads to what has to be there"
             ) from error
         yield cluster
+
+
+def _leave(what: str, close: Callable[[], object]) -> None:
+    """A scheduler that is dead or stands still neither keeps who leaves it, nor hides with its own error why."""
+    try:
+        close()
+    except OSError as error:
+        _LOGGER.warning("the %s was not closed in order: %s", what, in_words(error))

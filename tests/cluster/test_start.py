@@ -3,17 +3,21 @@
 import importlib.util
 import os
 import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from distributed import Client
 
 from pipeline.cluster import start
+from pipeline.cluster.dashboard.plugin import DASKS_PAGE, register
 from pipeline.cluster.kinds import CLUSTER_KINDS
+from pipeline.cluster.packages import check_importable
 from pipeline.cluster.session import open_session
-from pipeline.cluster.start import check_installed, check_process, submission
-from pipeline.errors import ConfigError
-from tests.clusters import cluster_config
+from pipeline.cluster.start import check_installed, check_process, submission, wait_for_hosts
+from pipeline.errors import ConfigError, SchedulerLostError, UnreachableError
+from tests.clusters import cluster_config, wait_until
+from tests.dask_jobs.programs import scheduler_and_host, scheduler_process
 
 NEEDY = ("ssh", "slurm", "kubernetes")
 
@@ -57,3 +61,39 @@ def test_a_run_in_a_process_forked_from_one_with_a_run_is_refused(monkeypatch: p
         check_process()
     monkeypatch.setattr(start, "_CONNECTED_IN", {os.getpid()})
     check_process()
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Iterator[tuple[Client, Callable[[], None]]]:
+    """A client of a scheduler that stands still, and how to kill that."""
+    with scheduler_and_host(tmp_path) as address, Client(address) as client:
+        process = scheduler_process(tmp_path)
+        wait_until(client.nthreads, "the host has come")
+        process.suspend()
+        yield client, process.kill
+        process.kill()
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_stands_still_or_dies_at_the_start_is_one_sentence_in_time(
+    stopped: tuple[Client, Callable[[], None]],
+) -> None:
+    client, kill = stopped
+    config, said = cluster_config("address"), list[str]()
+
+    def wait(answer_seconds: float) -> None:
+        wait_for_hosts(client, config, 2, 0.1, said.append, answer_seconds=answer_seconds)
+
+    def check(answer_seconds: float) -> None:
+        check_importable(client, [], ["json"], answer_seconds=answer_seconds)
+
+    for ask in (wait, check):
+        with pytest.raises(UnreachableError, match="the scheduler does not answer any more") as raised:
+            ask(1.0)
+        assert not isinstance(raised.value, SchedulerLostError), "it may go on"
+    assert register(client, said.append, answer_seconds=1.0) == (DASKS_PAGE,)
+    assert said == ["the dashboard has no page of the pipeline: the scheduler has not answered within 1 s"]
+    kill()
+    for ask in (wait, check):
+        with pytest.raises(SchedulerLostError, match="the scheduler does not answer any more"):
+            ask(60.0)

@@ -14,6 +14,7 @@ from distributed import Client, Scheduler
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 from pipeline.cluster.dashboard.board import TOPICS, Board
+from pipeline.cluster.scheduler import ANSWER_SECONDS
 
 PAGE = "pipeline"
 """Where the page answers, beside Dask's own."""
@@ -43,18 +44,26 @@ class PagePlugin(SchedulerPlugin):
         self.board.receive(topic, msg)
 
 
-def register(client: Client, say: Callable[[str], object] = print) -> tuple[str, ...]:
+def register(
+    client: Client, say: Callable[[str], object] = print, *, answer_seconds: float = ANSWER_SECONDS
+) -> tuple[str, ...]:
     """Have the scheduler of this client serve the page, once however often it is asked; the pages that there are.
 
-    None of a scheduler that was started without a dashboard. Where it cannot serve ours, `say` gets one sentence, and
-    nothing else is amiss.
+    None of a scheduler that was started without a dashboard. Where it cannot serve ours, or stands still for
+    `answer_seconds`, `say` gets one sentence, and nothing else is amiss.
     """
     there: tuple[str, ...] = (DASKS_PAGE,)
+
+    async def ask() -> Any:
+        await client.register_plugin(PagePlugin())
+        return await client.run_on_scheduler(_is_served)
+
     try:
-        client.register_plugin(PagePlugin())
-        if client.run_on_scheduler(_is_served):
+        if client.sync(ask, callback_timeout=answer_seconds):
             return DASKS_PAGE, PAGE
         there, reason = (), "the scheduler was started without a dashboard"
+    except TimeoutError:
+        reason = f"the scheduler has not answered within {answer_seconds:g} s"
     except Exception as error:  # whatever a foreign scheduler lacks: this project, Bokeh, the permission to add to it
         reason = (str(error) or repr(error)).splitlines()[0]
     say(f"the dashboard has no page of the pipeline: {reason}")

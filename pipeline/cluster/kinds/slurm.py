@@ -91,9 +91,14 @@ class SlurmConfig(TlsConfig):
             found.append(
                 f"leave_minutes={self.leave_minutes} must be at most half of walltime_minutes={self.walltime_minutes}"
             )
-        # dask-jobqueue puts them into the script as they are.
-        spaced = [f"{name}={file} must have no space in it" for name, file in self.tls_files.items() if " " in file]
-        return found + tls_mistakes(self) + spaced
+        # dask-jobqueue puts them into the script as they are, with the folder that a relative one is in.
+        paths = {name: str(Path(file).absolute()) for name, file in self.tls_files.items()}
+        torn = [
+            f"{name}={path}: a shell would not take this path for one word; use letters, digits and -_./ alone"
+            for name, path in paths.items()
+            if shlex.quote(path) != path
+        ]
+        return found + tls_mistakes(self) + torn
 
     @property
     def asked_host(self) -> AskedHost:
@@ -108,6 +113,14 @@ class SlurmConfig(TlsConfig):
     def dashboard_host(self) -> str | None:
         return listening_host(self.dashboard_address)
 
+    def num_hosts_to_come(self, num_wanted: int) -> int:
+        return self.hosts_per_job * sum(self._num_jobs(num_wanted).values())
+
+    def _num_jobs(self, num_hosts: int) -> dict[HostGroup | None, int]:
+        """Jobs of no group (None) and of each."""
+        sizes = {None: max(num_hosts - num_in_groups(self.groups), 0)} | {group: group.size for group in self.groups}
+        return {group: -(-size // self.hosts_per_job) for group, size in sizes.items()}
+
     def of_group(self, group: HostGroup | None) -> Self:
         own = super().of_group(group)
         return own if group is None else replace(own, directives=(*self.directives, *group.directives))
@@ -121,25 +134,25 @@ class SlurmConfig(TlsConfig):
 
     def start(self, num_hosts: int, threads_per_host: int) -> "SpecCluster":
         """Its jobs are submitted when it is entered. Raises FileNotFoundError where there is no `sbatch`."""
-        from dask_jobqueue.slurm import SLURMCluster
+        from pipeline.cluster.slurm_jobs import Job, JobCluster
 
         if shutil.which("sbatch") is None:
             raise FileNotFoundError("there is no sbatch on this machine: type the command where jobs are submitted")
         if self.log_dir is not None:
             # Slurm makes no folder, and ends a job at once whose output has none.
             _absolute(self.log_dir).mkdir(parents=True, exist_ok=True)
-        cluster: SpecCluster = SLURMCluster(
-            job_cls=_job_class(),
+        cluster: SpecCluster = JobCluster(
+            job_cls=Job,
             scheduler_options={**_of_site("scheduler-options", {}), "dashboard_address": self.dashboard_address},
             security=self.security(),
             **_options(self, threads_per_host, None),
         )
         # Not by scaling, which submits in the background: a job that Slurm refuses would go unnoticed.
-        _add_jobs(cluster, num_hosts - num_in_groups(self.groups), self.hosts_per_job)
         of_all = cluster.new_spec
-        for group in self.groups:
+        for group, num_jobs in self._num_jobs(num_hosts).items():
             cluster.new_spec = {**of_all, "options": of_all["options"] | _options(self, threads_per_host, group)}
-            _add_jobs(cluster, group.size, self.hosts_per_job)
+            for _ in range(num_jobs):
+                cluster.worker_spec.update(cluster.new_worker_spec())
         cluster.new_spec = of_all
         return cluster
 
@@ -156,12 +169,14 @@ class SlurmConfig(TlsConfig):
 
     def submission(self, num_hosts: int, threads_per_host: int) -> str:
         """The script of each job, the scheduler's address and the host's name left open."""
+        from pipeline.cluster.slurm_jobs import Job
+
         security = self.security()
         protocol = None if security is None else TLS
 
         def script(group: HostGroup | None) -> str:
             options = _options(self, threads_per_host, group)
-            job = _job_class()("SCHEDULER", name="HOST", protocol=protocol, security=security, **options)
+            job = Job("SCHEDULER", name="HOST", protocol=protocol, security=security, **options)
             return str(job.job_script())
 
         if not self.groups:
@@ -190,36 +205,9 @@ def _obituary(job: str, state: str, log_dir: str | None) -> str:
     return f"job {job} has ended ({state}) before its host came; {file} ends with: {last[:_MOST_LETTERS]}"
 
 
-def _job_class() -> Any:
-    import dask
-    from dask_jobqueue.slurm import SLURMJob
-    from distributed.core import Status
-
-    class Job(SLURMJob):  # type: ignore[misc]  # its package is typed by halves, and taken as untyped
-        """Says that it is closed, which its base forgets: a cluster could not be closed after a job was refused.
-
-        Does not make the site's folder for output, which `_output` names if it is to be used.
-        """
-
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            with dask.config.set({"jobqueue.slurm.log-directory": None}):
-                super().__init__(*args, **kwargs)
-
-        async def close(self) -> None:
-            await super().close()
-            self.status = Status.closed
-
-    return Job
-
-
-def _add_jobs(cluster: "SpecCluster", num_hosts: int, hosts_per_job: int) -> None:
-    for _ in range(-(-num_hosts // hosts_per_job)):
-        cluster.worker_spec.update(cluster.new_worker_spec())
-
-
 def _options(asked: SlurmConfig, threads_per_host: int, group: HostGroup | None) -> dict[str, Any]:
     """Of dask-jobqueue. None, and what is not here, the site's `jobqueue.yaml` says; lists begin with its own."""
-    from dask_jobqueue.slurm import slurm_format_bytes_ceil
+    from pipeline.cluster.slurm_jobs import in_slurm_s_units
 
     config = asked.of_group(group)
     hosts = config.hosts_per_job
@@ -233,7 +221,7 @@ def _options(asked: SlurmConfig, threads_per_host: int, group: HostGroup | None)
         "processes": hosts,
         "memory": f"{memory_bytes}B",
         # The plan rests on it, whatever the site asks of others.
-        "job_mem": slurm_format_bytes_ceil(memory_bytes),
+        "job_mem": in_slurm_s_units(memory_bytes),
         "walltime": f"{config.walltime_minutes // 60:02}:{config.walltime_minutes % 60:02}:00",
         "job_extra_directives": [*_output(config), *_of_site("job-extra-directives", []), *config.directives],
         "job_script_prologue": [

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from distributed.deploy.spec import SpecCluster
 
 
+_MARGIN_SECONDS = 60.0
+"""For what is done between the waits."""
+
+
 @cluster_kind("ssh")
 @dataclass(frozen=True)
 class SshConfig(TlsConfig):
@@ -86,8 +90,7 @@ def _start_over_ssh(config: SshConfig, threads_per_host: int) -> "SpecCluster":
 
     Raises what asyncssh and Dask raise when a machine cannot be reached or nothing can be started there.
     """
-    from distributed import SSHCluster
-    from distributed.deploy.ssh import Worker
+    from pipeline.cluster.over_ssh import SshCluster, SshHost, SshScheduler
 
     connect: dict[str, Any] = {
         "username": config.user,
@@ -102,21 +105,22 @@ def _start_over_ssh(config: SshConfig, threads_per_host: int) -> "SpecCluster":
     network = {} if config.interface is None else {"interface": config.interface}
     if config.tls_files:
         network["protocol"] = TLS.rstrip(":/")
-    python = _python_of(config)
-    # A scheduler whose coordinator was killed has nobody to stop it: roles leave after their lease, then it goes.
-    idle_seconds = config.start_timeout_seconds + config.lease_seconds
+    of_all: dict[str, Any] = {
+        "connect_options": connect,
+        "remote_python": _python_of(config),
+        "start_seconds": config.start_timeout_seconds,
+    }
+    scheduler = {
+        "dashboard_address": config.dashboard_address,
+        "idle_timeout": f"{idle_seconds(config):g}s",
+        # In an allocation of Slurm, what was started over ssh has the signals of the job as well.
+        "preload": [LEAVE_SIGNALS],
+        **network,
+    }
     # The scheduler alone first: a host that cannot be started would leave it behind, with nobody who knows of it.
-    cluster: SpecCluster = SSHCluster(
-        [config.hosts[0]],
-        connect_options=connect,
-        scheduler_options={
-            "dashboard_address": config.dashboard_address,
-            "idle_timeout": f"{idle_seconds:g}s",
-            # In an allocation of Slurm, what was started over ssh has the signals of the job as well.
-            "preload": [LEAVE_SIGNALS],
-            **network,
-        },
-        remote_python=python,
+    cluster = SshCluster(
+        scheduler={"cls": SshScheduler, "options": {"address": config.hosts[0], "kwargs": scheduler, **of_all}},
+        name="SSHCluster",
         security=config.security(),
     )
     deaf = {"preload": [LEAVE_SIGNALS], "preload_nanny": [LEAVE_SIGNALS]}
@@ -125,18 +129,24 @@ def _start_over_ssh(config: SshConfig, threads_per_host: int) -> "SpecCluster":
         host["resources"] = {GPU: config.gpus_per_host}
     cluster.worker_spec = {
         index: {
-            "cls": Worker,
-            "options": {
-                "address": machine,
-                "connect_options": connect,
-                # Named like its entry here, so that it is known which one to start again when it is lost.
-                "kwargs": {"name": index, **host},
-                "remote_python": python,
-            },
+            "cls": SshHost,
+            # Named like its entry here, so that it is known which one to start again when it is lost.
+            "options": {"address": machine, "kwargs": {"name": index, **host}, **of_all},
         }
         for index, machine in enumerate(config.machines)
     }
     return cluster
+
+
+def idle_seconds(config: SshConfig) -> float:
+    """After which a scheduler without tasks ends: one whose coordinator was killed has nobody else to stop it.
+
+    Roles leave after their lease. Without tasks are a wait for hosts, too, and those that follow it: twice for the
+    survey, and twice for what hosts and scheduler can import.
+    """
+    from pipeline.cluster.scheduler import ANSWER_SECONDS
+
+    return config.start_timeout_seconds + config.lease_seconds + 4 * ANSWER_SECONDS + _MARGIN_SECONDS
 
 
 def _python_of(config: SshConfig) -> str:

@@ -2,34 +2,23 @@
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import dask
-import dask_jobqueue  # noqa: F401  # its defaults are what a site leaves open
-import psutil
 import pytest
 from distributed import Scheduler
 
+from pipeline.cluster import slurm_jobs  # noqa: F401  # its defaults are what a site leaves open
 from pipeline.cluster.groups import HostGroup
 from pipeline.cluster.kinds.slurm import ended_job
 from pipeline.cluster.session import Session, SessionSettings, open_session
 from pipeline.cluster.start import submission
 from pipeline.errors import PlacementError
 from tests.cluster.certificates import make_certificates
+from tests.cluster.fake_slurm import jobs
 from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until
 
 EXPECTED = Path(__file__).parent / "expected"
-
-SBATCH = """#!/bin/sh
-# Like Slurm, keeps a copy of the script and runs it apart from the caller.
-copy=$(mktemp "$(dirname "$0")/job-XXXXXX") && cp "$1" "$copy"
-setsid bash "$copy" >/dev/null 2>&1 </dev/null &
-echo "Submitted batch job $!"
-"""
-SCANCEL = """#!/bin/sh
-kill -9 -- "-$1" 2>/dev/null || true
-"""
 
 SITE = """
 jobqueue:
@@ -50,32 +39,6 @@ jobqueue:
     scheduler-options: {port: 8788, dashboard_address: ':1'}
 """
 """What an administrator or a user may have in a folder that Dask reads."""
-
-
-SQUEUE = """#!/bin/sh
-for word; do case $word in --jobs=*) jobs=$(echo "${word#--jobs=}" | tr , ' ');; esac; done
-for job in $jobs; do kill -0 "$job" 2>/dev/null && echo "$job RUNNING" || echo "$job FAILED"; done
-"""
-
-
-@pytest.fixture
-def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with `sbatch` and `scancel`, and a proof that no job outlives the test."""
-    for name, text in (("sbatch", SBATCH), ("scancel", SCANCEL), ("squeue", SQUEUE)):
-        (tmp_path / name).write_text(text)
-        (tmp_path / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    yield tmp_path
-    wait_until(lambda: not jobs(tmp_path), "all jobs have ended")
-
-
-def jobs(folder: Path) -> list[psutil.Process]:
-    """Shells that run a job of the stand-in now."""
-    return [
-        process
-        for process in psutil.process_iter(["cmdline"])
-        if any(word.startswith(f"{folder}/job-") for word in process.info["cmdline"] or [])
-    ]
 
 
 def test_the_job_script_is_the_expected_one() -> None:

@@ -3,11 +3,9 @@
 import contextlib
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import asyncssh
 import dask
@@ -20,40 +18,9 @@ from pipeline.cluster.kinds.ssh import SshConfig
 from pipeline.cluster.session import Session, open_session
 from pipeline.errors import PlacementError
 from tests.cluster.certificates import make_certificates
+from tests.cluster.ssh_login import Server
 from tests.cluster.ssh_server import LOOPBACK
 from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until
-
-
-class Server(NamedTuple):
-    """Where the ssh server listens, and the files of a client that may log in."""
-
-    port: int
-    key_file: Path
-    known_hosts_file: Path
-
-    def settings(self, **changes: Any) -> dict[str, Any]:
-        """Settings of a cluster of two hosts on this server."""
-        settings = {
-            "hosts": (LOOPBACK,) * 3,
-            "port": self.port,
-            "key_file": str(self.key_file),
-            "known_hosts_file": str(self.known_hosts_file),
-        }
-        return settings | changes
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """An ssh server that lets one key in."""
-    folder = tmp_path_factory.mktemp("ssh")
-    words = [sys.executable, "-m", "tests.cluster.ssh_server", str(folder)]
-    # A nanny of another test leaves its values in this process; who is let in has no environment of ours.
-    environ = {name: value for name, value in os.environ.items() if name not in KEPT_MEMORY}
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ):
-        known_hosts = folder / "known_hosts"
-        wait_until(known_hosts.exists, "the ssh server listens")
-        port = known_hosts.read_text().split()[0].rpartition(":")[2]
-        yield Server(int(port), folder / "key", known_hosts)
 
 
 @pytest.fixture(scope="module")
