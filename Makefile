@@ -19,9 +19,7 @@ export PIP_PROGRESS_BAR := off
 unexport PYTHONDONTWRITEBYTECODE
 
 # A name on PATH proves nothing (pyenv leaves shims that fail when run), so each candidate has to run this.
-PROBE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
-# The Python of an environment may be gone by now, and one whose making was cut off has no pip.
-PROBE_OF_VENV := import pip; $(PROBE)
+PROBE := import sys, venv, ensurepip; (3, 11) <= sys.version_info[:2] < (3, 14) or sys.exit(1)
 
 .PHONY: help
 help: ## list the targets
@@ -29,16 +27,18 @@ help: ## list the targets
 
 .PHONY: setup
 setup: ## make .venv with everything in it
-	@$(PY) -c '$(PROBE_OF_VENV)' >/dev/null 2>&1 || rm -f $(READY)
-	@# The scripts of an environment lead to the folder that it was made in.
-	@if [ -s $(READY) ] && [ "$$(cat $(READY))" != "$$(pwd -P)" ]; then \
+	@$(PY) -c '$(PROBE); import pip' >/dev/null 2>&1 || rm -f $(READY)
+	@# Moved or copied: nothing of it is removed, which may be somebody else's as well.
+	@if [ -s $(READY) ] && [ "$$(cat $(READY))" != "$$(cd $(VENV) && pwd -P)" ]; then \
+	  echo "$(VENV) was made as $$(cat $(READY)): some of its scripts still lead there; rm -r $(VENV) has it made anew" >&2; \
 	  rm $(READY); \
-	  if [ -f $(VENV)/pyvenv.cfg ]; then rm $(PY); fi; \
 	fi
 	@$(MAKE) --no-print-directory --silent $(READY)
 
 $(READY): pyproject.toml
-	@if ! $(PY) -c '$(PROBE_OF_VENV)' >/dev/null 2>&1; then \
+	@if $(PY) -c '$(PROBE)' >/dev/null 2>&1; then \
+	  if [ -f $(VENV)/pyvenv.cfg ]; then $(PY) -m venv $(VENV); fi; \
+	else \
 	  if [ -d $(VENV) ] && [ ! -f $(VENV)/pyvenv.cfg ]; then \
 	    echo '$(VENV) is no environment of venv, and its Python does not serve: name another folder with VENV=' >&2; \
 	    exit 1; \
@@ -56,7 +56,7 @@ $(READY): pyproject.toml
 	fi
 	@echo 'Installing the packages of pyproject.toml into $(VENV) (the first time takes minutes)'
 	@$(PY) -m pip install --quiet --quiet --editable '.[dev]'
-	@pwd -P >$@
+	@cd $(VENV) && pwd -P >.ready
 
 .PHONY: train
 train: setup ## train Gorila on Breakout for some minutes, ends with its table; ARGS="seed=1"
@@ -123,4 +123,4 @@ sweep-smoke: setup ## 49 games x two small systems over one Dask cluster, ends w
 .PHONY: clean
 clean: ## remove caches and build output; keeps environments and results
 	@rm -rf build dist site .mypy_cache .ruff_cache .pytest_cache
-	@find . -path './.venv*' -prune -o -type d \( -name __pycache__ -o -name '*.egg-info' \) -print0 | xargs -0 rm -rf
+	@find . \( -path './.venv*' -o -path './$(VENV)' \) -prune -o -type d \( -name __pycache__ -o -name '*.egg-info' \) -print0 | xargs -0 rm -rf

@@ -18,7 +18,7 @@ _MIB = 2**20
 def memory_limit() -> int:
     """In bytes: the least of what machine, container, control groups and Slurm say."""
     own = _OWN.read_text() if _OWN.exists() else ""
-    return min(MEMORY_LIMIT, *limits_of_groups(own, _GROUPS), *limits_of_slurm(os.environ))
+    return min([MEMORY_LIMIT, *limits_of_groups(own, _GROUPS), *limits_of_slurm(os.environ)])
 
 
 def limits_of_groups(own: str, groups: Path) -> Iterator[int]:
@@ -40,7 +40,12 @@ def limits_of_groups(own: str, groups: Path) -> Iterator[int]:
 
 
 def limits_of_slurm(environment: Mapping[str, str]) -> Iterator[int]:
-    """What a job has asked for on each of its nodes; 0 stands for all that there is."""
+    """What a job has asked for on each of its nodes; 0 stands for all that there is.
+
+    Of a process on such a node: the shell of `salloc` has the same variables, and may be where it was typed.
+    """
+    if "SLURMD_NODENAME" not in environment:
+        return
     for name, times in [("SLURM_MEM_PER_NODE", "1"), ("SLURM_MEM_PER_CPU", environment.get("SLURM_CPUS_ON_NODE", ""))]:
         number = environment.get(name, "")
         if number.isdecimal() and times.isdecimal() and (limit := int(number) * int(times) * _MIB):

@@ -90,12 +90,14 @@ class WholeCluster(SpecCluster):
         delay = parse_timedelta(dask.config.get("distributed.deploy.lost-worker-timeout"))
         for name in self.worker_spec:
             if host in self._hosts_of(name):
-                asyncio.get_running_loop().call_later(delay, self._forget_if_lost, name)
+                asyncio.get_running_loop().call_later(delay, self._forget_if_lost, name, self.workers.get(name))
 
-    def _forget_if_lost(self, name: Any) -> None:
+    def _forget_if_lost(self, name: Any, process: Any) -> None:
+        if self.workers.get(name) is not process:
+            return  # another one was started in its place, and waits in a queue
         hosts = set(self._hosts_of(name))
         is_there = any(str(host["name"]) in hosts for host in self.scheduler_info["workers"].values())
-        if name in self.workers and not is_there:
+        if process is not None and not is_there:
             self._futures.add(asyncio.ensure_future(self.workers.pop(name).close()))
 
     def _hosts_of(self, name: Any) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from distributed.system import MEMORY_LIMIT
 
 from dask_jobs import memory
 from dask_jobs.host import report_here
@@ -51,10 +52,25 @@ def test_a_group_that_is_not_here_is_passed_over_up_to_the_root(own: str, tmp_pa
     ],
 )
 def test_slurm_says_what_a_job_has_asked_for(environment: dict[str, str], limits: list[int]) -> None:
-    assert list(limits_of_slurm(environment)) == limits
+    assert list(limits_of_slurm(environment | {"SLURMD_NODENAME": "node1"})) == limits
+    assert list(limits_of_slurm(environment)) == [], "salloc's shell, on the machine where it was typed"
+
+
+def test_where_nothing_is_limited_a_process_may_use_its_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "own").write_text("0::/user.slice\n")
+    (tmp_path / "user.slice").mkdir()
+    (tmp_path / "user.slice" / "memory.max").write_text("max\n")
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
+    monkeypatch.delenv("SLURMD_NODENAME", raising=False)
+    for own in ("own", "nothing"):
+        monkeypatch.setattr(memory, "_OWN", tmp_path / own)
+        assert memory_limit() == MEMORY_LIMIT
 
 
 def test_a_host_has_no_more_memory_than_its_job(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(memory, "_OWN", tmp_path / "nothing")
+    monkeypatch.setenv("SLURMD_NODENAME", "node1")
     monkeypatch.setenv("SLURM_MEM_PER_NODE", "1")
     assert memory_limit() == report_here().free_memory_bytes == 2**20
