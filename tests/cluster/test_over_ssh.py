@@ -1,6 +1,7 @@
 """Processes over ssh that hang, die, or print much: nobody waits for them without end."""
 
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
@@ -21,9 +22,8 @@ from tests.clusters import LIMIT_SECONDS, child_processes, cluster_config, wait_
 def hanging_python(folder: Path, what: str) -> Path:
     """A Python that hangs when it is to be what has this in its specification, and says so in a file beside it."""
     script = folder / "python"
-    script.write_text(
-        f'#!/bin/sh\ncase "$*" in *{what}*) touch "$0-hangs"; exec sleep 1000;; esac\nexec {sys.executable} "$@"\n'
-    )
+    ours = shlex.quote(sys.executable)
+    script.write_text(f'#!/bin/sh\ncase "$*" in *{what}*) touch "$0-hangs"; exec sleep 1000;; esac\nexec {ours} "$@"\n')
     script.chmod(0o755)
     return script
 

@@ -211,7 +211,8 @@ def _printed_script(experiment: str) -> str:
     (script,) = found
     for printed, here in {
         "--nodes=4": "--nodes=2",
-        "--cpus-per-task=16": "--cpus-per-task=2",
+        "--ntasks-per-node=1 --cpus-per-task=16": "--ntasks-per-node=1 --cpus-per-task=2",
+        "srun --cpus-per-task=16": "srun --cpus-per-task=2",
         "--time=24:00:00": "--time=00:15:00",
         "--nthreads 16": "--nthreads 2",
         "num_hosts=4": "num_hosts=2",
