@@ -63,8 +63,8 @@ def write_run(runs: Path, game: str, seed: int, size: Size) -> Path:
     folder = runs / "gorila" / game / str(seed)
     folder.mkdir(parents=True)
     facts = {"experiment": "gorila", "game": game, "seed": seed, "commit": "0" * 40, "end_reason": "budget"}
-    (folder / "run.json").write_text(json.dumps(facts, indent=2))
-    (folder / "config.yaml").write_text(f"experiment: gorila\ngame: {game}\nseed: {seed}\n")
+    (folder / "run.json").write_text(json.dumps(facts, indent=2), encoding="utf-8")
+    (folder / "config.yaml").write_text(f"experiment: gorila\ngame: {game}\nseed: {seed}\n", encoding="utf-8")
     published = load_published().loc[game]
     random, dqn = published[NOOP_STARTS.random], published[NOOP_STARTS.agents[DQN]]
     rng = np.random.default_rng((ATARI49.index(game), seed))

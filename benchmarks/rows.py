@@ -17,4 +17,4 @@ Row = Mapping[str, Any]
 
 def read(path: Path) -> list[Row]:
     """The rows of a file; none if it is not there."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []

@@ -79,7 +79,7 @@ class Ledger:
         Raises LedgerError if another process holds it, or what is there is no ledger.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / _LOCK).open("a+")
+        lock = (folder / _LOCK).open("a+", encoding="utf-8")
         try:
             _take(lock, folder)
             rows = read_ledger(folder) if (folder / LEDGER).exists() else []
@@ -193,7 +193,7 @@ def _to_row(record: list[str]) -> LedgerRow:
 def is_held(folder: Path) -> bool:
     """True while a command writes the ledger in `folder`, and where nothing can be known of that."""
     try:
-        with (folder / _LOCK).open() as lock:
+        with (folder / _LOCK).open(encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False

@@ -17,7 +17,10 @@ _MIB = 2**20
 
 def memory_limit() -> int:
     """In bytes: the least of what machine, container, control groups and Slurm say."""
-    own = _OWN.read_text() if _OWN.exists() else ""
+    try:
+        own = os.fsdecode(_OWN.read_bytes())  # paths, which may be of any bytes
+    except OSError:
+        own = ""
     return min([MEMORY_LIMIT, *limits_of_groups(own, _GROUPS), *limits_of_slurm(os.environ)])
 
 
@@ -55,7 +58,7 @@ def limits_of_slurm(environment: Mapping[str, str]) -> Iterator[int]:
 def _number_in(file: Path) -> int | None:
     """None where there is no such file, or it says "max"."""
     try:
-        text = file.read_text().strip()
+        text = file.read_text(encoding="utf-8").strip()
     except OSError:
         return None
     return int(text) if text.isdecimal() else None

@@ -31,7 +31,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """The theme's own files, the documents, what they link to, and a page for each module."""
     documents = {name for pattern in DOCUMENTS for name in _names(CHECKOUT.glob(pattern)) if not is_left_out(name)}
     modules = {module for name in PACKAGES for module in _names((CHECKOUT / name).rglob("*.py"))}
-    modules = {name for name in modules if (CHECKOUT / name).read_text().strip()}
+    modules = {name for name in modules if (CHECKOUT / name).read_text(encoding="utf-8").strip()}
     linked = {*OF_ALL_PAGES, *(target for name in documents for target in _targets(name))} - documents - modules
     of_the_theme = [file for file in files if file.src_dir != config.docs_dir]
     ours = [File.generated(config, name, abs_src_path=str(CHECKOUT / name)) for name in sorted(documents)]
@@ -69,7 +69,7 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 def is_left_out(name: str) -> bool:
     """Whether git leaves a file of the checkout out: users' own runs and reports write beside the studies' pages."""
-    left_out = {line.rstrip("/") for line in (CHECKOUT / ".gitignore").read_text().split()}
+    left_out = {line.rstrip("/") for line in (CHECKOUT / ".gitignore").read_text(encoding="utf-8").split()}
     return any(folder in left_out for folder in (str(parent) for parent in Path(name).parents))
 
 
@@ -80,7 +80,7 @@ def _names(paths: Iterable[Path]) -> Iterator[str]:
 def _targets(document: str) -> Iterator[str]:
     """Files of the checkout, documents or not, that a document links to."""
     folder = posixpath.dirname(document)
-    for target, _ in LINK.findall((CHECKOUT / document).read_text()):
+    for target, _ in LINK.findall((CHECKOUT / document).read_text(encoding="utf-8")):
         path = posixpath.normpath(posixpath.join(folder, target))
         if ":" not in target and (CHECKOUT / path).is_file():
             yield path
@@ -106,7 +106,8 @@ def _module_page(file: str) -> str:
 
 
 def _text_page(file: str) -> str:
-    return f"# {file}\n\n````{Path(file).suffix.removeprefix('.')}\n{(CHECKOUT / file).read_text()}\n````\n"
+    text = (CHECKOUT / file).read_text(encoding="utf-8")
+    return f"# {file}\n\n````{Path(file).suffix.removeprefix('.')}\n{text}\n````\n"
 
 
 def _tree(folder: str, modules: Iterable[str]) -> dict[str, list[object]]:

@@ -33,7 +33,7 @@ def run_modules(
     """Run those that the `arguments` name; the exit status is that of the first that fails. `command` is for tests."""
     names, out = _parsed(modules, arguments)
     with contextlib.ExitStack() as stack:
-        file = None if out is None else stack.enter_context(out.open("a"))
+        file = None if out is None else stack.enter_context(out.open("a", encoding="utf-8"))
         for name in names:
             words = (command or modules.command)(name)
             with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:

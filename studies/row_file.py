@@ -75,7 +75,7 @@ class RowFile(Generic[RowT]):
         self._check_columns(header)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         facts = self._own_facts()
-        with self._path.open("a", newline="") as file:
+        with self._path.open("a", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             if not header:
                 writer.writerow([*self._columns, *facts])
@@ -100,7 +100,7 @@ class RowFile(Generic[RowT]):
         """The columns and the rows that are there."""
         if not self._path.exists():
             return [], []
-        with self._path.open(newline="") as file:
+        with self._path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
             return list(reader.fieldnames or ()), list(reader)
 

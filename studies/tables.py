@@ -63,9 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"there are no tables of {', '.join(unknown)}; there are {', '.join(STUDIES)}")
     for name in chosen.names or STUDIES:
         path = chosen.results / name / "README.md"
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
         if (written := renewed(name, text, chosen.results)) != text:
-            path.write_text(written)
+            path.write_text(written, encoding="utf-8")
             print(path)
     return 0
 

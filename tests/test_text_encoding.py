@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-PIPELINE = Path(__file__).resolve().parents[1] / "pipeline"
+CHECKOUT = Path(__file__).resolve().parents[1]
+PACKAGES = ("benchmarks", "dask_jobs", "docs", "hydra_plugins", "measuring", "pipeline", "studies")
 
 TEXT_METHODS = {"read_text": 0, "write_text": 1}
 """Methods of `Path` that are for text alone -> where the encoding stands if it is not given by name."""
@@ -40,9 +41,9 @@ def _is_text(mode: list[ast.expr], keywords: list[ast.keyword]) -> bool:
     return isinstance(modes[0], ast.Constant) and "b" not in str(modes[0].value)
 
 
-def test_every_text_file_of_the_pipeline_has_an_encoding() -> None:
-    sources = sorted(PIPELINE.rglob("*.py"))
-    assert len(sources) > 100
+def test_every_text_file_has_an_encoding() -> None:
+    sources = [path for package in PACKAGES for path in sorted((CHECKOUT / package).rglob("*.py"))]
+    assert len(sources) > 400
     found = [f"{path}:{line}" for path in sources for line in calls_in_the_locale(path.read_text(encoding="utf-8"))]
     assert found == []
 

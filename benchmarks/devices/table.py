@@ -18,7 +18,7 @@ DOCUMENT = CHECKOUT / "docs" / "clusters" / "gpus.md"
 
 def main(document: Path = DOCUMENT, rows: Path = ROWS) -> None:
     """Write the tables between their marks."""
-    document.write_text(with_tables(document.read_text(), tables(read(rows))))
+    document.write_text(with_tables(document.read_text(encoding="utf-8"), tables(read(rows))), encoding="utf-8")
 
 
 class _Where(NamedTuple):

@@ -17,7 +17,7 @@ ROWS = RESULTS / "gradient_wire.jsonl"
 
 def main(document: Path = PERFORMANCE, rows: Path = ROWS) -> None:
     """Write the tables between their marks."""
-    document.write_text(with_tables_of(document.read_text(), read(rows)))
+    document.write_text(with_tables_of(document.read_text(encoding="utf-8"), read(rows)), encoding="utf-8")
 
 
 def with_tables_of(text: str, rows: Iterable[Row]) -> str:

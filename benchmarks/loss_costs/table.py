@@ -19,7 +19,7 @@ NAME = "loss_costs"
 
 def main(document: Path = PERFORMANCE, rows: Path = ROWS) -> None:
     """Write the table between its marks."""
-    document.write_text(with_table(document.read_text(), NAME, table(read(rows))))
+    document.write_text(with_table(document.read_text(encoding="utf-8"), NAME, table(read(rows))), encoding="utf-8")
 
 
 def table(rows: Iterable[Row]) -> str:

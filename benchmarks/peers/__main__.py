@@ -83,7 +83,7 @@ class _Benchmark:
             self.rows.append(json.loads(line))
             print(line, flush=True)
             if self._chosen.out is not None:
-                with self._chosen.out.open("a") as file:
+                with self._chosen.out.open("a", encoding="utf-8") as file:
                     file.write(line + "\n")
 
     def _outcome(self, name: str, cores: Sequence[int]) -> Outcome:

@@ -49,14 +49,14 @@ def python_of(name: str, folder: Path) -> Path:
         print(f"Installing {', '.join(PACKAGES[name])} into {home} (minutes)", file=sys.stderr, flush=True)
         _run(sys.executable, "-m", "venv", "--clear", str(home))
         _run(str(_python(home)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES[name])
-        ready.write_text("\n".join(PACKAGES[name]) + "\n")
+        ready.write_text("\n".join(PACKAGES[name]) + "\n", encoding="utf-8")
     return _python(home)
 
 
 def is_ready(name: str, folder: Path) -> bool:
     """Whether the library is installed with the versions of today."""
     ready = folder / name / _READY
-    return ready.exists() and ready.read_text().split() == list(PACKAGES[name])
+    return ready.exists() and ready.read_text(encoding="utf-8").split() == list(PACKAGES[name])
 
 
 def _python(home: Path) -> Path:

@@ -44,4 +44,8 @@ def split(cpus: Sequence[int], num_lanes: int, cores_each: int) -> Sequence[Sequ
 
 def _core_of(cpu: int) -> str:
     places = [Path(_TOPOLOGY.format(cpu, name)) for name in ("physical_package_id", "core_id")]
-    return "-".join(place.read_text().strip() for place in places) if all(p.exists() for p in places) else str(cpu)
+    return (
+        "-".join(place.read_text(encoding="utf-8").strip() for place in places)
+        if all(p.exists() for p in places)
+        else str(cpu)
+    )

@@ -63,7 +63,7 @@ def watch(start: Start, num_roles: int, window: Window, stop: threading.Event | 
     """Run a driver until its window is over, it ends by itself, its time is up, or `stop` is set."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         errors = Path(folder) / "stderr"
-        with errors.open("w") as stderr:
+        with errors.open("w", encoding="utf-8") as stderr:
             process = subprocess.Popen(
                 start.command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=dict(start.variables), cwd=folder
             )
@@ -129,7 +129,9 @@ def _last_words(process: "subprocess.Popen[str]", errors: Path) -> str:
         status = process.wait(_LEAVE_SECONDS)
     except subprocess.TimeoutExpired:
         return "it closed its output and stayed"
-    written = [line.strip() for line in errors.read_text(errors="replace").splitlines() if line.strip()]
+    written = [
+        line.strip() for line in errors.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()
+    ]
     return f"exit status {status}" + (f": {written[-1][:200]}" if written else "")
 
 

@@ -83,7 +83,7 @@ class TypedCommand:
         folder = self.run_folder
         with contextlib.suppress(OSError, ValueError):
             if folder is not None:
-                reason = json.loads((folder / "run.json").read_text())["end_reason"]
+                reason = json.loads((folder / "run.json").read_text(encoding="utf-8"))["end_reason"]
                 return None if reason is None else str(reason)
         return None
 

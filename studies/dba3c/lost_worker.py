@@ -177,7 +177,7 @@ class _Killer(threading.Thread):
             if self._run_is_over.wait(_POLL_SECONDS):
                 return
             self.num_rows_seen = _num_rows(folder / "updates.csv")
-        hosts = json.loads((folder / "run.json").read_text())["hosts"]
+        hosts = json.loads((folder / "run.json").read_text(encoding="utf-8"))["hosts"]
         (address,) = (host["address"] for host in hosts if last in host["roles"])
         os.kill(_listening_child(int(address.rpartition(":")[2])), signal.SIGKILL)
         self._has_killed = True
@@ -197,7 +197,7 @@ def _num_rows(path: Path) -> int:
     """Of the first worker, so far."""
     if not path.exists():
         return 0
-    with path.open(newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file:
         return sum(row["role"] == worker_name(0) for row in csv.DictReader(file))
 
 

@@ -105,7 +105,7 @@ class Workers(NamedTuple):
 
 def workers_of(folder: Path) -> Workers:
     """What the workers of a run computed on."""
-    facts = json.loads((folder / "run.json").read_text())
+    facts = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     hosts = [host for host in facts["hosts"] for role in host["roles"] if role.startswith("worker-")]
     processors = {f"{host['processor']}, {host['precision']}" for host in hosts}
     return Workers(len(hosts) * int(facts["compute_threads"]), "; ".join(sorted(processors)))

@@ -119,7 +119,7 @@ def processors(path: Path) -> list[str]:
 
 
 def _read(path: Path) -> dict[str, list[dict[str, Any]]]:
-    return json.loads(path.read_text()) if path.exists() else {}
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def _measured(content: dict[str, Any]) -> Measured:

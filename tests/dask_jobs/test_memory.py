@@ -59,7 +59,7 @@ def test_slurm_says_what_a_job_has_asked_for(environment: dict[str, str], limits
 def test_where_nothing_is_limited_a_process_may_use_its_machine(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (tmp_path / "own").write_text("0::/user.slice\n")
+    (tmp_path / "own").write_bytes(b"0::/user.slice/\xff\n")
     (tmp_path / "user.slice").mkdir()
     (tmp_path / "user.slice" / "memory.max").write_text("max\n")
     monkeypatch.setattr(memory, "_GROUPS", tmp_path)

@@ -33,7 +33,7 @@ def main() -> None:
         try:
             while training.poll() is None:
                 for file in Path(folder).rglob("updates.csv"):
-                    with file.open(newline="") as opened:
+                    with file.open(encoding="utf-8", newline="") as opened:
                         for row in rows.of(opened.read()):
                             say(as_progress(row, int(num_roles)))
                 time.sleep(_LOOK_EVERY_SECONDS)
