@@ -111,22 +111,11 @@ class Cluster:
         said = f"the scheduler at {self.scheduler_address} has not answered for {_SILENT_SECONDS:g} s: it is waited for"
         return None if was_silent else said
 
-    def run_on(
-        self, addresses: Sequence[str], function: Callable[..., Any], *args: Any, on_error: str
-    ) -> dict[str, Any]:
-        """`Client.run`, which would wait without end for a scheduler that stands still; nothing of one that does."""
-        try:
-            answers: dict[str, Any] = self.client.sync(
-                self.client._run,
-                function,
-                *args,
-                workers=list(addresses),
-                on_error=on_error,
-                callback_timeout=_ANSWER_SECONDS,
-            )
-        except TimeoutError:
-            return {}
-        return answers
+    def run_on(self, addresses: Sequence[str], function: Callable[..., Any], *args: Any) -> None:
+        """`Client.run`, whatever comes of it: without end it would wait for a scheduler or a host that stands still."""
+        run, hosts = self.client._run, list(addresses)
+        with contextlib.suppress(TimeoutError):
+            self.client.sync(run, function, *args, workers=hosts, on_error="ignore", callback_timeout=_ANSWER_SECONDS)
 
     def server_id(self, address: str) -> str:
         """What tells the process at this address from one that was there before it."""

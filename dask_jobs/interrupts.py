@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
+from dask_jobs.quiet import leave_out_broken_connections
 from dask_jobs.terminal import leave_at_once
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -87,9 +88,10 @@ def name_of(which: signal.Signals) -> str:
 def dask_setup(_server: object) -> None:
     """What Dask calls in the main thread of a server that preloads this module: no signal ends it from now on.
 
-    Its end, when it comes, is short.
+    Its end, when it comes, is short, and without a traceback of the scheduler that goes before it.
     """
     leave_at_once()
+    leave_out_broken_connections()
     for which in SIGNALS:
         # Not SIG_IGN, which the programs of jobs would inherit.
         signal.signal(which, _leave)

@@ -1,6 +1,6 @@
 """What Dask logs in the process of a command, which tells itself what becomes of its hosts and connections.
 
-Not here: what is logged on hosts in other processes.
+Not here: what else is logged on hosts in other processes.
 """
 
 import logging
@@ -31,6 +31,7 @@ class _NoBrokenConnections(logging.Filter):
 def leave_out_broken_connections() -> None:
     """Until `let_broken_connections_in`, of hosts in this process: their scheduler goes when the command closes it.
 
+    Of a process that is one of our hosts, to its end: its scheduler goes before it when the command is killed.
     A heartbeat that is under way then ends with an error, though nothing has gone wrong.
     """
     logger = logging.getLogger(_HOSTS)

@@ -188,7 +188,7 @@ class Sweep:
                     self._futures[job].cancel(force=True)
                     self._cluster.forget(host)
                 case Stop(hosts, reason, patience):
-                    self._cluster.run_on(list(hosts), stop_jobs, self._setup.sweep, reason, patience, on_error="ignore")
+                    self._cluster.run_on(list(hosts), stop_jobs, self._setup.sweep, reason, patience)
                 case Adopt(jobs):
                     self._announcer.adopt(jobs)
                 case Say(text):

@@ -23,6 +23,7 @@
 Each message says what was given, what is allowed, and what to do. Anything else that escapes is a bug.
 """
 
+import sys
 from collections.abc import Sequence
 
 
@@ -49,6 +50,11 @@ class ConfigError(PipelineError):
 def in_words(error: BaseException) -> str:
     """What another's code raised, in one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
+def told(line: str) -> None:
+    """What is amiss and ends nothing, on the standard error: beside the results of a command."""
+    print(f"warning: {line}", file=sys.stderr, flush=True)
 
 
 def status_of(error: PipelineError) -> int:

@@ -9,7 +9,7 @@ import fnmatch
 import glob
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from pipeline.rows import ROW_FILES
@@ -64,6 +64,20 @@ def files_below(place: Path, pattern: str, unreadable: Callable[[OSError], objec
     """
     walked = _walk(place, unreadable)
     return [folder / name for folder, _, files in walked for name in sorted(fnmatch.filter(files, pattern))]
+
+
+def unreadable_mistakes(word: str, unreadable: Sequence[OSError], say: Callable[[str], object] | None) -> list[str]:
+    """A line for each folder that a word of the command line leads to and that may not be read.
+
+    `say`: of a word that leads to something beside, who hears of them instead, for they are no mistakes then: a folder
+    above runs may have others in it that are nobody's business, such as the disk's own.
+    """
+    lines = [f"{word}: {error.filename} cannot be read: {error.strerror}" for error in unreadable]
+    if say is None:
+        return lines
+    for line in lines:
+        say(line)
+    return []
 
 
 def named_path(path: Path) -> Path:

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 from pipeline import seeding
 from pipeline.config.arguments import parse_words
 from pipeline.disk import check_writable, told_if_refused
-from pipeline.errors import ConfigError, PipelineError, status_of
-from pipeline.run_folders import DISCARDED, RECORDINGS, files_below, places_of, split_places
+from pipeline.errors import ConfigError, PipelineError, status_of, told
+from pipeline.run_folders import DISCARDED, RECORDINGS, files_below, places_of, split_places, unreadable_mistakes
 
 if TYPE_CHECKING:
     from pipeline.envs.episodes import Episode
@@ -101,7 +101,6 @@ def write_start_states(arguments: StartStateArguments) -> list[Path]:
 def _recorded_games(arguments: StartStateArguments) -> dict[str, "list[Episode]"]:
     """Atari game -> the recorded games that are asked for, each once."""
     from pipeline.evaluation import recordings  # as above
-    from pipeline.experiments.scoring.request import told
 
     by_game: dict[str, dict[Episode, None]] = {}
     mistakes = []
@@ -114,13 +113,8 @@ def _recorded_games(arguments: StartStateArguments) -> dict[str, "list[Episode]"
             for game in recordings.load(file)
             if arguments.agent in (None, game.row.agent) and arguments.protocol in (None, game.row.protocol)
         ]
-        lines = [f"recordings={word}: {error.filename} cannot be read: {error.strerror}" for error in unreadable]
-        if asked:
-            for line in lines:
-                told(line)
-        elif lines:
-            mistakes += lines
-        else:
+        mistakes += unreadable_mistakes(f"recordings={word}", unreadable, told if asked else None)
+        if not asked and not unreadable:
             mistakes.append(
                 f"recordings={word}: no game is recorded there"
                 + "".join(f", {name}={value}" for name in ("agent", "protocol") if (value := getattr(arguments, name)))

@@ -1,5 +1,6 @@
 """Who hears of signals, how often, and that hosts do not die of them."""
 
+import logging
 import os
 import signal
 from collections.abc import Iterator
@@ -71,7 +72,17 @@ def test_hosts_live_on_whatever_signal_comes_and_end_with_their_cluster() -> Non
             os.kill(pid, which)
         assert client.submit(os.getpid).result(timeout=60) == pid
         assert client.submit(_inherited).result(timeout=60) == dict.fromkeys(SIGNALS, True)
+        # A heartbeat that is under way when a command is killed would end with a traceback on its terminal.
+        assert client.submit(_logs, OSError).result(timeout=60) is False
+        assert client.submit(_logs, ValueError).result(timeout=60) is True
     wait_until(lambda: not psutil.pid_exists(pid), "the host has ended")
+
+
+def _logs(error: type[Exception]) -> bool:
+    """Whether this host has a word for it."""
+    logger = logging.getLogger("distributed.worker")
+    facts = (error, error(), None)
+    return bool(logger.filter(logger.makeRecord(logger.name, logging.ERROR, "", 0, "of a heartbeat", (), facts)))
 
 
 def _inherited() -> dict[int, bool]:

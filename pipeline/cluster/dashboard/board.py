@@ -117,10 +117,6 @@ class Board:
         except (KeyError, TypeError, ValueError):
             return
 
-    def newest_runs(self, count: int) -> list[RunSeries]:
-        """The runs that were heard of last, at most so many, in the order of their numbers."""
-        return in_order(list(self.runs.values())[-count:])
-
     def live_runs(self) -> list[RunSeries]:
         """The runs that train now, in the order of their numbers."""
         since = self._clock() - _SILENT_SECONDS

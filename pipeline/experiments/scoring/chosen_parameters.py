@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.config.words import listed
-from pipeline.errors import CheckpointError
+from pipeline.errors import CheckpointError, told
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint, Fit
-from pipeline.experiments.scoring.request import NEWEST, told
+from pipeline.experiments.scoring.request import NEWEST
 from pipeline.numbered_files import numbers_in, path_of
 from pipeline.rows import BEST
 

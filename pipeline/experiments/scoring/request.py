@@ -3,13 +3,12 @@
 Not here: doing it (`pipeline.experiments.scoring.afterwards`).
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.errors import ConfigError
-from pipeline.run_folders import CONFIG, places_of, run_folders
+from pipeline.errors import ConfigError, told
+from pipeline.run_folders import CONFIG, places_of, run_folders, unreadable_mistakes
 from pipeline.settings import several
 
 NEWEST = "newest"
@@ -48,11 +47,6 @@ class EvaluationRequest(NamedTuple):
         )
 
 
-def told(line: str) -> None:
-    """On the standard error, as what a command says beside its results."""
-    print(f"warning: {line}", file=sys.stderr, flush=True)
-
-
 def find_runs(words: Sequence[str], say: Callable[[str], object] = told) -> list[Path]:
     """Run folders that `words` name: folders of runs, patterns such as `results/runs/gorila/*/0`, folders above runs.
 
@@ -65,14 +59,9 @@ def find_runs(words: Sequence[str], say: Callable[[str], object] = told) -> list
         places = places_of(word)
         below = [folder for place in places for folder in run_folders(place, unreadable.append)]
         runs = [folder for folder in below if _has_settings(folder, unreadable)]
-        lines = [f"run={word}: {error.filename} cannot be read: {error.strerror}" for error in unreadable]
+        mistakes += unreadable_mistakes(f"run={word}", unreadable, say if runs else None)
         for run in runs:
             found.setdefault(run.resolve(), run)
-        if runs:
-            # A folder above runs may have others in it that are nobody's business, such as the disk's own.
-            for line in lines:
-                say(line)
-        mistakes += [] if runs else lines
         if not runs and not unreadable:
             mistakes.append(f"run={word}: no run folder is there, which would hold a {CONFIG}")
     if mistakes:

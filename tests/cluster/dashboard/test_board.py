@@ -8,7 +8,7 @@ import pytest
 
 from dask_jobs.progress import TOPIC as SWEEP_TOPIC
 from pipeline.cluster.dashboard import board as board_module
-from pipeline.cluster.dashboard.board import MAX_POINTS, MAX_RUNS, MAX_SWEEPS, Board, ShownRuns
+from pipeline.cluster.dashboard.board import MAX_POINTS, MAX_RUNS, MAX_SWEEPS, Board, RunSeries, ShownRuns, in_order
 from pipeline.cluster.glance import TOPIC as RUN_TOPIC
 from tests.clocks import Clock
 from tests.cluster.glances import glance
@@ -46,13 +46,18 @@ def test_each_glance_is_a_point_and_the_newest_is_kept_whole() -> None:
     assert board.runs["/run"].newest == glance("/run", wall_seconds=3.0, num_frames=3000)
 
 
+def newest(board: Board, count: int) -> list[RunSeries]:
+    """Those that a figure shows of runs of which none is known to train."""
+    return in_order(ShownRuns(count).among(board.runs.values(), ()))
+
+
 def test_two_runs_have_series_of_their_own_and_keep_their_order() -> None:
     board = seen(1.0)
     seen(5.0, board=board, folder="/other", game="Pong")
     seen(2.0, board=board)
     assert (walls(board), walls(board, "/other")) == ([1.0, 2.0], [5.0])
-    assert [run.label for run in board.newest_runs(2)] == ["Breakout · gorila · seed 0", "Pong · gorila · seed 0"]
-    assert [run.newest.folder for run in board.newest_runs(1)] == ["/run"]
+    assert [run.label for run in newest(board, 2)] == ["Breakout · gorila · seed 0", "Pong · gorila · seed 0"]
+    assert [run.newest.folder for run in newest(board, 1)] == ["/run"]
 
 
 def test_a_message_that_comes_twice_adds_nothing_and_a_lost_one_leaves_a_gap() -> None:
@@ -124,7 +129,7 @@ def test_trials_of_a_search_are_called_by_what_was_asked_of_each() -> None:
     for job in range(2):
         board.receive(SWEEP_TOPIC, progress(job, glance(f"/trials/{job}/0", game="Boxing").to_message()))
     seen(1.0, board=board, folder="/other")
-    assert list(board.labels(board.newest_runs(3)).values()) == [
+    assert list(board.labels(newest(board, 3)).values()) == [
         "Boxing · gorila · seed 0 · learning_rate=0.001",
         "Boxing · gorila · seed 0 · learning_rate=0.00025",
         "Breakout · gorila · seed 0",
@@ -136,7 +141,7 @@ def test_runs_that_nobody_tells_apart_are_called_by_their_folders() -> None:
     board = Board()
     for folder in folders:
         seen(1.0, board=board, folder=folder)
-    assert list(board.labels(board.newest_runs(3)).values()) == [
+    assert list(board.labels(newest(board, 3)).values()) == [
         f"Breakout · gorila · seed 0 · {part}" for part in ("old/gorila/Breakout/0", "new/gorila/Breakout/0",
                                                             "new/gorila/Breakout/0/again")
     ]  # fmt: skip
