@@ -24,12 +24,13 @@ _UNWANTED = frozenset({"SBATCH_ARRAY_INX", "SBATCH_WAIT"})
 
 
 def _dask_jobqueue() -> Any:
-    # Its import makes Ctrl-C a plain exit, whoever handles it: nothing that has begun would be told to end.
-    before = signal.getsignal(signal.SIGINT)
-    module = importlib.import_module("dask_jobqueue.slurm")
-    if before is not None and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, before)
-    return module
+    # Its import makes Ctrl-C a plain exit, whoever handles it; outside the main thread, which alone may, it fails.
+    importing, handle = threading.get_ident(), signal.signal
+    signal.signal = lambda *to_set: None if threading.get_ident() == importing else handle(*to_set)
+    try:
+        return importlib.import_module("dask_jobqueue.slurm")
+    finally:
+        signal.signal = handle
 
 
 _SLURM = _dask_jobqueue()

@@ -40,9 +40,17 @@ def test_ctrl_c_while_jobs_are_submitted_leaves_none_of_them(slurm: Path) -> Non
     wait_until(lambda: not jobs(slurm), "the jobs are cancelled", limit_seconds=5)
 
 
-def test_who_handles_ctrl_c_still_does_once_dask_jobqueue_is_imported() -> None:
-    program = "import signal; before = signal.getsignal(2); import pipeline.cluster.slurm_jobs"
-    subprocess.run([sys.executable, "-c", f"{program}; assert signal.getsignal(2) is before"], check=True)
+@pytest.mark.parametrize("thread", ["run()", "ThreadPoolExecutor().submit(run).result()"])
+def test_who_handles_ctrl_c_still_does_once_any_thread_has_imported_dask_jobqueue(thread: str) -> None:
+    program = f"""
+import importlib, signal
+from concurrent.futures import ThreadPoolExecutor
+before = signal.getsignal(2), signal.signal
+run = lambda: importlib.import_module("pipeline.cluster.slurm_jobs")
+{thread}
+assert (signal.getsignal(2), signal.signal) == before
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_variables_of_sbatch_say_what_the_script_leaves_open_and_nothing_else(
