@@ -38,14 +38,15 @@ async def serve(folder: Path) -> None:
 
 
 async def _run_command(process: Any) -> None:
+    # Of pipes of asyncio's, asyncssh reads one twice at a time once much goes through it, and breaks the connection.
+    (input_end, stdin), (stdout, output_end), (stderr, error_end) = os.pipe(), os.pipe(), os.pipe()
+    ends = input_end, output_end, error_end
     running = await asyncio.create_subprocess_shell(
-        process.command,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
+        process.command, stdin=input_end, stdout=output_end, stderr=error_end, start_new_session=True
     )
-    await process.redirect(stdin=running.stdin, stdout=running.stdout, stderr=running.stderr)
+    for end in ends:
+        os.close(end)
+    await process.redirect(stdin=stdin, stdout=stdout, stderr=stderr)
     ended, left = (asyncio.ensure_future(end) for end in (running.wait(), process.wait_closed()))
     await asyncio.wait([ended, left], return_when=asyncio.FIRST_COMPLETED)
     # The client has left or has sent a signal.
