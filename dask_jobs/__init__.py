@@ -14,9 +14,18 @@ One command, from the terminal to a job's process:
     cluster      the hosts of a sweep                                  scheduler, addresses    reaching them
     board        what there is to show                                 display   showing it
     interrupts   Ctrl-C and other signals                              terminal  what is printed
-    host         what a host is
+    host         what a host is                                        questions, memory    asking it; its memory
     attempt      a job on its host                                     spares, gpus, wanted    what that takes
     process      the host's end of a job's process                     work      the process itself
+    outcome      how an attempt ended
+
+A search, whose jobs are chosen by what earlier ones returned:
+    search       one search                                            search_settings    what a user may set
+    trials       chooses jobs                                          asking    jobs that are asked for
+
+For all of these:
+    refusing     mistakes in settings, told at once                    certificates    mistakes in naming TLS files
+    quiet        what Dask logs and nobody needs
 
 Not here: what Hydra has to find (`hydra_plugins.dask_launcher`), what the jobs are.
 """

@@ -69,6 +69,13 @@ class Announcer:
         if self.unwritten is not None:
             self._write()
 
+    def write_at_last(self, num_attempts: int, pause_seconds: float) -> None:
+        """Try it for a while more, when nothing else is left to be done."""
+        for _ in range(num_attempts):
+            if self.unwritten is not None:
+                time.sleep(pause_seconds)
+                self.write_again()
+
     def _tell(self, message: Mapping[str, Any]) -> None:
         # Who watches misses it; a scheduler that is gone for good is found out by the next thing that it is asked.
         with contextlib.suppress(Exception):  # one that is closed raises whatever it then lacks

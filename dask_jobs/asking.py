@@ -12,10 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from hydra.core.utils import JobReturn
+from hydra.errors import CompactHydraException
 
 from dask_jobs.job import Job
 from dask_jobs.ledger import DONE, LedgerRow
 from dask_jobs.outcome import Outcome
+from dask_jobs.work import in_one_line
 
 
 class JobSource(Protocol):
@@ -48,7 +50,11 @@ class JobSource(Protocol):
 
 
 class AskedJobs:
-    """The jobs of a source in one launch. A job that is asked for again is not run again: its source is told."""
+    """The jobs of a source in one launch. A job that is asked for again is not run again: its source is told.
+
+    A source that raises is asked for nothing more. What it has asked for goes on: jobs that run are not given up for
+    what keeps others from being chosen.
+    """
 
     def __init__(
         self,
@@ -65,6 +71,11 @@ class AskedJobs:
         self._open: dict[int, Job] = {}
         """Asked for, and not ended."""
         self._returns: dict[int, JobReturn] = {}
+        self.has_more = True
+        """Whether there may be another job."""
+        self.error: Exception | None = None
+        """What the source has raised first."""
+        self._is_complained = False
 
     @property
     def returns(self) -> list[JobReturn]:
@@ -74,15 +85,47 @@ class AskedJobs:
     @property
     def num_left(self) -> int:
         """Jobs that are still to be asked for, at most."""
-        return self._source.num_left
+        return self._source.num_left if self.has_more else 0
+
+    def complaint(self) -> str | None:
+        """A sentence for people, once, when the source has raised something."""
+        if self.error is None or self._is_complained:
+            return None
+        self._is_complained = True
+        words = str(self.error) if isinstance(self.error, CompactHydraException) else in_one_line(self.error)
+        return f"no more jobs are asked for, and those that run go on to their end: {words}"
 
     def to_repeat(self) -> list[Job]:
-        """The jobs that an earlier command has left, or else the first one; empty if nothing is to be done."""
+        """The jobs that an earlier command has left, or else the first one; empty if nothing is to be done.
+
+        Raises what the source raises: nothing runs yet that would have to end first.
+        """
         jobs = [self.next() for _ in range(max(self._source.num_to_repeat, 1))]
+        if self.error is not None:
+            raise self.error
         return [job for job in jobs if job is not None]
 
     def next(self) -> Job | None:
-        """A job that is to be run; None: there are no more."""
+        """A job that is to be run; None: there are no more, or the source has raised an `error`."""
+        job = None
+        if self.has_more:
+            try:
+                job = self._next()
+            except Exception as error:  # a source may be anybody's
+                self._keep(error)
+        self.has_more = job is not None
+        return job
+
+    def ended(self, number: int, outcome: Outcome) -> None:
+        """A job has ended for good."""
+        job = self._open.pop(number)
+        self._returns[number] = job.job_return(outcome)
+        try:
+            self._source.tell(job.overrides, self._returns[number])
+        except Exception as error:
+            self._keep(error)
+
+    def _next(self) -> Job | None:
         while (overrides := self._source.ask()) is not None:
             job = self._make(overrides)
             if job.number in self._open:  # both are told when it ends
@@ -95,8 +138,6 @@ class AskedJobs:
             self._source.tell(overrides, self._returns[job.number])
         return None
 
-    def ended(self, number: int, outcome: Outcome) -> None:
-        """A job has ended for good."""
-        job = self._open.pop(number)
-        self._returns[number] = job.job_return(outcome)
-        self._source.tell(job.overrides, self._returns[number])
+    def _keep(self, error: Exception) -> None:
+        self.error = self.error or error
+        self.has_more = False

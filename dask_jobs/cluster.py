@@ -24,7 +24,7 @@ from dask_jobs.host import HostReport, JobHostReport, report_here, report_job_ho
 from dask_jobs.outcome import HostSetup
 from dask_jobs.questions import Questions
 from dask_jobs.quiet import LEVELS
-from dask_jobs.scheduler import SETTINGS, SETTINGS_HERE, UnansweredError, join, settled, start_here
+from dask_jobs.scheduler import SETTINGS, SETTINGS_HERE, UnansweredError, dashboard_link, join, settled, start_here
 from dask_jobs.settings import LauncherSettings, locate
 
 _SURVEY_SECONDS = 1.0
@@ -68,7 +68,7 @@ class Cluster:
         self._scheduler_id = scheduler["id"]
         self.scheduler_address = str(scheduler["address"])
         """Where clients reach the scheduler."""
-        self.dashboard_url = str(client.dashboard_link) if "dashboard" in scheduler["services"] else None
+        self.dashboard_url = dashboard_link(client)
         """Where the Dask dashboard answers; None if there is none."""
         self.hosts: list[HostSize] = []
         """Those that were there at the last survey."""

@@ -16,11 +16,12 @@ import sys
 import sysconfig
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hydra.core.utils import JobReturn
 from hydra.errors import CompactHydraException
+from omegaconf import OmegaConf
 from rich.console import Console
 
 from dask_jobs.announcer import Announcer
@@ -36,6 +37,8 @@ from dask_jobs.sweep import Sweep
 from dask_jobs.terminal import INTERRUPTED_STATUS
 
 _LOGS = "logs"
+_NOTE = "multirun.yaml"
+"""Hydra's own name for it."""
 
 
 class Command:
@@ -58,7 +61,7 @@ class Command:
         jobs = [self._job(ledger, overrides, first_number + i) for i, overrides in enumerate(job_overrides)]
         pending = [job for job in dict.fromkeys(jobs) if _row(ledger, job).status != DONE]
         if jobs and not pending:
-            self._say_that_all_is_done(len(jobs))
+            self._say_that_all_is_done(len(set(jobs)))
         outcomes = self._run(pending, ledger, None) if pending else {}
         return [
             job.job_return(outcomes[job.number])
@@ -68,8 +71,12 @@ class Command:
         ]
 
     def launch_asked(self, source: JobSource, num_at_once: int | None) -> list[JobReturn]:
-        """Run the jobs of a source, so many at once; None: as many as the hosts take. Raises as `launch`."""
+        """Run the jobs of a source, so many at once; None: as many as the hosts take.
+
+        Raises as `launch`, and when all that ran has ended what the source has raised.
+        """
         ledger = self._open_ledger()
+        self._note()
         done = source.recall(ledger.rows)
 
         def make(overrides: Sequence[str]) -> Job:
@@ -82,7 +89,9 @@ class Command:
         if first:
             self._run(first, ledger, asked)
         else:
-            self._say_that_all_is_done(len(done) + len(asked.returns))
+            self._say_that_all_is_done(len(self._launched))
+        if asked.error is not None:
+            raise asked.error
         return asked.returns
 
     def close(self) -> None:
@@ -160,10 +169,20 @@ class Command:
         return end.outcomes
 
     def _write(self, ledger: Ledger, *rows: LedgerRow) -> None:
-        try:
+        with self._writing(LEDGER):
             ledger.write(*rows)
+
+    def _note(self) -> None:
+        """Keep what the multirun was composed of, as Hydra's own sweeper does; only of whoever holds the ledger."""
+        with self._writing(_NOTE):
+            OmegaConf.save(self._program.config, self._folder / _NOTE)
+
+    @contextlib.contextmanager
+    def _writing(self, name: str) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
-            raise CompactHydraException(f"{self._folder / LEDGER} cannot be written: {error}") from error
+            raise CompactHydraException(f"{self._folder / name} cannot be written: {error}") from error
 
     def _open_ledger(self) -> Ledger:
         if self._ledger is None:

@@ -191,8 +191,6 @@ class Decisions:
         if outcome.status == FAILED and outcome.again and self._stop is None:
             # Its process may outlive its host for so long, and may be writing what the next attempt goes on with.
             pause = self._queue.fail(job, now, least_pause=self._settings.stop_seconds if is_lost else 0.0)
-        else:
-            self._queue.end(job)
         if pause is not None:
             return [*found, Again(job, f"{outcome.reason}; again in {pause:g} s", seconds)]
         self.outcomes[job] = outcome

@@ -4,6 +4,7 @@ Not here: what there is to show (`board`).
 """
 
 import datetime
+import os
 import time
 from pathlib import Path
 
@@ -24,9 +25,9 @@ class Display:
     """Shows one board. Use as a context manager; `refresh` every now and then."""
 
     def __init__(self, console: Console, style: str, board: Board) -> None:
-        """`style`: live, lines, none, or auto: live on a terminal, else lines."""
+        """`style`: live, lines, none, or auto: live on a terminal that can move its cursor, else lines."""
         self._console = console
-        self._style = ("live" if console.is_terminal else "lines") if style == "auto" else style
+        self._style = ("live" if can_redraw(console) else "lines") if style == "auto" else style
         self._board = board
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._line_at = time.monotonic()
@@ -57,6 +58,16 @@ class Display:
         """A line for the user, above the table."""
         if self._style != "none":
             self._console.print(Text(text), soft_wrap=True)
+
+
+def can_redraw(console: Console) -> bool:
+    """Whether a table can be drawn anew in its place; elsewhere Rich draws none at all, or one below the other."""
+    # An editor's terminal (TERM=dumb).
+    if not console.is_interactive or console.is_dumb_terminal:
+        return False
+    # These ask for colours, as CI does, and have Rich take a file for a terminal.
+    asks_for_colours = "FORCE_COLOR" in os.environ or os.environ.get("TTY_COMPATIBLE") == "1"
+    return not asks_for_colours or console.file.isatty()
 
 
 def ending(board: Board, ledger: Path, log_folder: Path) -> str:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import Any, cast
 
@@ -99,7 +100,10 @@ class Job:
                 reason = f"what it returned cannot be read here: {in_one_line(error)}"
             else:
                 return job_return
-        job_return = self._unended_return()
+        try:
+            job_return = self._unended_return()
+        except Exception:  # its config cannot be composed, which is why it has failed
+            job_return = JobReturn(overrides=list(self.overrides))
         job_return.status = JobStatus.FAILED
         job_return.return_value = JobFailedError(f"job {self.number} {self.key}: {reason}")
         return job_return
@@ -156,10 +160,22 @@ def as_json(job_return: bytes | None) -> str:
     if job_return is None:
         return ""
     try:
-        text = json.dumps(cloudpickle.loads(job_return).return_value)
+        text = json.dumps(cloudpickle.loads(job_return).return_value, default=plain)
     except Exception:  # whatever the user's objects raise
         return ""
     return text if len(text) <= _MAX_VALUE else ""
+
+
+def plain(value: Any) -> Any:
+    """Python's own number for one of another kind: a NumPy scalar, a tensor with one element, a fraction.
+
+    Raises TypeError for anything else, and what a library raises for an array of its own with several elements.
+    """
+    if hasattr(value, "item"):
+        return value.item()
+    if isinstance(value, Real):
+        return float(value)
+    raise TypeError(f"{type(value).__name__} is no number")
 
 
 def _without_hydra(config: DictConfig) -> DictConfig:

@@ -15,7 +15,6 @@ class JobQueue:
         self._order: dict[int, int] = {}
         self._waiting: list[int] = []
         self._not_before: dict[int, float] = {}
-        self._running: set[int] = set()
         self._num_failures: dict[int, int] = {}
         self._num_retries = num_retries
         self._backoff_seconds = backoff_seconds
@@ -33,11 +32,6 @@ class JobQueue:
         """Jobs that will be started, in order; those that pause are among them."""
         return tuple(self._waiting)
 
-    @property
-    def running(self) -> frozenset[int]:
-        """Jobs that were started and have not ended."""
-        return frozenset(self._running)
-
     def next(self, now: float) -> int | None:
         """The job that is to be started before any other; None while there is none."""
         return next((job for job in self._waiting if self._not_before.get(job, now) <= now), None)
@@ -50,15 +44,9 @@ class JobQueue:
         """A waiting job is started."""
         self._waiting.remove(job)
         self._not_before.pop(job, None)
-        self._running.add(job)
-
-    def end(self, job: int) -> None:
-        """A running job has ended for good."""
-        self._running.remove(job)
 
     def fail(self, job: int, now: float, least_pause: float = 0.0) -> float | None:
         """A running job failed. Seconds after which it is started again; None: it has failed for good."""
-        self._running.remove(job)
         self._num_failures[job] += 1
         if self._num_failures[job] > self._num_retries:
             return None

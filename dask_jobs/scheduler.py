@@ -19,10 +19,11 @@ from typing import Any
 import dask
 from distributed import Client, LocalCluster
 from distributed.client import _get_global_client
+from distributed.comm.addressing import get_address_host
 from distributed.comm.core import connect
 from distributed.core import send_recv
 from distributed.security import Security
-from distributed.utils import LoopRunner
+from distributed.utils import LoopRunner, format_dashboard_link
 
 from dask_jobs import interrupts
 from dask_jobs.certificates import TlsFiles
@@ -169,6 +170,23 @@ def start_here(
             preload=[interrupts.__name__] if processes else None,
             silence_logs=logging.ERROR,
         )
+
+
+def dashboard_link(client: Client, host: str | None = None) -> str | None:
+    """Where the scheduler's dashboard answers, in the form that Dask's configuration gives it; None: it has none.
+
+    `host`: where it is reached, if not where the scheduler is. A form that cannot be filled in is left out: it may name
+    a variable that only some environments have, and a link is nothing that work may end of.
+    """
+    scheduler = client.scheduler_info(n_workers=0)
+    if (port := scheduler["services"].get("dashboard")) is None:
+        return None
+    try:
+        return str(client.dashboard_link if host is None else format_dashboard_link(host, port))
+    except Exception:  # the form is anything that people write, and so is what is wrong with it
+        host = host or get_address_host(scheduler["address"])
+        scheme = "https" if dask.config.get("distributed.scheduler.dashboard.tls.cert") else "http"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/status"
 
 
 def _security(tls: TlsFiles) -> Security:

@@ -7,7 +7,8 @@ Not here: using them (`trials`), what Hydra knows them by (`hydra_plugins.ask_an
 from dataclasses import dataclass, field
 from typing import Any
 
-MAXIMIZE, MINIMIZE = DIRECTIONS = ("maximize", "minimize")
+MAXIMIZE = "maximize"
+DIRECTIONS = (MAXIMIZE, "minimize")
 
 _MAX_SEED = 2**32 - 1
 """Of NumPy's generator in Optuna's samplers."""

@@ -78,7 +78,6 @@ class Sweep:
         self._setup = setup
         self._timing = timing or SweepTiming()
         self._asked = asked
-        self._has_more = asked is not None
         self._futures: dict[int, Future[Any]] = {}
         """Of jobs that run."""
         self._spares: dict[str, Future[Any]] = {}
@@ -98,20 +97,23 @@ class Sweep:
                 self._start_what_fits()
                 while self._asks_for_one():
                     self._start_what_fits()
+                if self._asked is not None and (said := self._asked.complaint()) is not None:
+                    self._announcer.display.say(said)
                 self._keep_spares()
                 self._announcer.write_again()
                 self._announcer.display.refresh()
                 self._hear()
-            for _ in range(self._timing.num_last_writes):
-                if self._announcer.unwritten is not None:
-                    time.sleep(self._timing.tick_seconds)
-                    self._announcer.write_again()
+            self._announcer.write_at_last(self._timing.num_last_writes, self._timing.tick_seconds)
         self._spares.clear()
         return SweepEnd(self._decisions.outcomes, self._decisions.was_interrupted, self._announcer.unwritten)
 
     @property
     def _is_over(self) -> bool:
-        return self._decisions.is_over and (self._decisions.is_stopping or not self._has_more)
+        return self._decisions.is_over and not self._asks_more
+
+    @property
+    def _asks_more(self) -> bool:
+        return self._asked is not None and self._asked.has_more and not self._decisions.is_stopping
 
     @property
     def _holds_back(self) -> bool:
@@ -120,18 +122,19 @@ class Sweep:
         return not self._heard.empty() or (most is not None and self._decisions.num_running >= most)
 
     def _asks_for_one(self) -> bool:
-        """Ask for another job where none waits; False where there is no more, or no room for it."""
-        decisions, asked = self._decisions, self._asked
-        if asked is None or not self._has_more or decisions.has_waiting or decisions.is_stopping or self._holds_back:
+        """Ask for another job where none could start now; False where there is no more, or no room for it."""
+        asked = self._asked
+        # One that pauses before another attempt holds nothing meanwhile, and keeps no room free.
+        is_one_next = self._decisions.next(time.monotonic()) is not None
+        if asked is None or not self._asks_more or is_one_next or self._holds_back:
             return False
         job = asked.next()
         self._announcer.to_come(asked.num_left)
         if job is None:
-            self._has_more = False
             return False
         self._jobs[job.number] = job
         self._announcer.add(job.overrides, asked.row(job)._replace(status=WAITING, reason=""))
-        decisions.add(job.number)
+        self._decisions.add(job.number)
         return True
 
     def _hear(self) -> None:
@@ -161,8 +164,7 @@ class Sweep:
             except Exception as error:  # a config that cannot be composed, or whatever the user's function raises
                 self._carry_out(self._decisions.refuse(number, in_one_line(error)))
                 continue
-            hosts, num_seen = self._cluster.hosts, self._cluster.num_hosts_seen
-            self._carry_out(self._decisions.judge(number, needs, hosts, num_seen))
+            self._carry_out(self._decisions.judge(number, needs, self._cluster.hosts, self._cluster.num_hosts_seen))
 
     def _carry_out(self, instructions: Sequence[Instruction]) -> None:
         change = self._announcer.change
@@ -176,14 +178,15 @@ class Sweep:
                     change(job, status=FAILED, reason=reason)
                     self._tell(job, Outcome(FAILED, reason))
                 case Again(job, reason, seconds):
-                    self._release(job)
                     change(job, status=WAITING, ended=_now(), seconds=seconds, reason=reason)
-                case Over(job, outcome, seconds):
                     self._release(job)
+                case Over(job, outcome, seconds):
                     value = as_json(outcome.job_return) if outcome.status == DONE else ""
                     ending = {"ended": _now(), "seconds": seconds, "return_value": value}
+                    # Written first: of a scheduler that is gone, the release raises, and what is done is done.
                     change(job, status=outcome.status, reason=outcome.reason, **ending)
                     self._tell(job, outcome)
+                    self._release(job)
                 case Forget(job, host):
                     self._futures[job].cancel(force=True)
                     self._cluster.forget(host)
@@ -198,8 +201,7 @@ class Sweep:
         address, part = next(iter(allocation.hosts.items()))
         attempt = self._announcer.row(job.number).attempts + 1
         hosts = {host: granted.num_threads for host, granted in allocation.hosts.items()}
-        scheduler = self._cluster.scheduler_address
-        grant = Grant(job.number, attempt, scheduler, hosts, self._launch_id, allocation.seats)
+        grant = Grant(job.number, attempt, self._cluster.scheduler_address, hosts, self._launch_id, allocation.seats)
         try:
             work = job.work()
         except Exception as error:  # cloudpickle passes on whatever the user's objects raise
@@ -219,14 +221,15 @@ class Sweep:
     def _tell(self, job: int, outcome: Outcome) -> None:
         if self._asked is not None:
             self._asked.ended(job, outcome)
+            self._announcer.to_come(self._asked.num_left)
 
     def _release(self, job: int) -> None:
         del self._futures[job]
         give_back(self._cluster.client, job)
 
     def _keep_spares(self) -> None:
-        """One spare process on each host for as long as jobs wait."""
-        if not self._setup.preload or not self._decisions.has_waiting:
+        """One spare process on each host for as long as jobs wait, or are still to come."""
+        if not self._setup.preload or not (self._decisions.has_waiting or self._asks_more):
             self._spares.clear()
             return
         for host in self._cluster.hosts:
@@ -253,10 +256,7 @@ class Sweep:
             self._carry_out(self._decisions.ended(number, outcome, time.monotonic()))
 
     def _on_signal(self, name: str) -> None:
-        self._heard.put(partial(self._interrupted, name))
-
-    def _interrupted(self, name: str) -> None:
-        self._carry_out(self._decisions.interrupted(name))
+        self._heard.put(lambda: self._carry_out(self._decisions.interrupted(name)))
 
 
 def _outcome_of(future: Future[Any], gather_seconds: float) -> Outcome:

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from dask_jobs.board import Board, labelled
-from dask_jobs.display import Display, ending
+from dask_jobs.display import Display, can_redraw, ending
 from dask_jobs.ledger import DONE, FAILED, RUNNING, WAITING, LedgerRow
 
 ROWS = [
@@ -124,13 +124,35 @@ def test_lines_tell_each_change() -> None:
     ]
 
 
-def test_a_terminal_shows_a_table_of_what_runs_and_failures_above_it(board: Board) -> None:
+def test_a_terminal_shows_a_table_of_what_runs_and_failures_above_it(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.delenv("TTY_COMPATIBLE", raising=False)
     board.progress(progress(1, 0.5, 1000.0), now=100.0)
     text = shown(board, "auto", terminal=True)
     assert "returned 1.5" not in text
     assert "attempt 1 failed: ValueError: no; again in 5 s" in text
     assert "1 done · 1 running · 1 failed · 1 waiting · 1,000 steps/s · ETA" in text
     assert "game=Qbert" in text and "50%" in text and "a:1" in text and "game=Asterix" not in text
+
+
+def test_a_terminal_that_cannot_draw_a_table_shows_lines(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    assert shown(board, "auto", terminal=True).splitlines() == [
+        "job 0 game=Pong: done in 0:01:00, returned 1.5",
+        "job 3 game=Alien: attempt 1 failed: ValueError: no; again in 5 s",
+    ]
+
+
+@pytest.mark.parametrize("variable", ["FORCE_COLOR", "TTY_COMPATIBLE"])
+def test_a_file_that_is_to_have_colours_is_no_terminal(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv(variable, "1")
+    console = Console(file=io.StringIO())
+    assert console.is_terminal, "Rich takes it for one"
+    assert not can_redraw(console)
 
 
 def test_nothing_is_shown_where_nothing_is_wanted(board: Board) -> None:

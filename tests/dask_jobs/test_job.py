@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import cloudpickle
+import numpy as np
 import pytest
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.errors import CompactHydraException
@@ -93,6 +94,9 @@ def test_what_json_cannot_hold_is_not_kept() -> None:
     returns = [JobReturn(status=JobStatus.COMPLETED, _return_value=value) for value in (1.5, object(), [None, "a"])]
     assert [as_json(cloudpickle.dumps(value)) for value in returns] == ["1.5", "", '[null, "a"]']
     assert as_json(None) == ""
+    scalars = {"loss": np.float32(0.5), "steps": np.int64(3), "rate": np.array(2.0)}
+    kept = as_json(cloudpickle.dumps(JobReturn(status=JobStatus.COMPLETED, _return_value=scalars)))
+    assert kept == '{"loss": 0.5, "steps": 3, "rate": 2.0}'
     assert as_json(cloudpickle.dumps(JobReturn(status=JobStatus.COMPLETED, _return_value="x" * 20_000))) == ""
 
 

@@ -17,7 +17,7 @@ import pytest
 from dask.delayed import delayed
 from distributed import Client, LocalCluster
 
-from dask_jobs.scheduler import SETTINGS, UnansweredError, join, settled, start_here
+from dask_jobs.scheduler import SETTINGS, UnansweredError, dashboard_link, join, settled, start_here
 from tests.clusters import wait_until
 
 
@@ -191,3 +191,29 @@ def test_of_programs_that_overlap_the_last_one_leaves_dask_as_the_first_one_foun
     threads["second"].join()
     assert dask.config.config == before
     assert delayed(len)("abc").compute() == 3, "no client is asked that is gone"
+
+
+@pytest.mark.parametrize(
+    ("form", "link"),
+    [
+        ("{NO_SUCH_VARIABLE}proxy/{port}/status", "http://{host}:{port}/status"),
+        ("{", "http://{host}:{port}/status"),
+        ("{HUB_PREFIX}proxy/{port}/status", "/user/ada/proxy/{port}/status"),
+    ],
+)
+@pytest.mark.parametrize("host", [None, "10.0.0.7"])
+def test_a_link_to_the_dashboard_is_had_whatever_form_is_wanted(
+    scheduler_here: str, monkeypatch: pytest.MonkeyPatch, form: str, link: str, host: str | None
+) -> None:
+    monkeypatch.setenv("HUB_PREFIX", "/user/ada/")
+    with Client(scheduler_here, set_as_default=False) as client, dask.config.set({"distributed.dashboard.link": form}):
+        port = client.scheduler_info()["services"]["dashboard"]
+        assert dashboard_link(client, host) == link.format(host=host or "127.0.0.1", port=port)
+
+
+def test_of_a_scheduler_without_pages_there_is_no_link() -> None:
+    class Client:
+        def scheduler_info(self, n_workers: int) -> dict[str, Any]:
+            return {"address": "tcp://10.0.0.7:8786", "services": {}, "workers": n_workers}
+
+    assert dashboard_link(Client()) is None  # type: ignore[arg-type]

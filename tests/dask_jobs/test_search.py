@@ -42,6 +42,7 @@ def test_a_search_runs_its_trials_and_tells_of_the_best(program: Program, schedu
         "best_value": min(numbers(program)),
         "best_params": {"+number": min(numbers(program))},
         "num_trials": 5,
+        "fixed": ["+kind=number"],
     }
     assert f"best of 5 trials: {min(numbers(program)):g} with +number=" in ended.output
     assert "5 done" in ended.output
@@ -132,6 +133,15 @@ def test_a_search_that_was_killed_goes_on_with_the_trial_that_was_begun(
         (("+number=1",), "nothing is to be tried"),
         (("+number=1,2", "hydra.sweeper.n_trials=0"), "hydra.sweeper.n_trials=0 must be at least 1"),
         (("+number=1,2", "hydra/launcher=basic"), "hydra/sweeper=ask_and_tell needs hydra/launcher=dask"),
+        (("+number=1,2", "hydra.sweep.dir=program.py"), "no ledger can be kept in"),
+        (
+            ("+number=1,2", "hydra.sweeper.sampler=optuna.samplers.RandomSampler"),
+            "hydra.sweeper.sampler=optuna.samplers.RandomSampler is no sampler of Optuna's: it has to be a node",
+        ),
+        (
+            ("+number=interval(0,1)", EACH_ONCE),
+            "the sampler of this search, BruteForceSampler, cannot choose a trial: ValueError",
+        ),
     ],
 )
 def test_what_cannot_be_searched_is_one_clear_error(program: Program, words: tuple[str, ...], sentence: str) -> None:

@@ -1,16 +1,20 @@
 """What a search asks for, what it makes of answers, and what it takes from the ledger of an earlier command."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.errors import CompactHydraException
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler
 
+from dask_jobs.job import Program
 from dask_jobs.ledger import DONE, FAILED, RUNNING, LedgerRow
 from dask_jobs.search_settings import SearchSettings
+from dask_jobs.settings import LauncherSettings
 from dask_jobs.trials import Trials, space_of
 
 RATE = "rate=tag(log,interval(0.001,0.1))"
@@ -72,6 +76,53 @@ def test_every_setting_with_nothing_to_choose_from_is_named() -> None:
         space_of(words)
 
 
+@pytest.mark.parametrize(
+    ("word", "tag"),
+    [
+        ("a=tag(logg,interval(0.001,0.1))", "logg"),
+        ("a=tag(log,x,interval(0.001,0.1))", "x"),
+        ("a=tag(log,range(1,1000))", "log"),
+        ("a=tag(log,choice(1,10,100))", "log"),
+    ],
+)
+def test_a_tag_that_would_change_nothing_is_refused(word: str, tag: str) -> None:
+    with pytest.raises(CompactHydraException, match=rf"a=tag.*: tag {tag}: there is one tag, log, of an interval: "):
+        space_of([word])
+
+
+def test_what_tells_no_job_from_another_is_not_tried() -> None:
+    settings = LauncherSettings(ignored_overrides=["cluster"])
+    program = Program(print, None, None, settings)  # type: ignore[arg-type]
+    with pytest.raises(CompactHydraException, match=r"^cluster\.address, \+cluster cannot be tried: cluster \("):
+        Trials(SearchSettings(), space_of(["a=1,2", "cluster.address=a,b", "+cluster=1,2"]), program)
+
+
+def test_a_sampler_that_is_none_is_one_clear_error() -> None:
+    with pytest.raises(CompactHydraException, match=r"hydra\.sweeper\.sampler=\{'seed': 0\} is no sampler of Optuna's"):
+        trials(["a=1,2"], seed=None, sampler={"seed": 0})
+
+
+def test_a_sampler_that_cannot_choose_or_learn_is_one_clear_error_and_what_was_returned_counts() -> None:
+    class Lacking(RandomSampler):
+        def sample_independent(self, *_: object) -> None:
+            raise ModuleNotFoundError("No module named 'cmaes'")
+
+    class Forgetful(RandomSampler):
+        def after_trial(self, *_: object) -> None:
+            raise KeyError("grid_id")
+
+    with pytest.raises(CompactHydraException, match="Lacking, cannot choose a trial: ModuleNotFoundError: No module"):
+        trials(["a=interval(0,1)"], seed=None, sampler=Lacking()).ask()
+    search = trials(["a=1,2"], seed=None, sampler=Forgetful())
+    overrides = search.ask() or ()
+    with pytest.raises(
+        CompactHydraException, match=r"Forgetful, cannot learn from a trial: KeyError: 'grid_id': give it"
+    ):
+        search.tell(overrides, returned(3))
+    best = search.best()
+    assert best is not None and (best.value, best.num_trials) == (3.0, 1)
+
+
 def test_trials_are_asked_for_until_there_are_as_many_as_wanted_and_the_best_is_known_by_what_they_returned() -> None:
     search = trials(["game=Pong", "a=interval(0,1)"], n_trials=3)
     asked = []
@@ -118,6 +169,9 @@ def test_a_search_comes_closer_to_what_is_best_while_others_still_run() -> None:
         returned("3"),
         returned(True),
         returned(float("nan")),
+        returned(10**400),
+        returned(np.bool_(True)),
+        returned(np.array([1.0, 2.0])),
         returned(ValueError("no"), JobStatus.FAILED),
     ],
 )
@@ -127,6 +181,15 @@ def test_a_trial_that_returned_no_number_or_failed_is_none_to_the_search(job_ret
     assert overrides is not None
     search.tell(overrides, job_return)
     assert search.best() is None and search.ask() is None
+    assert search.num_without_number == (job_return.status is JobStatus.COMPLETED)
+
+
+@pytest.mark.parametrize("value", [np.float32(3), np.int64(3), np.array(3.0), np.array([3.0]), Fraction(3)])
+def test_a_number_of_another_library_is_a_number(value: object) -> None:
+    search = trials(["a=1,2"], n_trials=1)
+    search.tell(search.ask() or (), returned(value))
+    best = search.best()
+    assert best is not None and best.value == 3.0 and search.num_without_number == 0
 
 
 def test_two_trials_with_the_same_words_are_told_together() -> None:
@@ -135,7 +198,7 @@ def test_two_trials_with_the_same_words_are_told_together() -> None:
     assert first == second == ("a=1",)
     search.tell(("a=1",), returned(7))
     best = search.best()
-    assert best is not None and best.num_trials == 2
+    assert best is not None and best.num_trials == 2 and best.num_jobs == 1
 
 
 def test_what_the_ledger_calls_done_counts_and_is_learned_from_and_what_was_begun_is_asked_for_first() -> None:
@@ -168,6 +231,29 @@ def test_what_the_ledger_calls_done_counts_and_is_learned_from_and_what_was_begu
 def test_rows_of_another_search_in_the_same_folder_are_left_alone(key: str) -> None:
     search = trials(["game=Pong", RATE, "kind=a,b"], LedgerRow(0, key, DONE, return_value="5.0"), n_trials=1)
     assert search.best() is None and search.ask() is not None
+
+
+@pytest.mark.parametrize(
+    ("word", "key"),
+    [
+        ("a=interval(0,0.05)", "a=0"),
+        ("a=interval(0.5,8)", "a=2"),
+        ("a=int(interval(1,8))", "a=+2"),
+        ("a=range(2,9,2)", "a=3"),
+        ("a=range(2,9,2)", "a=10"),
+    ],
+)
+def test_rows_that_a_changed_space_would_not_write_are_of_another_search(word: str, key: str) -> None:
+    search = trials([word], LedgerRow(0, key, DONE, return_value="5.0"), LedgerRow(1, "b=1", RUNNING), n_trials=1)
+    assert search.best() is None and search.num_to_repeat == 0 and search.ask() is not None
+
+
+@pytest.mark.parametrize("return_value", ["", "null", "NaN", '"text"', "[1]"])
+def test_what_is_done_and_returned_no_number_counts_and_is_not_asked_for_again(return_value: str) -> None:
+    row = LedgerRow(4, "a=2", DONE, return_value=return_value)
+    search = Trials(SearchSettings(n_trials=2, seed=0), space_of(["a=1,2"]), Known())  # type: ignore[arg-type]
+    assert search.recall([row]) == {4: ("a=2",)}
+    assert (search.num_left, search.num_without_number, search.best()) == (1, 1, None)
 
 
 def test_a_search_that_goes_on_does_not_draw_the_same_trials_again() -> None:
