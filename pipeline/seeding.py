@@ -11,6 +11,10 @@ import numpy as np
 MAX_EMULATOR_SEED = 2**31 - 1
 """ALE takes seeds below 2^31; -1 would mean "unseeded"."""
 
+_GAMES_OF_THE_PAPERS = 30
+"""Of an evaluation. The first seed once left room for as many games as were asked for; these keep theirs, so that the
+commands of committed evaluations repeat them."""
+
 MAX_SEED = 2**63 - 1
 """Of a run: tables hold it as 64 bits."""
 
@@ -31,6 +35,12 @@ def emulator_seeds(seed: int, *names: str | int, count: int) -> np.ndarray:
     """(count,) int64 seeds for emulators, each in [0, 2^31), all different."""
     first = _entropy(seed, names) % (MAX_EMULATOR_SEED - count)
     return np.arange(first, first + count, dtype=np.int64)
+
+
+def game_seeds(seed: int, *names: str | int, count: int) -> np.ndarray:
+    """The same, for games that may become more: (count,) of which the first ones are those of any smaller count."""
+    first = _entropy(seed, names) % (MAX_EMULATOR_SEED - _GAMES_OF_THE_PAPERS)
+    return np.arange(first, first + count, dtype=np.int64) % (MAX_EMULATOR_SEED + 1)
 
 
 def torch_seed(seed: int, *names: str | int) -> int:

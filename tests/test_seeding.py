@@ -45,6 +45,20 @@ def test_emulators_of_one_name_have_different_seeds_that_ale_takes() -> None:
     assert seeds.min() >= 0 and seeds.max() < 2**31
 
 
+def test_more_games_begin_with_those_of_fewer_and_thirty_are_those_of_always() -> None:
+    thirty = seeding.game_seeds(0, "evaluation", count=30)
+    for count in (1, 8, 30, 100):
+        np.testing.assert_array_equal(seeding.game_seeds(0, "evaluation", count=count)[:30], thirty[:count])
+    # Written down: committed evaluations of 30 games have to stay repeatable.
+    assert thirty.tolist() == [*range(1573969866, 1573969896)] and thirty.dtype == np.int64
+
+
+def test_seeds_of_games_go_on_at_0_behind_the_largest_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seeding, "_entropy", lambda seed, names: 2**31 - 32)
+    seeds = seeding.game_seeds(0, "evaluation", count=100)
+    assert seeds.tolist() == [*range(2**31 - 32, 2**31), *range(68)]
+
+
 def test_emulators_of_the_roles_of_a_large_run_have_no_seed_in_common() -> None:
     seeds = [seeding.emulator_seeds(3, f"worker-{i}", "emulators", count=16) for i in range(64)]
     assert len(set(np.concatenate(seeds).tolist())) == 64 * 16

@@ -132,9 +132,7 @@ class AtariLanes:
 
     def step(self, actions: Int64Array) -> LaneResults:
         """Play one action (E,) per lane, each below `num_actions`, for `frame_skip` frames."""
-        # ale-py does not look: an index outside the action set ends the whole process, without a word.
-        if not (np.min(actions) >= 0 and np.max(actions) < self.num_actions):
-            raise ValueError(f"{self.game} has actions 0 to {self.num_actions - 1}, got {actions.tolist()}")
+        check_actions(self.game, self.num_actions, actions)
         is_reset = self._ended
         self._is_answered = False
         observation, reward, terminated, truncated, info = self._env.step(actions)
@@ -164,6 +162,13 @@ class AtariLanes:
             # Stopped in the middle of a step (Ctrl-C): whoever came next would get its answer.
             end_emulators(self._env)
         del self._env
+
+
+def check_actions(game: str, num_actions: int, actions: Int64Array) -> None:
+    """Raise ValueError unless each of `actions` is one of the game's."""
+    # ale-py does not look: an index outside the action set ends the whole process, without a word.
+    if not (np.min(actions) >= 0 and np.max(actions) < num_actions):
+        raise ValueError(f"{game} has actions 0 to {num_actions - 1}, got {actions.tolist()}")
 
 
 def lane_mistakes(game: str, config: EnvironmentConfig, num_lanes: int, num_threads: int) -> list[str]:

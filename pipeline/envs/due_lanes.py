@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from pipeline import seeding
-from pipeline.envs.atari import AtariLanes, EnvironmentReport, lane_mistakes
+from pipeline.envs.atari import AtariLanes, EnvironmentReport, check_actions, lane_mistakes
 from pipeline.envs.due_step import DueLanesState, DueStep, first_step, renewed_rows, restarted
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.seeded import SeededLanes, check_restored, seeded
@@ -244,6 +244,7 @@ class RandomSkipLanes(DueLanes):
         due = self._due
         if actions.shape != due.lanes.shape:
             raise ValueError(f"{due.lanes.size} lanes are due, one action each, got actions of shape {actions.shape}")
+        check_actions(self.game, self.num_actions, actions)  # before anything is drawn
         self._actions[due.lanes] = actions
         self._reward[due.lanes] = 0.0
         low, high = self.config.min_frame_skip, self.config.frame_skip

@@ -8,10 +8,8 @@ from pipeline.checked_files import as_declared
 from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.envs.rom import num_actions
 from pipeline.games import GAMES
+from pipeline.seeding import MAX_EMULATOR_SEED
 from pipeline.types import UInt8Array
-
-_NUM_SEEDS = 2**31
-"""ALE takes seeds below this."""
 
 
 def environment_in(values: object) -> EnvironmentConfig:
@@ -33,5 +31,5 @@ def check_actions(actions: UInt8Array, game: str, environment: EnvironmentConfig
 
 def check_seed(seed: int) -> None:
     """Raise if no emulator can begin with it."""
-    if not 0 <= seed < _NUM_SEEDS:
-        raise ValueError(f"seed {seed} must be from 0 to {_NUM_SEEDS - 1}")
+    if not 0 <= seed <= MAX_EMULATOR_SEED:
+        raise ValueError(f"seed {seed} must be from 0 to {MAX_EMULATOR_SEED}")

@@ -28,8 +28,7 @@ def play_as_person(
 ) -> PlayedGame | None:
     """One game from `seed`, every action the person's own: no epsilon, and none is ever forced.
 
-    A game that is left is kept up to there, as one whose frame cap was at that point; a random frame skip adds a few
-    no-ops. None if it was left at once.
+    A game that is left is kept up to there, truncated. None if it was left at once.
     """
     config = replace(config, num_episodes=1, epsilon=0.0, max_equal_actions=None, start_states=None)
     chosen: list[int] = []
@@ -49,14 +48,17 @@ def play_as_person(
     if not chosen:
         return None
     again = iter(chosen)
-    cap = len(chosen) * config.environment.frame_skip
-    until_left = replace(config, environment=replace(config.environment, max_frames=cap))
-    (kept,) = _play(game, until_left, seed, lambda _: _only(next(again, _NOOP), num_actions))
+    (kept,) = _play(game, config, seed, lambda _: _only(next(again), num_actions), max_steps=len(chosen))
     return kept
 
 
 def _play(
-    game: str, config: EvaluationConfig, seed: int, wish: ActionPreferences, stop: Callable[[], bool] = never
+    game: str,
+    config: EvaluationConfig,
+    seed: int,
+    wish: ActionPreferences,
+    stop: Callable[[], bool] = never,
+    max_steps: int | None = None,
 ) -> list[PlayedGame]:
     return evaluate(
         game,
@@ -68,6 +70,7 @@ def _play(
         version=0,
         total_frames=0,
         wall_seconds=0.0,
+        max_steps=max_steps,
         stop=stop,
     )
 

@@ -62,6 +62,7 @@ def evaluate(
     starts: StartStates | None = None,
     samples: bool = False,
     num_lanes: int = 8,
+    max_steps: int | None = None,
     stop: Callable[[], bool] = never,
     tell: Callable[[int], object] = nobody,
 ) -> list[PlayedGame]:
@@ -71,12 +72,18 @@ def evaluate(
     `num_lanes` games at once and `num_threads` emulator threads change the speed only. `agent`, `version`,
     `total_frames` and `wall_seconds` say in the rows whose preferences these are, and what training is behind them; the
     protocol in the rows is what the made environment reports, and `commit` is that of the code. `starts` are the points
-    to go on from, each at most once, for a protocol that has some.
+    to go on from, each at most once, for a protocol that has some. `max_steps`: a game that is not over is truncated
+    after so many steps of the agent's, whatever the protocol allows; None: as the protocol says.
     `stop` is asked before each step of the lanes; once it says True, all games are abandoned and none is returned.
     `tell` hears how many games are over.
     Raises ConfigError for an impossible configuration.
     """
-    report, episodes = _play(game, config, preferences, samples, seed, starts, num_lanes, num_threads, stop, tell)
+    if max_steps is None and starts is not None:
+        # The emulator's cap leaves room for the longest opening: after a shorter one, steps are what is counted.
+        max_steps = math.ceil(config.environment.max_frames / config.environment.frame_skip)
+    report, episodes = _play(
+        game, config, preferences, samples, seed, starts, num_lanes, num_threads, max_steps, stop, tell
+    )
     played = how_played(config, report, samples, starts)
     return [
         PlayedGame(
@@ -157,7 +164,7 @@ def how_played(
 def first_states(config: EvaluationConfig, seed: int, starts: StartStates | None) -> list[StartState]:
     """Where each game that `evaluate` would play begins: at a reset, unless there are points to go on from."""
     if starts is None:
-        seeds = seeding.emulator_seeds(seed, "evaluation", count=config.num_episodes).tolist()
+        seeds = seeding.game_seeds(seed, "evaluation", count=config.num_episodes).tolist()
         return [StartState(emulator_seed, b"", 0.0) for emulator_seed in seeds]
     return starts.choose(config.num_episodes, seeding.stream(seed, "evaluation", "start states"))
 
@@ -171,6 +178,7 @@ def _play(
     starts: StartStates | None,
     num_lanes: int,
     num_threads: int,
+    max_steps: int | None,
     stop: Callable[[], bool],
     tell: Callable[[int], object],
 ) -> tuple[EnvironmentReport, list[Episode]]:
@@ -185,8 +193,7 @@ def _play(
             stop,
             tell=tell,
             openings=[Opening(state.actions, state.score) for state in states],
-            # The emulator's cap leaves room for the longest opening: after a shorter one, steps are what is counted.
-            max_steps=None if starts is None else math.ceil(config.environment.max_frames / environment.frame_skip),
+            max_steps=max_steps,
         )
 
 

@@ -69,8 +69,8 @@ class Policy:
 
         `epsilon`: share of actions that are drawn from all alike. `sampled`: the others are drawn from the policy,
         which only an actor-critic has, or the best is taken. None: as in the run's final evaluation, whose
-        `max_equal_actions`, which looks back at a game, is left to the loop. Raises ValueError for an observation of
-        another shape or dtype, an epsilon outside of 0 to 1, or sampling without a policy.
+        `max_equal_actions`, which looks back at a game, is left to the loop. Raises ValueError for an observation that
+        is no array or of another shape or dtype, an epsilon outside of 0 to 1, or sampling without a policy.
         """
         epsilon = self.epsilon if epsilon is None else epsilon
         sampled = self.is_sampled if sampled is None else sampled
@@ -119,6 +119,11 @@ class Policy:
         return observation.ndim == len(self.observation_shape)
 
     def _batch(self, observation: UInt8Array) -> UInt8Array:
+        if not isinstance(observation, np.ndarray):
+            raise ValueError(
+                f"got a {type(observation).__name__} as observation, needed a NumPy array uint8 "
+                f"{self.observation_shape}, or a batch of such: make_env() gives them; np.asarray(...) makes one"
+            )
         shape, num_axes = observation.shape, len(self.observation_shape)
         if observation.dtype != np.uint8 or shape[-num_axes:] != self.observation_shape:
             raise ValueError(

@@ -27,8 +27,8 @@ ANSWERS: Mapping[str, str] = {"q_learning": Q_NETWORK, "actor_critic": ACTOR_CRI
 
 INITIAL_WEIGHTS = ("fan_in", "he")
 
-_KNOWN_TORSOS = frozenset({"nature", "nature_layer_norm", "dqn_2013", "ba3c"})
-"""There without looking. Others are looked up, which imports torch."""
+_SMALLEST_SIDES: Mapping[str, int] = {"nature": 36, "nature_layer_norm": 36, "dqn_2013": 20, "ba3c": 52}
+"""Of a frame, in pixels, for the torsos that are there without looking. Others are looked up, which imports torch."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class LayeredConfig(NetworkConfig):
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         found = super().mistakes()
-        if self.torso not in _KNOWN_TORSOS:
+        if self.torso not in _SMALLEST_SIDES:
             from pipeline.networks.torso import TORSOS
 
             if (why := TORSOS.why_not(self.torso)) is not None:
@@ -103,6 +103,17 @@ class LayeredConfig(NetworkConfig):
         if self.hidden_units < 1:
             found.append(f"hidden_units={self.hidden_units} must be at least 1")
         return found
+
+    def unfit_for_games(
+        self, stack: int, frame_shape: tuple[int, ...], num_actions: Callable[[], int], precision: str
+    ) -> list[str]:
+        """See `NetworkConfig`."""
+        smallest = _SMALLEST_SIDES.get(self.torso, 0)
+        return [
+            f"torso={self.torso} needs environment.{side} of {smallest} or more, and evaluation's too, not {pixels}"
+            for side, pixels in zip(("frame_height", "frame_width"), frame_shape, strict=False)
+            if pixels < smallest
+        ]
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,15 @@ class ImplicitQNetwork(QNetwork):
         """See `Network`."""
         torso = ordinary_torso(self._torso, parameters)
         linear = linear_maker(parameters, torso.num_channels)
-        embedded = self._embedded(self._midpoints(None), parameters, torch.float32, {})[0].detach()
+        # Features are multiplied by what the embedding answers, which lies as they do.
+        weight, bias = f"{self._embedding.name}.weight", f"{self._embedding.name}.bias"
+        in_order = {
+            weight: in_channels_first(parameters[weight].T, torso.num_channels).T,
+            bias: in_channels_first(parameters[bias][None], torso.num_channels)[0],
+        }
         at_midpoints = AtFractions(
-            in_channels_first(embedded, torso.num_channels),
+            _cosines(self._midpoints(None))[0],
+            linear_maker(in_order, torso.num_channels)(self._embedding.name, False),
             torch.nn.Sequential(linear(self._hidden.name, True), torch.nn.ReLU(), linear(self._output.name, False)),
         )
         return torch.nn.Sequential(torso.layers, at_midpoints, MeanOfQuantiles())
@@ -82,8 +88,13 @@ class ImplicitQNetwork(QNetwork):
 
     def _embedded(self, fractions: torch.Tensor, parameters: Tensors, dtype: torch.dtype, noise: Noise) -> torch.Tensor:
         """(B, N) -> (B, N, F)."""
-        frequencies = math.pi * torch.arange(NUM_COSINES, dtype=torch.float32, device=fractions.device)
-        cosines = torch.cos(fractions[:, :, None] * frequencies).to(dtype)
+        cosines = _cosines(fractions).to(dtype)
         embedded = F.relu(self._embedding(parameters, cosines.flatten(0, 1), noise), inplace=True)
         unflattened: torch.Tensor = embedded.unflatten(0, fractions.shape)
         return unflattened
+
+
+def _cosines(fractions: torch.Tensor) -> torch.Tensor:
+    """(B, N) -> float32 (B, N, 64)."""
+    frequencies = math.pi * torch.arange(NUM_COSINES, dtype=torch.float32, device=fractions.device)
+    return torch.cos(fractions[:, :, None] * frequencies)

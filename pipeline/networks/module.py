@@ -8,8 +8,9 @@
 
 Its parameters lie in the flat vector in the order of `named_parameters`. Their first values are the module's own: it is
 made anew with torch's generator seeded from the run's stream. Its buffers are constants, in the dtype of the
-parameters. All of it computes in the precision of the run, unlike our own output layers; a module that cannot compute
-in bfloat16 computes in float32 where precision is "auto".
+parameters; what it draws for them with torch is the same in every role and every run. All of it computes in the
+precision of the run, unlike our own output layers; a module that cannot compute in bfloat16 computes in float32 where
+precision is "auto".
 Not here: its settings (`pipeline.networks.config`); networks of our own layers, with noise and atoms
 (`pipeline.networks.layered`).
 """

@@ -16,12 +16,18 @@ import torch.nn.functional as F
 
 from pipeline.networks.ordinary import OrdinaryTorso, Pixels, convolution
 from pipeline.networks.parameters import LayerShapes, ParameterShape, Tensors, weight_and_bias
-from pipeline.networks.torso import DifferentiatedTorso, as_features, as_image, convolved_size, num_channels
+from pipeline.networks.torso import (
+    PIXEL_SCALE,
+    DifferentiatedTorso,
+    as_features,
+    as_image,
+    convolution_weight,
+    convolved_size,
+    num_channels,
+)
 from pipeline.networks.written_out import rectified_backward
 
 _convolution_backward = torch.ops.aten.convolution_backward.default
-_SCALE = 1 / 255
-"""Pixels are scaled to [0, 1] by scaling the first weights instead of a million pixels."""
 
 
 class NatureTorso(DifferentiatedTorso):
@@ -49,7 +55,7 @@ class NatureTorso(DifferentiatedTorso):
         """See `DifferentiatedTorso`: the image, what each convolution answers, rectified, and the features."""
         answers = [as_image(observations, parameters["conv1.weight"].dtype, self._centred)]
         for i, (_, _, stride) in enumerate(self.CONVOLUTIONS, start=1):
-            x = F.conv2d(answers[-1], _weight(i, parameters), parameters[f"conv{i}.bias"], stride)
+            x = F.conv2d(answers[-1], convolution_weight(i, parameters), parameters[f"conv{i}.bias"], stride)
             answers.append(F.relu(x, inplace=True))
         return [*answers, as_features(answers[-1])]
 
@@ -71,13 +77,8 @@ class NatureTorso(DifferentiatedTorso):
             # The image itself wants no gradient.
             wanted = [i > 1, True, True]
             d, d_weight, d_bias = _convolution_backward(
-                rectified_backward(d, images[i]), images[i - 1], _weight(i, parameters), [out],
+                rectified_backward(d, images[i]), images[i - 1], convolution_weight(i, parameters), [out],
                 [stride, stride], [0, 0], [1, 1], False, [0, 0], 1, wanted,
             )  # fmt: skip
             torch._foreach_copy_([into[f"conv{i}.weight"], into[f"conv{i}.bias"]], [d_weight, d_bias])
-        into["conv1.weight"].mul_(_SCALE)
-
-
-def _weight(index: int, parameters: Tensors) -> torch.Tensor:
-    weight = parameters[f"conv{index}.weight"]
-    return weight * _SCALE if index == 1 else weight
+        into["conv1.weight"].mul_(PIXEL_SCALE)

@@ -15,7 +15,7 @@ from pipeline.networks.layer_norm import norm_shapes, normalised
 from pipeline.networks.nature import NatureTorso
 from pipeline.networks.ordinary import ChannelNorm, OrdinaryTorso, Pixels, convolution
 from pipeline.networks.parameters import LayerShapes, ParameterShape, Tensors, weight_and_bias
-from pipeline.networks.torso import Torso, as_features, as_image
+from pipeline.networks.torso import Torso, as_features, as_image, convolution_weight
 
 
 class LayerNormTorso(Torso):
@@ -37,12 +37,9 @@ class LayerNormTorso(Torso):
 
     def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
         """See `Torso`."""
-        # Pixels are scaled to [0, 1] by scaling the first weights, as in `pipeline.networks.nature`.
-        scale = 1 / 255
         x = as_image(observations, parameters["conv1.weight"].dtype, self._centred)
         for i, (_, _, stride) in enumerate(self._convolutions, start=1):
-            weight = parameters[f"conv{i}.weight"]
-            x = F.conv2d(x, weight * scale if i == 1 else weight, parameters[f"conv{i}.bias"], stride)
+            x = F.conv2d(x, convolution_weight(i, parameters), parameters[f"conv{i}.bias"], stride)
             # Channels-last memory has the channels of a place side by side.
             x = normalised(f"conv{i}", parameters, x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
             x = F.relu(x)

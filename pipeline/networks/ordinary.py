@@ -99,18 +99,19 @@ class MeanOfQuantiles(nn.Module):
 class AtFractions(nn.Module):
     """Implicit quantiles at fractions that are always the same (`pipeline.networks.implicit`)."""
 
-    embedded: torch.Tensor
+    cosines: torch.Tensor
 
-    def __init__(self, embedded: torch.Tensor, stream: nn.Module) -> None:
-        """`embedded` (N, F): what features are multiplied by for each fraction."""
+    def __init__(self, cosines: torch.Tensor, embedding: nn.Module, stream: nn.Module) -> None:
+        """`cosines` (N, 64) of the fractions; `embedding`, rectified: (N, F), by which features are multiplied."""
         super().__init__()
-        self.register_buffer("embedded", embedded.clone())
-        self.stream = stream
+        self.register_buffer("cosines", cosines.clone())
+        self.embedding, self.stream = embedding, stream
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """(B, F) -> (B, A, N)."""
-        values = self.stream((features[:, None] * self.embedded).flatten(0, 1))
-        return cast(torch.Tensor, values.unflatten(0, (-1, len(self.embedded))).transpose(1, 2))
+        joined = features[:, None] * self.embedding(self.cosines).relu()
+        values = self.stream(joined.flatten(0, 1))
+        return cast(torch.Tensor, values.unflatten(0, (-1, len(self.cosines))).transpose(1, 2))
 
 
 class PolicyAndValueLayers(nn.Module):

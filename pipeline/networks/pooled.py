@@ -17,7 +17,7 @@ import torch.nn.functional as F
 
 from pipeline.networks.ordinary import OrdinaryTorso, Pixels, convolution
 from pipeline.networks.parameters import LayerShapes, ParameterShape, Tensors, TruncatedNormal, weight_and_bias
-from pipeline.networks.torso import Torso, as_features, as_image, convolved_size, num_channels
+from pipeline.networks.torso import Torso, as_features, as_image, convolution_weight, convolved_size, num_channels
 
 CONVOLUTIONS = ((32, 5, 2), (32, 5, 2), (64, 5, 2), (64, 3, 1))
 """(output channels, kernel size, size and stride of the pool) in pixels, first to last; 1: no pool."""
@@ -48,12 +48,9 @@ class PooledTorso(Torso):
 
     def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
         """See `Torso`."""
-        # Pixels are scaled to [0, 1] by scaling the first weights, as in `pipeline.networks.nature`.
-        scale = 1 / 255
         x = as_image(observations, parameters["conv1.weight"].dtype, self._centred)
         for i, (_, _, pool) in enumerate(CONVOLUTIONS, start=1):
-            weight = parameters[f"conv{i}.weight"]
-            x = F.conv2d(x, weight * scale if i == 1 else weight)
+            x = F.conv2d(x, convolution_weight(i, parameters))
             # The pool comes first: the largest of four is the same, and a quarter is left to rectify.
             x = F.relu(F.max_pool2d(x, pool) if pool > 1 else x, inplace=True)
         return as_features(x)

@@ -1,6 +1,6 @@
 """Whether a torso of anybody's can be one here: it is made and computes a little, before any work.
 
-    features        as many as it says, finite, in the dtype of its parameters
+    features        as many as it says, finite, in the dtype of its parameters, of one observation as of several
     gradients       reach every parameter; where they are written out, they are those of autograd
 
 Not here: whole modules as networks (`pipeline.networks.trial`), ours, which their tests try.
@@ -19,11 +19,14 @@ from pipeline.networks.network import QNetwork
 from pipeline.networks.parameters import Tensors, weight_and_bias
 from pipeline.networks.replica import QReplica
 from pipeline.networks.torso import TORSOS, DifferentiatedTorso, Torso
-from pipeline.networks.trial import NUM_FRAMES
+from pipeline.networks.trial import NEAR, NUM_FRAMES, otherwise_alone, trial_frames
 from pipeline.types import UInt8Array
 
 _NEAR = 1e-2
 """How far a written-out gradient may be from autograd's, as a share of its length: rounding is a thousandth of it."""
+
+_NEAR_BFLOAT16 = 1.0
+"""As `NEAR`: sums in another order may be far apart there, and what looks at others is found out in float32."""
 
 
 def faults_of_torso(name: str, stack: int, frame_shape: tuple[int, ...], *, centred: bool, precision: str) -> list[str]:
@@ -49,7 +52,7 @@ def faults(make: Callable[[], Torso], observation_shape: tuple[int, ...], dtype:
         return [f"cannot be made for observations {observation_shape}: {in_words(error)}"]
     try:
         replica.load(_Alone(torso).initial_parameters(np.random.default_rng(0)))
-        fault = _fault(torso, replica, _frames(observation_shape), dtype)
+        fault = _fault(torso, replica, trial_frames(observation_shape).numpy(), dtype)
     except Exception as error:  # whatever it raises
         fault = f"cannot compute with frames {(NUM_FRAMES, *observation_shape)} in {_name(dtype)}: {in_words(error)}"
     return [] if fault is None else [fault]
@@ -77,6 +80,9 @@ def _fault(torso: Torso, replica: QReplica, frames: UInt8Array, dtype: torch.dty
         )
     if not features.isfinite().all():
         return "answers what is no finite number with the first values of its parameters: does it divide by 0?"
+    near = NEAR if dtype == torch.float32 else _NEAR_BFLOAT16
+    if (why := otherwise_alone(lambda rows: [replica.outputs(frames[rows])], [features], near)) is not None:
+        return why
     leaves = list(replica.parameters.values())
     # Drawn, and not all alike: features or observations in another order on the way back would not show.
     d_features = torch.from_numpy(np.random.default_rng(0).standard_normal(wanted, np.float32))
@@ -98,11 +104,6 @@ def _fault_of_way_back(
         torso.backward(replica.parameters, activations, d_features.clone(), written)
     apart = [name for name, g in expected.items() if (written[name] - g).norm() > _NEAR * g.norm()]
     return f"writes a gradient that is not autograd's: {', '.join(apart)}" if apart else None
-
-
-def _frames(observation_shape: tuple[int, ...]) -> UInt8Array:
-    shape = (NUM_FRAMES, *observation_shape)
-    return np.random.default_rng(0).integers(256, size=shape, dtype=np.uint8)
 
 
 def _name(dtype: torch.dtype) -> str:

@@ -3,6 +3,7 @@
 Not here: what it is asked to answer (`pipeline.networks.module`), whether it can (`pipeline.networks.trial`).
 """
 
+import threading
 from collections.abc import Callable
 from functools import partial
 
@@ -17,6 +18,12 @@ from pipeline.types import Float32Array
 _PREFIX = "module."
 """Before the names of parameters: none of them may be taken for one of our own output layers."""
 
+_CONSTANTS_SEED = 0
+"""Of torch's generator while a module is made: what it draws besides parameters, all have alike, whoever makes it."""
+
+_MAKING = threading.Lock()
+"""Roles of one process make theirs at once, and torch has one generator for them all."""
+
 Buffers = dict[str, torch.Tensor]
 
 
@@ -29,7 +36,7 @@ class WrappedModule:
     def __init__(
         self, module_class: type[torch.nn.Module], stack: int, frame_shape: tuple[int, ...], num_actions: int
     ) -> None:
-        self._make: Callable[[], torch.nn.Module] = partial(module_class, stack, frame_shape, num_actions)
+        self._construct: Callable[[], torch.nn.Module] = partial(module_class, stack, frame_shape, num_actions)
         self._module = self._make()
         self._buffers: dict[tuple[torch.dtype, torch.device], Buffers] = {}
         self.observation_shape = (stack, *frame_shape)
@@ -54,9 +61,7 @@ class WrappedModule:
 
     def initial_parameters(self, rng: np.random.Generator) -> Float32Array:
         """(P,) what a new module begins with, which follows from one number of `rng`."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(rng.integers(2**63)))
-            fresh = self._make()
+        fresh = self._make(int(rng.integers(2**63)))
         flat = [_lying(parameter.detach()).reshape(-1).float().numpy() for parameter in fresh.parameters()]
         return np.concatenate(flat)
 
@@ -80,6 +85,11 @@ class WrappedModule:
             name: buffer.detach().to(device, dtype if buffer.is_floating_point() else buffer.dtype, copy=True)
             for name, buffer in self._module.named_buffers()
         }
+
+    def _make(self, seed: int = _CONSTANTS_SEED) -> torch.nn.Module:
+        with _MAKING, torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return self._construct()
 
 
 def _lying(parameter: torch.Tensor) -> torch.Tensor:

@@ -63,7 +63,10 @@ class BlindnessGuard:
         Raises DivergedError, with what to change, when too many in a row told the states apart by nothing.
         """
         lowest, highest = (value.item() for value in answers.detach().aminmax())
-        is_blind = highest - lowest <= _SAME * max(abs(lowest), abs(highest))
+        largest = max(abs(lowest), abs(highest))
+        # Exactly 0 is what an output layer that begins at zero answers until the first reward; a network whose
+        # rectifiers are off answers its last bias, which every reward changes.
+        is_blind = largest > 0 and highest - lowest <= _SAME * largest
         self.num_in_a_row = self.num_in_a_row + 1 if is_blind else 0
         if self.num_in_a_row >= self._max_blind:
             raise DivergedError(

@@ -245,6 +245,20 @@ def test_each_lane_that_is_due_must_get_an_action(make_ba3c: MakeDueLanes) -> No
         lanes.step(ints(1, 1))
 
 
+def test_an_action_that_is_refused_changes_nothing_of_the_game(make_ba3c: MakeDueLanes) -> None:
+    lanes, undisturbed = make_ba3c("Freeway", 2, **TINY), make_ba3c("Freeway", 2, **TINY)
+    for each in (lanes, undisturbed):
+        each.reset(ints(1, 2))
+    for wrong in (ints(0, 3), ints(-1, 0)):
+        with pytest.raises(ValueError, match=r"Freeway has actions 0 to 2, got \["):
+            lanes.step(wrong)
+    due = lanes.step(ints(1, 1))
+    assert dict(moments(due)) == dict(moments(undisturbed.step(ints(1, 1))))
+    for _ in range(20):
+        (due, other) = (each.step(np.ones_like(due.lanes)) for each in (lanes, undisturbed))
+        assert dict(moments(due)) == dict(moments(other))
+
+
 def test_sticky_actions_follow_from_the_seed(make_ba3c: MakeDueLanes) -> None:
     def forty_moments(sticky_probability: float, *seeds: int) -> list[list[LaneMoment]]:
         lanes = make_ba3c("Freeway", len(seeds), **TINY, sticky_probability=sticky_probability)

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -123,6 +124,11 @@ def test_what_cannot_be_is_refused_in_words(dqn: Path, tmp_path: Path) -> None:
     (observation,) = observations_of(policy, 1)
     with pytest.raises(ValueError, match=r"float32 \(4, 84, 84\), needed uint8 \(4, 84, 84\)"):
         policy.act(observation.astype(np.float32))
+    no_arrays: list[Any] = [observation.tolist(), torch.from_numpy(observation)]
+    for wrong in no_arrays:
+        for asked in (policy.act, policy.preferences, policy.values, policy.frames):
+            with pytest.raises(ValueError, match=r"got a \w+ as observation, needed a NumPy array uint8 \(4, 84, 84\)"):
+                asked(wrong)
     with pytest.raises(ValueError, match=r"\(84, 84, 4\), needed uint8 \(4, 84, 84\)"):
         policy.act(observation.transpose(1, 2, 0))
     with pytest.raises(ValueError, match=r"one axis for a batch"):

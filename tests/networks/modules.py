@@ -1,5 +1,6 @@
 """Ordinary torch modules, as users write them: two that can be networks, and some that cannot."""
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -62,6 +63,69 @@ class WithBatchNorm(Values):
         """(B, C, H, W) -> (B, A)."""
         normed: torch.Tensor = self.norm(super().forward(frames))
         return normed
+
+
+class WithBatchNormOfItself(Values):
+    """Normalises by the batch that it is given, and keeps nothing."""
+
+    def __init__(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> None:
+        super().__init__(stack, frame_shape, num_actions)
+        self.norm = nn.BatchNorm2d(stack, track_running_stats=False)
+
+    def forward(self, frames: torch.Tensor) -> torch.Tensor:
+        """(B, C, H, W) -> (B, A)."""
+        return super().forward(self.norm(frames))
+
+
+class LessTheBatch(Values):
+    """Divides by what a batch of one does not have."""
+
+    def forward(self, frames: torch.Tensor) -> torch.Tensor:
+        """(B, C, H, W) -> (B, A)."""
+        return super().forward(frames) * (len(frames) - 1) / (len(frames) - 1)
+
+
+class Squeezed(Values):
+    """Loses the axis of a batch of one."""
+
+    def forward(self, frames: torch.Tensor) -> torch.Tensor:
+        """(B, C, H, W) -> (B, A), or (A,)."""
+        return super().forward(frames).squeeze()
+
+
+class WithRandomFeatures(Values):
+    """Has a constant that its constructor draws with torch, and one that no state_dict holds."""
+
+    def __init__(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> None:
+        super().__init__(stack, frame_shape, num_actions)
+        self.factors: torch.Tensor
+        self.shifts: torch.Tensor
+        self.register_buffer("factors", torch.randn(num_actions))
+        self.register_buffer("shifts", torch.randn(num_actions), persistent=False)
+
+    def forward(self, frames: torch.Tensor) -> torch.Tensor:
+        """(B, C, H, W) -> (B, A)."""
+        return super().forward(frames) * self.factors + self.shifts
+
+
+class WithNumpyFeatures(WithRandomFeatures):
+    """Draws them where no seed of torch's reaches."""
+
+    def __init__(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> None:
+        super().__init__(stack, frame_shape, num_actions)
+        self.shifts = torch.from_numpy(np.random.default_rng().standard_normal(num_actions, np.float32))
+
+
+class WithHiddenFeatures(Values):
+    """The same, and no buffer."""
+
+    def __init__(self, stack: int, frame_shape: tuple[int, ...], num_actions: int) -> None:
+        super().__init__(stack, frame_shape, num_actions)
+        self.factors = np.random.default_rng().uniform(1.0, 2.0)
+
+    def forward(self, frames: torch.Tensor) -> torch.Tensor:
+        """(B, C, H, W) -> (B, A)."""
+        return super().forward(frames) * self.factors
 
 
 class WithDropout(Values):

@@ -1,14 +1,17 @@
 """Ordinary torch modules as networks: equal to themselves, drawn from the run's stream, and refused before any work."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
 
-from pipeline.config.overrides import check_overrides, compose
-from pipeline.config.tree import from_yaml, to_yaml
+from pipeline.config.overrides import compose
+from pipeline.config.tree import to_yaml
 from pipeline.networks.config import ModuleNetworkConfig
 from pipeline.networks.network import ActorCriticNetwork, Network, QNetwork
 from pipeline.networks.replica import PolicyReplica, QReplica
+from tests.config.runs import mistakes_in, run_of_yaml
 from tests.networks import modules
 
 SHAPES = [(84, 84), (84, 84, 3)]
@@ -98,6 +101,29 @@ def test_first_values_follow_from_the_stream_and_leave_torch_s_own_generator_alo
     assert (first != other).mean() > 0.9
 
 
+def test_constants_that_a_module_draws_are_the_same_whoever_makes_it() -> None:
+    assert config("WithRandomFeatures").unfit_for_games(4, (84, 84), lambda: 6, "float32") == []
+
+    def made(seed: int) -> QReplica:
+        torch.manual_seed(seed)  # what a role's process did before
+        return q_replica(config("WithRandomFeatures").make(4, (84, 84), 6))
+
+    one, other = made(1), made(2)
+    assert torch.equal(one.values(frames((84, 84))), other.values(frames((84, 84))))
+    with torch.no_grad():
+        alone = one.ordinary()(torch.from_numpy(frames((84, 84))))
+    torch.testing.assert_close(alone, one.values(frames((84, 84))))
+
+
+def test_constants_are_the_same_where_several_roles_make_a_module_at_once() -> None:
+    def drawn(_: int) -> bytes:
+        made = q_replica(config("WithRandomFeatures").make(4, (84, 84), 6))
+        return made.values(frames((84, 84))).numpy().tobytes()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(drawn, range(40)))) == 1
+
+
 def test_a_module_computes_in_bfloat16_where_it_can_and_else_in_float32() -> None:
     able, unable = (config(name).make(4, (84, 84), 6) for name in ("Values", "Float32Only"))
     exact, rounded = (q_replica(able, dtype).values(frames((84, 84))) for dtype in (torch.float32, torch.bfloat16))
@@ -112,6 +138,14 @@ def test_a_module_computes_in_bfloat16_where_it_can_and_else_in_float32() -> Non
     [
         ("WithBatchNorm", "changes its buffers norm.running_mean, norm.running_var, norm.num_batches_tracked while it "
                           "computes, as BatchNorm does: each role would have others; use LayerNorm or GroupNorm"),
+        ("WithBatchNormOfItself", "answers otherwise for one observation than for several, as BatchNorm does: each has "
+                                  "to be answered by itself; use LayerNorm or GroupNorm"),
+        ("LessTheBatch", "answers otherwise for one observation than for several, as BatchNorm does: "),
+        ("Squeezed", "answers otherwise for one observation than for several: (6,), and must answer (1, 6); a "
+                     "squeeze() needs its axis"),
+        ("WithNumpyFeatures", "has other buffers shifts each time that it is made: each role would have others; draw "
+                              "them with torch, whose generator is seeded, or with a seed of theirs"),
+        ("WithHiddenFeatures", "has other constants each time that it is made, which are no buffers: each role would"),
         ("WithDropout", "answers by chance, as Dropout does: take that layer out"),
         ("WithUnusedLayer", "has parameters that its answers do not depend on: unused.weight, unused.bias"),
         ("WithFrozenLayer", "has parameters that want no gradient, frozen: make them buffers"),
@@ -162,7 +196,7 @@ def test_bfloat16_that_is_asked_for_and_cannot_be_is_a_mistake() -> None:
     ],
 )  # fmt: skip
 def test_mistakes_in_a_module_are_lines_in_the_list_of_mistakes(words: list[str], mistake: str) -> None:
-    found = check_overrides(["experiment=smoke_dqn", "game=Pong", "network=module", *words, "seed=-1"])
+    found = mistakes_in(["experiment=smoke_dqn", "game=Pong", "network=module", *words, "seed=-1"])
     assert [line for line in found if line.startswith(mistake)]
     assert "seed=-1 must be at least 0" in found
 
@@ -177,4 +211,4 @@ def test_a_module_takes_the_place_of_any_experiment_s_network_and_is_read_back_e
     run = compose([f"experiment={experiment}", "game=Pong", "network=module", f"network.class={path}"])
     assert run.network == ModuleNetworkConfig("module", path, run.algorithm.kind)
     assert f"  class: {path}\n" in to_yaml(run)
-    assert from_yaml(to_yaml(run)) == run
+    assert run_of_yaml(to_yaml(run)) == run

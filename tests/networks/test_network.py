@@ -1,5 +1,7 @@
 """A network as a value: order, atoms, means of distributions, noise."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -7,10 +9,13 @@ import torch
 from pipeline.networks.config import NetworkConfig
 from pipeline.networks.network import QNetwork, expected_values
 from pipeline.networks.replica import QReplica
+from pipeline.networks.torso import TORSOS
+from tests.config.runs import mistakes_in
 from tests.networks.configs import actor_critic_config, network_config
 
 FRAMES = np.random.default_rng(0).integers(0, 256, (4, 4, 84, 84), dtype=np.uint8)
 CPU = torch.device("cpu")
+SIDES = ("frame_height", "frame_width")
 
 
 def network(**changes: object) -> QNetwork:
@@ -50,6 +55,26 @@ def test_settings_out_of_range_are_all_named() -> None:
         "activation=tanh must be one of relu, prelu, linear",
     ]
     assert actor_critic_config().mistakes() == network_config().mistakes() == []
+
+
+@pytest.mark.parametrize("torso", list(TORSOS))
+@pytest.mark.parametrize("shape", [(0, 99), (99, 0), (0, 99, 3)])
+def test_the_smallest_frame_of_each_torso_is_the_one_that_its_mistake_names(torso: str, shape: tuple[int, ...]) -> None:
+    config = network_config(torso=torso)
+    (line,) = config.unfit_for_games(4, shape, lambda: 6, "auto")
+    smallest = int(re.findall(r" of (\d+) or more", line)[0])
+    enough, too_small = (tuple(side or least for side in shape) for least in (smallest, smallest - 1))
+    assert config.unfit_for_games(4, enough, lambda: 6, "auto") == []
+    config.make(4, enough, 6)
+    with pytest.raises(ValueError, match="too small"):
+        config.make(4, too_small, 6)
+
+
+def test_frames_that_are_too_small_are_lines_in_the_list_of_mistakes() -> None:
+    sides = [f"{group}.{side}=30" for group in ("environment", "evaluation.environment") for side in SIDES]
+    assert mistakes_in(["experiment=dqn", "game=Pong", *sides]) == [
+        f"network.torso=nature needs environment.{side} of 36 or more, and evaluation's too, not 30" for side in SIDES
+    ]
 
 
 def test_rainbows_network_has_as_many_parameters_as_its_layers_by_hand() -> None:

@@ -1,6 +1,7 @@
 """Networks as ordinary torch modules: every one answers what its replica answers."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import torch
 from torch import nn
 
 from pipeline.errors import ConfigError
-from pipeline.networks.config import LayeredConfig, ModuleNetworkConfig
+from pipeline.networks.config import LayeredConfig, ModuleNetworkConfig, QNetworkConfig
 from pipeline.networks.nature import NatureTorso
 from pipeline.networks.network import ActorCriticNetwork, Network, QNetwork
 from pipeline.networks.replica import PolicyReplica, QReplica
@@ -63,6 +64,19 @@ def test_an_ordinary_module_answers_what_the_replica_answers(name: str, shape: t
         expected = replica.policy_and_value(observations)
         assert_equal_but_for_rounding(found[0], expected.logits, num_terms)
         assert_equal_but_for_rounding(found[1], expected.value, num_terms)
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_an_ordinary_module_has_every_parameter_but_those_of_noise(name: str, noisy: bool) -> None:
+    config = NETWORKS[name]
+    network = (replace(config, noisy=noisy) if isinstance(config, QNetworkConfig) else config).make(4, (52, 52), 6)
+    replica = replica_of(network)
+    assert network.num_parameters < 2**24  # up to which float32 counts
+    replica.load(np.arange(network.num_parameters, dtype=np.float32))
+    found = torch.cat([parameter.detach().flatten() for parameter in replica.ordinary().parameters()])
+    is_noise = np.concatenate([np.full(shape.size, shape.name.endswith("_sigma")) for shape in network.shapes])
+    assert sorted(found.tolist()) == np.flatnonzero(~is_noise).tolist()
 
 
 def test_its_weights_are_its_own_and_load_into_layers_in_torch_s_order() -> None:

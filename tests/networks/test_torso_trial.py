@@ -6,11 +6,11 @@ from importlib import import_module
 import pytest
 import torch
 
-from pipeline.config.overrides import check_overrides
 from pipeline.networks.nature import NatureTorso
 from pipeline.networks.parameters import Tensors, weight_and_bias
 from pipeline.networks.torso import TORSOS, Torso
 from pipeline.networks.torso_trial import faults
+from tests.config.runs import mistakes_in
 from tests.conftest import OWN
 
 GREY, RGB = (4, 84, 84), (4, 84, 84, 3)
@@ -47,6 +47,17 @@ class WithoutBias(Toy):
 class ByZero(Toy):
     def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
         return super().__call__(parameters, observations) / 0
+
+
+class OfTheBatch(Toy):
+    def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
+        features = super().__call__(parameters, observations)
+        return features - features.mean(0)
+
+
+class Squeezed(Toy):
+    def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
+        return super().__call__(parameters, observations).squeeze()
 
 
 class Misspelt(Toy):
@@ -90,6 +101,12 @@ def test_ours_have_no_faults(name: str, dtype: torch.dtype, shape: tuple[int, ..
         (WithoutBias, torch.float32, "has parameters that its features do not depend on: linear.bias"),
         (ByZero, torch.float32, "answers what is no finite number with the first values of its parameters: does it "
                                 "divide by 0?"),
+        (OfTheBatch, torch.float32, "answers otherwise for one observation than for several, as BatchNorm does: each "
+                                    "has to be answered by itself; use LayerNorm or GroupNorm"),
+        (Squeezed, torch.float32, "answers otherwise for one observation than for several: (7,), and must answer (1, "
+                                  "7); a squeeze() needs its axis"),
+        (Squeezed, torch.bfloat16, "answers otherwise for one observation than for several: (7,), and must answer (1, "
+                                   "7); a squeeze() needs its axis"),
         (Misspelt, torch.float32, "cannot compute with frames (3, 4, 84, 84) in float32: KeyError: 'liner.weight'"),
         (HalfWayBack, torch.float32, "writes a gradient that is not autograd's: conv1.weight"),
         (AnotherOrder, torch.float32, "writes a gradient that is not autograd's: conv1.weight, conv1.bias, "
@@ -102,11 +119,11 @@ def test_each_fault_is_told_with_what_is_wanted(torso: type[Torso], dtype: torch
 
 def test_a_torso_that_cannot_compute_in_bfloat16_is_told_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["experiment=smoke_gorila", "game=Pong", f"network.torso={__name__}.Float32"]
-    assert check_overrides([*words, "precision=float32"]) == []
-    (line,) = check_overrides([*words, "precision=bfloat16"])
+    assert mistakes_in([*words, "precision=float32"]) == []
+    (line,) = mistakes_in([*words, "precision=bfloat16"])
     assert line.endswith("in bfloat16, as its parameters are; precision=float32 leaves out bfloat16")
     monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
-    assert check_overrides([*words, "precision=auto"]) == []
+    assert mistakes_in([*words, "precision=auto"]) == []
 
 
 def test_a_constructor_that_raises_is_told() -> None:
@@ -116,7 +133,7 @@ def test_a_constructor_that_raises_is_told() -> None:
 
 def test_ones_own_is_tried_with_the_other_mistakes(own_package: None, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["experiment=mine", "game=Pong"]
-    assert check_overrides(words, config_dir=OWN / "conf") == []
+    assert mistakes_in(words, config_dir=OWN / "conf") == []
     monkeypatch.setattr(import_module("mylab.torsos").OneConvolution, "__call__", Misspelt.__call__)
-    (line,) = check_overrides(words, config_dir=OWN / "conf")
+    (line,) = mistakes_in(words, config_dir=OWN / "conf")
     assert line.startswith("network.torso=mylab.torsos.OneConvolution cannot compute with frames")

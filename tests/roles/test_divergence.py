@@ -15,9 +15,17 @@ from pipeline.networks.policy_head import PolicyAndValue
 from pipeline.networks.replica import QReplica
 from pipeline.roles.divergence import BlindnessGuard, DivergenceGuard
 from pipeline.roles.heldout import HeldoutStates
+from pipeline.types import Float32Array
 from tests.roles.worker_wiring import WiredAlone, worker_spec
 
 CPU = torch.device("cpu")
+
+
+def only_a_bias(network: QNetwork) -> Float32Array:
+    """(P,) of a network whose rectifiers are off: it answers its last bias, which rewards have moved."""
+    params = np.zeros(network.num_parameters, np.float32)
+    params[-network.shapes[-1].size :] = 0.25
+    return params
 
 
 def test_a_finite_loss_is_admitted_and_one_that_is_no_number_is_not() -> None:
@@ -54,6 +62,30 @@ def test_a_network_that_tells_states_apart_by_little_sees() -> None:
 def test_a_network_that_has_seen_no_reward_and_answers_next_to_nothing_everywhere_sees() -> None:
     guard = BlindnessGuard(max_blind=1)
     guard.see(torch.tensor([-3.2e-7, -2.7e-7]), version=7)
+
+
+def test_an_output_layer_that_begins_at_zero_sees_and_one_that_is_left_with_its_bias_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = compose(["experiment=smoke_dqn", "game=MontezumaRevenge", "network.initial_weights=he"])
+    network = network_of(config)
+    assert isinstance(network, QNetwork)
+    environment = config.environment
+    shape = (3, environment.stack, *environment.frame_shape)
+    states = np.random.default_rng(0).integers(256, size=shape, dtype=np.uint8)
+    monkeypatch.setattr("pipeline.roles.heldout.heldout_states", lambda *_: states)
+    replica = QReplica(network, torch.float32, CPU)
+    heldout = HeldoutStates("MontezumaRevenge", environment, seed=0, replica=replica)
+    params = network.initial_parameters(seeding.stream(0, "parameters"))
+    num_of_head = sum(shape.size for shape in network.shapes if shape.in_head)
+    params[-num_of_head:] = 0.0
+    replica.load(params)
+    for k in range(30):
+        assert heldout.max_q(k * 500) == 0.0
+    replica.load(only_a_bias(network))
+    with pytest.raises(DivergedError, match=r"same answer, 0\.25"):
+        for k in range(30, 40):
+            heldout.max_q(k * 500)
 
 
 def test_the_same_answer_to_all_states_too_often_in_a_row_is_an_error_that_says_what_to_do() -> None:
@@ -109,7 +141,9 @@ def test_held_out_states_that_are_all_the_same_need_not_be_told_apart(monkeypatc
     assert isinstance(network, QNetwork)
     states = np.zeros((3, config.environment.stack, *config.environment.frame_shape), np.uint8)
     monkeypatch.setattr("pipeline.roles.heldout.heldout_states", lambda *_: states)
-    heldout = HeldoutStates("Pong", config.environment, seed=0, replica=QReplica(network, torch.float32, CPU))
+    replica = QReplica(network, torch.float32, CPU)
+    replica.load(only_a_bias(network))
+    heldout = HeldoutStates("Pong", config.environment, seed=0, replica=replica)
     for k, last in enumerate((0, 1)):
         states[-1] = last
         heldout.max_q(k * 500)

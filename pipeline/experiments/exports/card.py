@@ -6,15 +6,20 @@ Not here: who asks for it (`pipeline.experiments.exports.folder`), scores (`pipe
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from pipeline.config.run_config import RunConfig
 from pipeline.config.tree import to_yaml
-from pipeline.rows import RANDOM
+from pipeline.rows import RANDOM, HowPlayed
 from pipeline.settings import as_settings
 
 FORMAT = 1
 """Of `config.json`."""
+
+_OF_PICTURES = ("fire_on_reset", "max_pool", "frame_height", "frame_width", "stack")
+"""Settings of the games that no row tells, and that whoever plays needs. Only training clips rewards and ends returns
+with a life."""
 
 
 class Exported(NamedTuple):
@@ -28,6 +33,8 @@ class Exported(NamedTuple):
     commit: str | None
     """Of the code that trained."""
     action_meanings: tuple[str, ...]
+    played: HowPlayed
+    """How the run's final evaluation is played."""
     files: Mapping[str, str]
     """Format -> name of its file."""
     distances: Mapping[str, float]
@@ -39,7 +46,8 @@ class Exported(NamedTuple):
 def config_of(exported: Exported) -> dict[str, Any]:
     """What a program needs to use the files: shapes, actions, and how the games look."""
     config = exported.config
-    environment = as_settings(config.evaluation.environment)
+    evaluation = config.evaluation
+    pictures = {name: getattr(evaluation.environment, name) for name in _OF_PICTURES}
     height_width = (config.environment.frame_height, config.environment.frame_width)
     channels = config.environment.stack * (1 if config.environment.grey else 3)
     return {
@@ -68,7 +76,12 @@ def config_of(exported: Exported) -> dict[str, Any]:
         "stack": config.environment.stack,
         "size": list(height_width),
         "grey": config.environment.grey,
-        "protocol": {"name": config.evaluation.protocol, "epsilon": config.evaluation.epsilon, **environment},
+        "protocol": {
+            "name": evaluation.protocol,
+            "num_episodes": evaluation.num_episodes,
+            **asdict(exported.played),
+            **pictures,
+        },
         "files": dict(exported.files),
     }
 

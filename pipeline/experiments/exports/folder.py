@@ -9,6 +9,7 @@ Not here: the files (`pipeline.experiments.exports.formats`), the texts (`pipeli
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,12 +17,15 @@ import numpy as np
 
 from pipeline.disk import why_unwritable
 from pipeline.errors import ConfigError, ExportError
+from pipeline.evaluation.play import how_played
 from pipeline.experiments.exports import formats
 from pipeline.experiments.exports.card import Exported, card, config_of
 from pipeline.experiments.policy import Policy, load_policy
 from pipeline.experiments.scoring.request import NEWEST
+from pipeline.networks.config import Q_NETWORK
 from pipeline.results.load import LoadedRuns, load_run
 from pipeline.results.run_scores import BEST, LAST, RANDOM, run_scores
+from pipeline.rows import HowPlayed
 from pipeline.run_facts import facts_in
 from pipeline.types import UInt8Array
 from pipeline.whole_file import whole_folder
@@ -65,7 +69,9 @@ def export_policy(
     loaded = _of_version(load_run(Path(run)), policy.version)
     try:
         with whole_folder(folder) as inside:
-            distances = formats.write(policy.as_module(), _observations(policy), inside, wanted)
+            seen = _observations(policy)
+            frames = policy.frames(seen).contiguous().numpy()
+            distances = formats.write(policy.as_module(), frames, _answers(policy, seen), inside, wanted)
             exported = _exported(policy, Path(run), wanted, distances, loaded)
             (inside / CARD).write_text(card(exported), encoding="utf-8")
             (inside / CONFIG_JSON).write_text(json.dumps(config_of(exported), indent=2) + "\n", encoding="utf-8")
@@ -98,7 +104,7 @@ def _of_version(loaded: LoadedRuns, version: int) -> LoadedRuns:
 
 
 def _observations(policy: Policy) -> UInt8Array:
-    """Some (B, C, H, W): of the game's beginnings, and noise, which reaches every filter."""
+    """Some (B, K, H, W[, 3]): of the game's beginnings, and noise, which reaches every filter."""
     env = policy.make_env()
     try:
         seen = [env.reset(seed=seed)[0] for seed in range(2)]
@@ -106,8 +112,24 @@ def _observations(policy: Policy) -> UInt8Array:
         env.close()
     rng = np.random.default_rng(0)
     noise = [rng.integers(0, 256, policy.observation_shape, np.uint8) for _ in range(_NUM_COMPARED - len(seen))]
-    frames: UInt8Array = policy.frames(np.stack([*seen, *noise])).contiguous().numpy()
-    return frames
+    return np.stack([*seen, *noise])
+
+
+def _answers(policy: Policy, seen: UInt8Array) -> formats.Answers:
+    preferences = policy.preferences(seen)
+    return (preferences,) if policy.config.network.answers == Q_NETWORK else (preferences, policy.values(seen))
+
+
+def _played(policy: Policy, loaded: LoadedRuns) -> HowPlayed:
+    """What rows of the run's final evaluation say of it."""
+    evaluation = policy.config.evaluation
+    played = how_played(evaluation, policy.environment, policy.is_sampled, None)
+    if evaluation.start_states is None:
+        return played
+    # The file of points may have stayed elsewhere; games that went on from them name them.
+    games = loaded.evaluations
+    named = games[games["protocol"] == evaluation.protocol]["start_states"].unique()
+    return replace(played, start_states=", ".join(named) or evaluation.start_states)
 
 
 def _exported(
@@ -120,6 +142,7 @@ def _exported(
         total_frames=policy.total_frames,
         commit=facts_in(run).get("commit"),
         action_meanings=policy.action_meanings,
+        played=_played(policy, loaded),
         files={name: formats.FORMATS[name].file for name in wanted},
         distances=distances,
         scores=scores,

@@ -60,16 +60,18 @@ def mistakes_of(formats: Sequence[str]) -> list[str]:
 
 
 def write(
-    module: "torch.nn.Module", observations: UInt8Array, folder: Path, formats: Iterable[str]
+    module: "torch.nn.Module", observations: UInt8Array, wanted: Answers, folder: Path, formats: Iterable[str]
 ) -> dict[str, float]:
-    """Write a file of each format into `folder`; format -> how far its answers lie from the module's, at most.
+    """Write a file of each format into `folder`; format -> how far its answers lie from the agent's, at most.
 
-    `observations`: some (B, C, H, W), B at least 3. Raises ExportError where a file cannot be made, or says otherwise.
+    `observations`: some (B, C, H, W), B at least 3; `wanted`: what the agent itself answers to them. Raises ExportError
+    where the module says otherwise, before anything is written, and where a file cannot be made or says otherwise.
     """
     import torch
 
     example = torch.from_numpy(observations[:2])
-    wanted = _answers_of(module, observations)
+    for here, there in zip(_answers_of(module, observations), wanted, strict=True):
+        _distance("as_module() of this agent (its torso's `ordinary`)", here, there)
     distances = {}
     for name in dict.fromkeys(formats):
         path, form = folder / FORMATS[name].file, FORMATS[name]
@@ -77,11 +79,12 @@ def write(
             form.write(module, example, path)
             # Of another number of observations than the example has, too.
             found = form.answers(module, path, observations)
-            (first, *_), (of_first, *_) = form.answers(module, path, observations[:1]), wanted
+            first, *_ = form.answers(module, path, observations[:1])
         except Exception as error:  # whatever torch, ONNX and its runtime raise for a module of somebody's own
             raise ExportError(f"format={name}: {in_words(error)}") from error
-        distances[name] = max(_distance(name, here, there) for here, there in zip(found, wanted, strict=True))
-        _distance(name, first, of_first[:1])
+        said = f"format={name}: what was written"
+        distances[name] = max(_distance(said, here, there) for here, there in zip(found, wanted, strict=True))
+        _distance(said, first, wanted[0][:1])
     return distances
 
 
@@ -113,11 +116,10 @@ def _answers_of(module: "Callable[[torch.Tensor], object]", observations: UInt8A
     return tuple(tensor.numpy() for tensor in tensors)
 
 
-def _distance(name: str, found: Float32Array, wanted: Float32Array) -> float:
+def _distance(who: str, found: Float32Array, wanted: Float32Array) -> float:
     if found.shape != wanted.shape or not np.allclose(found, wanted, RELATIVE, ABSOLUTE):
         raise ExportError(
-            f"format={name}: what was written answers {found.ravel()[:4].tolist()}, the agent "
-            f"{wanted.ravel()[:4].tolist()}: nothing was left"
+            f"{who} answers {found.ravel()[:4].tolist()}, the agent {wanted.ravel()[:4].tolist()}: nothing was left"
         )
     return float(np.abs(found - wanted).max())
 

@@ -78,7 +78,7 @@ def test_runs_are_evaluated_side_by_side_each_into_its_own_rows(copies: Path) ->
         assert rows["version"].tolist() == [version] * 2
         assert rows["sticky_probability"].tolist() == [0.25] * 2
         assert rows["max_frames"].tolist() == [200] * 2
-        assert rows["episode_seed"].tolist() == seeding.emulator_seeds(seed, "evaluation", count=2).tolist()
+        assert rows["episode_seed"].tolist() == seeding.game_seeds(seed, "evaluation", count=2).tolist()
         assert rows["commit"].nunique() == 1
         (recording,) = (copies / str(seed) / "recordings").glob("sticky_checkpoint_*.npz")
         assert [game.row.score for game in recordings.load(recording)] == rows["score"].tolist()
@@ -123,7 +123,7 @@ def test_games_that_the_disk_does_not_take_are_scored_all_the_same(copies: Path)
 def test_another_seed_plays_other_games_beside_those_that_are_there(copies: Path) -> None:
     assert evaluate(f"run={copies / '0'}", "seed=5")[0].num_played == 1
     rows = load_run(copies / "0").evaluations.query("agent == 'checkpoint'")
-    assert rows["episode_seed"].tolist()[2:] == seeding.emulator_seeds(5, "evaluation", count=2).tolist()
+    assert rows["episode_seed"].tolist()[2:] == seeding.game_seeds(5, "evaluation", count=2).tolist()
 
 
 def test_checkpoints_are_called_newest_best_or_by_their_version(copies: Path) -> None:
