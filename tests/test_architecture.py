@@ -18,7 +18,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 _LOWEST = (
     "checked_files", "disk", "errand", "errors", "extras", "games", "interfaces", "kinds", "numbered_files",
     "older_settings", "rows", "run_facts", "run_folders", "schedules", "seeding", "settings", "states", "types",
-    "whole_file",
+    "watched_time", "whole_file",
 )  # fmt: skip
 
 LAYERS: tuple[frozenset[str], ...] = (

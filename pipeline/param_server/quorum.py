@@ -81,7 +81,7 @@ class Quorum:
         if self._held or len(self._senders) < self._size.now:
             return None
         closed = ClosedUpdate(self._generation, self.version, tuple(sorted(self._senders)))
-        self._size.opened(self._senders, now)
+        self._size.opened(now)
         self._senders = []
         self.version += 1
         return closed

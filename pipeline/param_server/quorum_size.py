@@ -13,7 +13,7 @@ Not here: which gradients make an update (`pipeline.param_server.quorum`).
 
 import math
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 _LOOK_SECONDS = 0.25
@@ -67,10 +67,13 @@ class QuorumSize:
             del self._seconds[lost]
             self._since.pop(lost, None)
 
-    def opened(self, senders: Iterable[str], at: float) -> None:
-        """The next update is open, and these, who made the last one, begin with its gradients."""
+    def opened(self, at: float) -> None:
+        """The next update is open, and all who have waited for it begin with its gradients.
+
+        Those who made the last one, and those who came while it was held.
+        """
         if self._range is not None:
-            self._since |= dict.fromkeys(senders, at)
+            self._since = dict.fromkeys(self._seconds, at) | self._since
             self.now = best_size(self.seconds(at), self._range)
 
     def look(self, at: float) -> None:

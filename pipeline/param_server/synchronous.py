@@ -165,12 +165,12 @@ class DirectSynchronousShard(DirectShard, SynchronousShardHandle):
         """See SynchronousShard.foretell."""
         self._shard.foretell(update)
 
-    def wait_version(self, version: int, timeout_seconds: float) -> "_Wait":
+    def wait_version(self, version: int, timeout_seconds: float) -> "_VersionWait":
         """See SynchronousShard.wait_version; the time runs from now on, and `result` waits for what is left of it."""
-        return _Wait(self._shard, version, time.monotonic() + timeout_seconds)
+        return _VersionWait(self._shard, version, time.monotonic() + timeout_seconds)
 
 
-class _Wait:
+class _VersionWait:
     def __init__(self, shard: SynchronousShard, version: int, end: float) -> None:
         self._shard = shard
         self._version = version

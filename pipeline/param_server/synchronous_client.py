@@ -9,8 +9,7 @@ thread in which a shard works.
 Not here: cutting and carrying gradients (`pipeline.param_server.client`); who belongs to the quorum (`.quorum`).
 """
 
-import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from pipeline.errors import CallTimeoutError
@@ -20,6 +19,7 @@ from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.quorum import LATE
 from pipeline.types import AnyGradient, Receipt
+from pipeline.watched_time import waits
 
 _REMIND_SECONDS = 1.0
 """An update that does not come for so long may have been lost on its way to a shard: the leader is asked to repeat."""
@@ -58,11 +58,10 @@ class SynchronousClient(ParamClient):
 
         Raises CallTimeoutError if after `config.timeout_seconds` shards still answer different versions.
         """
-        end = time.monotonic() + self._config.timeout_seconds
         versions = super().pull(into, known_versions)
+        waiting = waits(self._config.timeout_seconds, _REMIND_SECONDS)
         while min(versions) < max(versions):
-            left = end - time.monotonic()
-            if left <= 0 or not self._reaches(max(versions), left):
+            if not self._reaches(max(versions), waiting):
                 raise CallTimeoutError(
                     f"after {self._config.timeout_seconds:g} s the shards still answer different versions {versions}"
                 )
@@ -91,8 +90,9 @@ class SynchronousClient(ParamClient):
         commit = Commit(self._sender, self._generation, version)
         return self._leader.commit(commit).result(self._config.timeout_seconds).reason
 
-    def _reaches(self, version: int, wait_seconds: float) -> bool:
-        return reaches(self._synchronous_shards, self._leader, version, wait_seconds, self._config.timeout_seconds)
+    def _reaches(self, version: int, waiting: Iterable[float]) -> bool:
+        call_seconds = self._config.timeout_seconds
+        return any(_ask(self._synchronous_shards, self._leader, version, wait, call_seconds) for wait in waiting)
 
 
 def reaches(
@@ -106,13 +106,7 @@ def reaches(
 
     `timeout_seconds` is the deadline of one call beyond the time that it is asked to wait.
     """
-    end = time.monotonic() + wait_seconds
-    while True:
-        wait = min(max(end - time.monotonic(), 0.0), _REMIND_SECONDS)
-        if _ask(shards, leader, version, wait, timeout_seconds):
-            return True
-        if time.monotonic() >= end:
-            return False
+    return any(_ask(shards, leader, version, wait, timeout_seconds) for wait in waits(wait_seconds, _REMIND_SECONDS))
 
 
 def _ask(

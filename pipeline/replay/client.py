@@ -6,6 +6,7 @@
 A shard holds back whoever is ahead (`pipeline.replay.rate_limit`). Then `ready` waits a little and says no, so that a
 role can look at its stop signal; after `wait_seconds` without a yes it raises StarvedError, which says who waits why.
 A learner's wait begins anew whenever the replay has grown: a large one may take long to fill, and nothing is wrong.
+A pause of the whole process is no part of it (`pipeline.watched_time`).
 Not here: how a call reaches another host (`pipeline.cluster`).
 """
 
@@ -30,6 +31,7 @@ from pipeline.interfaces import (
 )
 from pipeline.replay.config import ReplayTrafficConfig
 from pipeline.types import Float32Array, Int64Array, LaneStep, TransitionBatch
+from pipeline.watched_time import WatchedTime
 
 _PATIENCE_SECONDS = 0.05
 """How long `ready` waits before it says no."""
@@ -37,24 +39,24 @@ _PAUSE_SECONDS = 0.002
 """Between two tries at a shard that held back."""
 
 
-class _Wait:
+class _HeldBack:
     """How long a role has been held back in a row, and nothing it waits for has come nearer."""
 
     def __init__(self, who: str, limit_seconds: float) -> None:
         self._who = who
         self._limit_seconds = limit_seconds
-        self._since: float | None = None
+        self._waited: WatchedTime | None = None
 
     def over(self) -> None:
         """The role goes on, or what it waits for comes nearer."""
-        self._since = None
+        self._waited = None
 
     def pause(self, held_back: str) -> None:
         """Wait a moment. Raises StarvedError when it has been too long."""
-        now = time.monotonic()
-        if self._since is None:
-            self._since = now
-        if now - self._since > self._limit_seconds:
+        if self._waited is None:
+            self._waited = WatchedTime(time.monotonic)
+        self._waited.look()
+        if self._waited.seconds > self._limit_seconds:
             raise StarvedError(f"{self._who} was held back for {self._limit_seconds:g} s: {held_back}")
         time.sleep(_PAUSE_SECONDS)
 
@@ -79,7 +81,7 @@ class ReplayWriter(TransitionSink):
         self._attempt = attempt
         self._config = config
         self._timeout_seconds = timeout_seconds
-        self._wait = _Wait(who, config.wait_seconds)
+        self._held_back = _HeldBack(who, config.wait_seconds)
         self._gathered: list[LaneStep] = []
         self._num_chunks = 0
         self._sent: tuple[StepChunk, Call[AddAnswer]] | None = None
@@ -103,7 +105,7 @@ class ReplayWriter(TransitionSink):
                 self._send(self._chunk())
             elif time.monotonic() > end:
                 return False
-        self._wait.over()
+        self._held_back.over()
         return True
 
     def _deliver(self) -> bool:
@@ -115,7 +117,7 @@ class ReplayWriter(TransitionSink):
         if not answer.held_back:
             self._sent = None
             return True
-        self._wait.pause(answer.held_back)
+        self._held_back.pause(answer.held_back)
         self._send(chunk)
         return False
 
@@ -160,7 +162,7 @@ class ReplayReader(TransitionSource):
         self._config = config
         self._timeout_seconds = timeout_seconds
         self._rng = rng
-        self._wait = _Wait(who, config.wait_seconds)
+        self._held_back = _HeldBack(who, config.wait_seconds)
         self._counts = [ReplayCounts(0, 0, 0, 0.0)] * len(shards)
         self._asked: deque[_Asked] = deque()
         self._next: tuple[int, FramedBatch] | None = None
@@ -215,15 +217,15 @@ class ReplayReader(TransitionSource):
             answer = asked.call.result(self._timeout_seconds)
             num_steps, self._counts[asked.shard] = self.num_steps, answer.counts
             if self.num_steps > num_steps:
-                self._wait.over()
+                self._held_back.over()
             if answer.batch is not None:
                 self._next = (asked.shard, answer.batch)
             else:
                 # First of all: a shard that takes longer to answer than one waits here starves nobody unnoticed.
-                self._wait.pause(answer.held_back)
+                self._held_back.pause(answer.held_back)
                 if time.monotonic() > end:
                     return False
-        self._wait.over()
+        self._held_back.over()
         return True
 
     def _ask(self) -> None:

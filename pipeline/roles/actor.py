@@ -7,7 +7,6 @@ It explores by epsilon, different in each lane or not, and by the noise of a noi
 Nair et al. 2015 (Gorila's "actors"). Not here: learning (`pipeline.roles.learner`), evaluation (`pipeline.evaluation`).
 """
 
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from pipeline.interfaces import RowSink, TransitionSink
 from pipeline.networks.replica import QReplica
 from pipeline.roles.episode_tally import EpisodeTally, TallyState
 from pipeline.roles.follower import Follower
-from pipeline.roles.place import RolePlace
+from pipeline.roles.place import RoleClock, RolePlace
 from pipeline.schedules import Extent
 from pipeline.states import StreamState, restore_stream, stream_state
 from pipeline.types import BoolArray, Float32Array, Float64Array, Int64Array, LaneStep, UInt8Array
@@ -60,7 +59,6 @@ class Actor:
         emulator_seeds: Int64Array,
     ) -> None:
         self.num_steps = place.num_steps_before
-        self._share_before = place.budget_share_before
         self._epsilons = np.ones(lanes.num_lanes)
         self._place = place
         self._lanes = lanes
@@ -73,7 +71,7 @@ class Actor:
         self._rows = rows
         self._rng = rng
         self._noise = noise
-        self._started = time.monotonic()
+        self._clock = RoleClock(place)
         self._observation = lanes.reset(emulator_seeds)
         self._first: BoolArray = np.ones(lanes.num_lanes, dtype=np.bool_)
         self._tally = EpisodeTally(place, lanes.num_lanes)
@@ -122,7 +120,7 @@ class Actor:
         """Go on from there: its games are played to where they were. CheckpointError if they go otherwise."""
         self.num_steps, self._num_lane_steps, self._epsilons = state.num_steps, state.num_lane_steps, state.epsilons
         # Its own, not the largest of all roles: a share never falls, and must not jump either.
-        self._share_before = state.budget_share
+        self._clock.share_before = state.budget_share
         restore_stream(self._rng, state.stream)
         check_restored(seeded(self._lanes).restore(state.lanes), state.observation)
         self._observation, self._first, self._lives = state.observation, state.first, state.lives
@@ -171,8 +169,7 @@ class Actor:
     @property
     def budget_share(self) -> float:
         """How much of the run's budget is spent, if all actors are as far as this one; it never falls."""
-        share = self._extent.share(self.num_steps * self._place.num_actors, self.wall_seconds)
-        return max(share, self._share_before)
+        return self._clock.budget_share(self._extent, self.num_steps * self._place.num_actors)
 
     @property
     def num_frames(self) -> int:
@@ -182,7 +179,7 @@ class Actor:
     @property
     def wall_seconds(self) -> float:
         """Since the run's first start, pauses between resumes not counted."""
-        return self._place.wall_seconds_before + time.monotonic() - self._started
+        return self._clock.wall_seconds
 
 
 def _newest_frame(observation: UInt8Array) -> UInt8Array:

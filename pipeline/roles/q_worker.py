@@ -54,7 +54,6 @@ class QWorker(RolloutWorker[QWorkerSpec, QReplica, MinibatchLoss]):
 
     def __init__(self, spec: QWorkerSpec, servers: Servers, rows: RowSink) -> None:
         self._exploration = EpsilonGreedy(spec.num_lanes)
-        self._share_before = spec.place.budget_share_before
         super().__init__(spec, servers, rows, self._exploration)
         self._heldout = HeldoutStates(spec.game, spec.environment, spec.seed, self._replica)
         self._noise = torch.Generator().manual_seed(seeding.torch_seed(spec.seed, *spec.stream_name("noise")))
@@ -87,7 +86,7 @@ class QWorker(RolloutWorker[QWorkerSpec, QReplica, MinibatchLoss]):
         self._noise.set_state(torch.from_numpy(state.noise.copy()))
         self._exploration.epsilons = state.epsilons.copy()
         # Its own, not the largest of all roles: a share never falls, and must not jump either.
-        self._share_before = state.budget_share
+        self._rollouts.clock.share_before = state.budget_share
 
     def _make_replica(self, network: Network, dtype: torch.dtype, device: torch.device) -> QReplica:
         assert isinstance(network, QNetwork), "another network is refused before the run starts"
@@ -124,6 +123,5 @@ class QWorker(RolloutWorker[QWorkerSpec, QReplica, MinibatchLoss]):
         return float(self._exploration.epsilons.mean())
 
     def _budget_share(self) -> float:
-        rollouts, place = self._rollouts, self._spec.place
-        share = self._spec.extent.share(rollouts.num_steps * place.num_actors, rollouts.wall_seconds)
-        return max(share, self._share_before)
+        num_steps = self._rollouts.num_steps * self._spec.place.num_actors
+        return self._rollouts.clock.budget_share(self._spec.extent, num_steps)

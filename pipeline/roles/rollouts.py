@@ -19,7 +19,6 @@ Not here: how actions are chosen (`pipeline.roles.choosing`), the loss of a batc
 (`pipeline.roles.rollout_worker`).
 """
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -33,7 +32,7 @@ from pipeline.envs.due_step import DueLanesState, DueStep
 from pipeline.interfaces import RowSink
 from pipeline.roles.choosing import Choice, Chooser
 from pipeline.roles.episode_tally import EpisodeTally, TallyState
-from pipeline.roles.place import RolePlace
+from pipeline.roles.place import RoleClock, RolePlace
 from pipeline.states import StreamState, restore_stream, stream_state
 from pipeline.types import Float32Array, Int64Array, RolloutBatch, UInt8Array
 
@@ -83,13 +82,13 @@ class Rollouts:
         emulator_seeds: Int64Array,
     ) -> None:
         self.num_steps = place.num_steps_before
-        self._place = place
         self._lanes = lanes
         self._algorithm = algorithm
         self._rows = rows
         self._chooser = chooser
         self._rng = rng
-        self._started = time.monotonic()
+        self.clock = RoleClock(place)
+        """What this worker counts its time by."""
         in_step = algorithm.batch_size >= lanes.num_lanes * algorithm.t_max
         self._segments = [
             _Segment(max_steps=algorithm.t_max if in_step else algorithm.t_max - lane % algorithm.t_max)
@@ -159,7 +158,7 @@ class Rollouts:
     @property
     def wall_seconds(self) -> float:
         """Since the run's first start, pauses between resumes not counted."""
-        return self._place.wall_seconds_before + time.monotonic() - self._started
+        return self.clock.wall_seconds
 
     def _account(self, due: DueStep, version: int) -> None:
         config = self._lanes.config

@@ -67,6 +67,11 @@ class RoleSpec:
         """Whether the role has a replay of its own, which is empty when it is started again."""
         return False
 
+    @property
+    def held_back_seconds(self) -> float:
+        """How long a global replay may hold the role back until it gives up; 0.0: there is none."""
+        return 0.0
+
 
 @dataclass(frozen=True)
 class QRoleSpec(RoleSpec):
@@ -83,6 +88,11 @@ class QRoleSpec(RoleSpec):
     def has_own_replay(self) -> bool:
         """Whether the role has a replay of its own, which is empty when it is started again."""
         return self.traffic is None
+
+    @property
+    def held_back_seconds(self) -> float:
+        """How long a global replay may hold the role back until it gives up; 0.0: there is none."""
+        return 0.0 if self.traffic is None else self.traffic.wait_seconds
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,13 @@ Not here: one update (`pipeline.roles.learner`), drawing (`pipeline.replay.clien
 (`pipeline.topologies`).
 """
 
-import time
-
 from pipeline import seeding
 from pipeline.algorithms.exploration import lane_epsilons
 from pipeline.errors import ConfigError
 from pipeline.interfaces import RowSink, Servers
 from pipeline.replay.client import ReplayReader
 from pipeline.roles.parts import UPDATES_PER_ROW, RoleParts
+from pipeline.roles.place import RoleClock
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import QRoleSpec
 from pipeline.roles.statistics import UpdateStatistics
@@ -41,7 +40,7 @@ class StandaloneLearner:
         self._statistics = UpdateStatistics(spec.place.role, num_steps=0)
         self._learner = parts.learner(self._replay, self._statistics)
         self._heldout = parts.heldout()
-        self._started = time.monotonic()
+        self._clock = RoleClock(spec.place)
         self._waited_before_row = 0.0
 
     def step(self) -> None:
@@ -60,7 +59,7 @@ class StandaloneLearner:
             version=self._online.version,
             epsilon=self._epsilon(),
             replay_transitions=self._replay.num_transitions(),
-            wall_seconds=self._wall_seconds(),
+            wall_seconds=self._clock.wall_seconds,
             waited_seconds=self._replay.waited_seconds,
             budget_share=self._budget_share(),
         )
@@ -85,7 +84,7 @@ class StandaloneLearner:
                 heldout_max_q=self._heldout.max_q(self._learner.num_updates),
                 replay_transitions=self._replay.num_transitions(),
                 waited_seconds=waited,
-                wall_seconds=self._wall_seconds(),
+                wall_seconds=self._clock.wall_seconds,
             )
         )
 
@@ -96,12 +95,8 @@ class StandaloneLearner:
         return float(lane_epsilons(exploration, version, self._budget_share(), num_lanes, 0, 1).mean())
 
     def _budget_share(self) -> float:
-        share = self._spec.extent.share(self._num_steps(), self._wall_seconds())
-        return max(share, self._spec.place.budget_share_before)
+        return self._clock.budget_share(self._spec.extent, self._num_steps())
 
     def _num_steps(self) -> int:
         """Agent steps of all actors."""
         return self._spec.place.num_steps_before + self._replay.num_steps
-
-    def _wall_seconds(self) -> float:
-        return self._spec.place.wall_seconds_before + time.monotonic() - self._started

@@ -63,6 +63,7 @@ class FleetSpec:
             lease_seconds=self.lease_seconds,
             call_timeout_seconds=self.role.param_server.timeout_seconds,
             has_own_replay=self.role.has_own_replay,
+            held_back_seconds=self.role.held_back_seconds,
             patience=self.patience,
         )
 
@@ -84,16 +85,11 @@ class Fleet:
             spec.replays,
             spec.role.generation,
             self._host_of,
+            # As for a role: one that loads millions of steps, and one that stands still, cannot be told apart.
+            load_seconds=spec.patience.lost_silence_seconds,
         )
-        self._roles = HostedRoles(
-            session,
-            coordinator,
-            spec.roles,
-            spec.role,
-            {demand.role: demand.num_gpus for demand in spec.demands},
-            spec.lease_seconds,
-            spec.patience,
-        )
+        gpus = {demand.role: demand.num_gpus for demand in spec.demands}
+        self._roles = HostedRoles(session, coordinator, spec.roles, spec.role, gpus, spec.lease_seconds, spec.patience)
         self._supervision = Supervision(spec.terms)
         self._snapshot_lock = threading.Lock()
         self._owes_release = False
@@ -101,7 +97,7 @@ class Fleet:
 
     @property
     def placement(self) -> Placement:
-        """Where everything stands now; of a role that waits for a host, where it stood."""
+        """Where everything stands now; of a role that waits for a host, where it stood; without those given up."""
         return dict(self._placement)
 
     @property
@@ -145,8 +141,7 @@ class Fleet:
         lost = self._supervision.lost
         if lost and not self._supervision.has_quorum():
             return set()
-        standing = {plan.name for plan in self._spec.roles}.difference(lost)
-        ours = {self._host_of(name) for name in (*standing, *self._servers.names)}
+        ours = {self._host_of(name) for name in (*self._supervision.standing, *self._servers.names)}
         return self._session.open_hosts(num_threads) - ours
 
     def set_aside(self, demand: str, host: str) -> bool:
@@ -227,6 +222,9 @@ class Fleet:
                     said.append(sentence)
                 case Cancel(role):
                     self._roles.cancel(role)
+                    if role not in self._supervision.lost:  # given up: its place is anybody's
+                        self._placement = {name: offer for name, offer in self._placement.items() if name != role}
+                        self._session.hold(self._placement, self._spec.demands)
                 case Start():
                     self._roles.start(order, self._coordinator.progress())
                 case Fail(error):

@@ -91,6 +91,7 @@ class HostedRoles:
         )
         # Generations do not share attempt numbers: late rows of an old one must not close the gaps of a new one.
         attempt = self._pattern.generation * 1000 + order.number
+        self._coordinator.begins(order.role, attempt)
         task = self._session.submit(
             run_role,
             plan.build,
@@ -115,8 +116,12 @@ class HostedRoles:
         return {role: end for role, end in ends.items() if end is not None}
 
     def cancel(self, role: str) -> None:
-        """Forget it. One that is still at work keeps its thread from what comes next; any other is cancelled."""
+        """Forget it. One that is still at work keeps its thread from what comes next; any other is cancelled.
+
+        One that only stood still leaves when it goes on: nobody counts on it any more.
+        """
         hosted = self._hosted.pop(role)
+        self._coordinator.dismiss(role, hosted.attempt)
         if hosted.host in self._session.present_hosts() and not hosted.task.done():
             self._session.staying.add(hosted.task, role, hosted.host)
         else:
@@ -163,7 +168,11 @@ class HostedRoles:
                 self._coordinator.receive(result.undelivered)
 
     def release(self) -> None:
-        """Let Dask forget them; those that have not left keep their threads from what comes next."""
+        """Let Dask forget them; those that have not left keep their threads from what comes next, and leave then."""
+        for role, hosted in self._hosted.items():
+            # Of a host that was missed it is not known whether they have.
+            if not hosted.task.done() or hosted.task.cancelled():
+                self._coordinator.dismiss(role, hosted.attempt)
         staying = [role for role in self._staying() if self._has_begun(role)]
         for role in staying:
             self._session.staying.add(self._hosted[role].task, role, self._hosted[role].host)

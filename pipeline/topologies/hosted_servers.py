@@ -26,9 +26,12 @@ from pipeline.param_server.quorum_size import QuorumRange
 from pipeline.param_server.snapshot import ServerSnapshot, split_snapshot
 from pipeline.roles.replay_server import ReplayServerSpec
 from pipeline.topologies.system import replay_name, shard_name
+from pipeline.watched_time import waits
 
 LEADER = "leader"
 """Name of the quorum leader."""
+_RESULT_SECONDS = 10.0
+"""How long the address of a server that is there may take to arrive."""
 
 
 class HostedServers:
@@ -43,8 +46,12 @@ class HostedServers:
         replays: Sequence[ReplayServerSpec],
         generation: int,
         host_of: Callable[[str], str],
+        load_seconds: float,
     ) -> None:
-        """`host_of` gives the address of the host on which a server of this name is to stand."""
+        """`host_of` gives the address of the host on which a server of this name is to stand.
+
+        `load_seconds`: how long a replay may take to be created, which reads millions of steps if they were saved.
+        """
         self.addresses = ServerAddresses((), ())
         """What roles reach them by."""
         self._session = session
@@ -54,6 +61,7 @@ class HostedServers:
         self._replays = replays
         self._generation = generation
         self._host_of = host_of
+        self._load_seconds = max(load_seconds, param_server.timeout_seconds)
         self._hosted: dict[str, Task] = {}
         """Dask frees an actor when its last future goes."""
 
@@ -83,36 +91,52 @@ class HostedServers:
         addresses = []
         for name, part in zip(map(shard_name, range(server.num_shards)), slices, strict=True):
             start = self._session.send(part, self._host_of(name))
-            hosted_name, actor = self._host(name, hosted, start, self._optimizer, server, self._generation)
-            addresses.append(address(hosted_name, actor))
+            hosted_name = self._host(name, hosted, start, self._optimizer, server, self._generation)
+            addresses.append(address(hosted_name, self._created(name, server.timeout_seconds)))
         return tuple(addresses)
 
     def _start_leader(self, shards: tuple[ShardAddress, ...], version: int) -> LeaderAddress | None:
         if self._quorum is None:
             return None
-        return LeaderAddress(*self._host(LEADER, HostedLeader, self._quorum, version, self._generation, shards))
+        hosted_name = self._host(LEADER, HostedLeader, self._quorum, version, self._generation, shards)
+        return LeaderAddress(hosted_name, self._created(LEADER, self._param_server.timeout_seconds))
 
     def _start_replays(self) -> tuple[ReplayAddress, ...]:
+        # All at once: what each of them loads may take minutes.
+        names = [replay_name(index) for index in range(len(self._replays))]
+        hosted = [self._host(name, HostedReplay, spec) for name, spec in zip(names, self._replays, strict=True)]
         return tuple(
-            ReplayAddress(*self._host(replay_name(index), HostedReplay, spec))
-            for index, spec in enumerate(self._replays)
+            ReplayAddress(hosted_name, self._created(name, self._load_seconds))
+            for name, hosted_name in zip(names, hosted, strict=True)
         )
 
-    def _host(self, name: str, hosted: type, *args: object) -> tuple[str, Any]:
-        """Create the Dask actor `hosted(hosted_name, *args)` on the host of role `name`; its name and itself."""
+    def _host(self, name: str, hosted: type, *args: object) -> str:
+        """Have the Dask actor `hosted(hosted_name, *args)` created on the host of role `name`; gives its name."""
         hosted_name = f"{name}-{self._session.run_id}-{self._generation}"
         host = self._host_of(name)
         self._hosted[name] = self._session.submit(hosted, hosted_name, *args, host=host, name=name, actor=True)
-        timeout_seconds = self._param_server.timeout_seconds
+        return hosted_name
+
+    def _created(self, name: str, timeout_seconds: float) -> Any:
+        """The actor of role `name`, which is waited for as long as its host is there, and not longer than so long."""
+        task, host = self._hosted[name], self._host_of(name)
+        lost = f"{name} was lost with its host {host} while it was created"
+        late = f"{name} was not created within {timeout_seconds:g} s: {host} stands still, or others compute there"
+        for seconds in waits(timeout_seconds):
+            if task.done():
+                break
+            self._session.wait_for([task], seconds)
+            if not task.done() and host not in self._session.present_hosts():
+                raise RemoteLostError(lost)
+        if not task.done():
+            raise RemoteLostError(late)
         try:
-            return hosted_name, self._hosted[name].result(timeout=timeout_seconds)
+            return task.result(timeout=_RESULT_SECONDS)
         except TimeoutError as error:
-            raise RemoteLostError(
-                f"{name} was not created within {timeout_seconds:g} s: {host} stands still, or others compute there"
-            ) from error
+            raise RemoteLostError(late) from error
         except CancelledError as error:  # with the slice that was sent to its host
-            raise RemoteLostError(f"{name} was lost with its host {host} while it was created") from error
+            raise RemoteLostError(lost) from error
         except Exception as error:  # Dask's own for a task whose only host has been gone for a while, or the server's
             if host in self._session.present_hosts():
                 raise
-            raise RemoteLostError(f"{name} was lost with its host {host} while it was created") from error
+            raise RemoteLostError(lost) from error

@@ -40,6 +40,7 @@ from pipeline.topologies.looks import (
 )
 from pipeline.topologies.orders import Cancel, Fail, Order, Say, Start
 from pipeline.topologies.restarts import Proposal, Scene, Search, no_host_came
+from pipeline.topologies.silence import Absence
 
 _CUT_OFF = (
     "the connection to the scheduler broke, which ends all tasks of a run: "
@@ -86,7 +87,14 @@ class Terms:
     """Deadline of one call to a shard."""
     has_own_replay: bool
     """Whether a role has a replay of its own, which is empty when it is started again."""
+    held_back_seconds: float
+    """How long a global replay may hold a role back until it gives up, starved; 0.0: there is none."""
     patience: Patience = field(default_factory=Patience)
+
+    @property
+    def lost_silence_seconds(self) -> float:
+        """A role that has said nothing for so long is lost."""
+        return max(self.patience.lost_silence_seconds, self.patience.calls_in_a_step * self.call_timeout_seconds)
 
 
 class Supervision:
@@ -94,8 +102,8 @@ class Supervision:
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
-        self._standing: set[str] = set()
-        """Roles that were started, and are neither lost nor given up."""
+        self.standing: set[str] = set()
+        """Roles that were started, and are neither lost nor given up: they keep their host."""
         self._left: set[str] = set()
         """Those of them that have done their work and are heard out."""
         self._lost: dict[str, str] = {}
@@ -108,8 +116,7 @@ class Supervision:
         """How often each role ended because of another one that was lost, or because its host's time was over."""
         self._num_unreachable: Counter[str] = Counter()
         """How often each role ended because a connection of its own had broken."""
-        self._named: set[str] = set()
-        """Roles of which it was said that they are silent."""
+        self._absence = Absence(terms.patience.odd_silence_seconds)
         self.num_restarted = 0
         """Roles that were started again so far."""
 
@@ -121,21 +128,21 @@ class Supervision:
     @property
     def watched(self) -> tuple[str, ...]:
         """Roles that are to be looked at: they were started, and have neither left nor been lost."""
-        there = self._standing - self._left
+        there = self.standing - self._left
         return tuple(role for role in self._terms.roles if role in there)
 
     @property
     def is_finished(self) -> bool:
         """Whether every role has left with its work done."""
-        return not self._lost and self._left == self._standing
+        return not self._lost and self._left == self.standing
 
     def has_quorum(self, without: str | None = None) -> bool:
         """Whether updates go on without the roles that are lost, and without this one."""
-        return self._terms.quorum is not None and len(self._standing - {without}) >= self._terms.quorum
+        return self._terms.quorum is not None and len(self.standing - {without}) >= self._terms.quorum
 
     def begin(self, placement: Mapping[str, Offer], now: float) -> list[Start]:
         """All roles begin, in place of those of before; roles without a host wait for one."""
-        self._standing, self._left, self._lost = set(), set(), {}
+        self.standing, self._left, self._lost = set(), set(), {}
         for role in self._terms.roles:
             if role not in placement:
                 self._lost[role], self._lost_at = "there was no host for it", now
@@ -160,8 +167,9 @@ class Supervision:
 
     def search(self, seen: Look, offers: Sequence[Offer]) -> Search:
         """Hosts for the roles that wait, among those that offer something now."""
-        standing = self._standing | seen.servers.keys()
-        scene = Scene(self._terms.demands, seen.placement, standing, offers)
+        given_up = set(self._terms.roles) - self.standing - self._lost.keys()
+        placement = {role: offer for role, offer in seen.placement.items() if role not in given_up}
+        scene = Scene(self._terms.demands, placement, self.standing | seen.servers.keys(), offers)
         return Search(self.lost, scene, may_split=self._terms.quorum is not None)
 
     def found(self, proposal: Proposal) -> list[Order]:
@@ -214,15 +222,14 @@ class Supervision:
                 return [] if self.has_quorum(without=role) else [Say(late)]
 
     def _start(self, role: str, placement: Mapping[str, Offer]) -> Start:
-        self._standing.add(role)
+        self.standing.add(role)
         self._num_starts[role] += 1
         return Start(role, placement[role].address, self._num_starts[role])
 
     def _name_silent(self, seen: Look) -> list[Order]:
         """Whose silence has become odd, in sentences, once for each."""
         limit = self._terms.patience.odd_silence_seconds
-        odd = {role for role, seconds in seen.silent_seconds.items() if seconds > limit}
-        news, self._named = sorted(odd - self._named), odd
+        news = self._absence.look(seen.silent_seconds, self._lost.keys(), seen.now)
         return [Say(f"nothing was heard of {role} on {seen.placement[role].address} for {limit:g} s") for role in news]
 
     def _fate(self, role: str, seen: Look) -> str | PipelineError | None:
@@ -235,7 +242,9 @@ class Supervision:
             return f"its host {host} is gone"
         match seen.ended.get(role):
             case None:
-                return self._why_silent(seen.silent_seconds.get(role, 0.0))
+                limit = self._terms.lost_silence_seconds
+                is_lost = seen.silent_seconds.get(role, 0.0) > limit
+                return f"nothing was heard of it for {limit:g} s" if is_lost else None
             case Returned(reason) if reason == LEASE_LAPSED:
                 return f"it heard nothing of its coordinator for {self._terms.lease_seconds:g} s"
             case Returned():
@@ -246,19 +255,15 @@ class Supervision:
             case Cancelled():
                 return RoleFailedError(_CUT_OFF)
             case Failed(error):
-                return self._why_failed(role, error)
+                return self._why_failed(role, error, seen.now)
 
-    def _why_silent(self, silent_seconds: float) -> str | None:
-        patience = self._terms.patience
-        limit = max(patience.lost_silence_seconds, patience.calls_in_a_step * self._terms.call_timeout_seconds)
-        return f"nothing was heard of it for {limit:g} s" if silent_seconds > limit else None
-
-    def _why_failed(self, role: str, error: BaseException) -> str | PipelineError:
+    def _why_failed(self, role: str, error: BaseException, now: float) -> str | PipelineError:
         match error:
             case CallTimeoutError():
                 return str(error)
-            case StarvedError() if self._lost:
-                # Whom it waited for waits for a host, which has a deadline of its own.
+            case StarvedError() if self._absence.explains(role, now, self._terms.held_back_seconds):
+                # Whom it waited for is missed, too, and that has a deadline of its own.
+                self._absence.starved(role)
                 self._num_excused[role] += 1
                 return str(error)
             case UnreachableError():
@@ -276,9 +281,10 @@ class Supervision:
         return "".join(f"; {role} was lost before ({reason})" for role, reason in self._lost.items())
 
     def _lose(self, role: str, reason: str, now: float) -> list[Order]:
+        self._absence.lost(role, now)
         number = self._num_starts[role]
         lost = f"{role} was lost{f' {number} times, the last time' if number > 1 else ''} because {reason}"
-        self._standing.remove(role)
+        self.standing.remove(role)
         if number - self._num_excused[role] > self._terms.max_restarts:
             if not self.has_quorum():
                 self._lost[role] = reason

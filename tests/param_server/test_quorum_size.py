@@ -35,7 +35,7 @@ def test_what_makes_the_most_progress_a_second_is_chosen(seconds: list[float], s
 def test_a_number_is_always_that_one() -> None:
     size = QuorumSize(3)
     size.committed("a", 1.0, waits=False)
-    size.opened(["a"], 2.0)
+    size.opened(2.0)
     size.look(100.0)
     assert size.now == 3
 
@@ -111,6 +111,26 @@ def test_an_update_that_waits_for_one_that_hangs_is_closed_by_the_others() -> No
         world.now += 1.0
         world.look()
     assert world.sizes[-1] == 2 and world.now - stood_still_at < 5
+
+
+def test_an_update_that_was_held_does_not_wait_for_ever_for_one_that_came_late_to_it_and_died() -> None:
+    quorum = Quorum(QuorumRange(2, 3), version=0, generation=1)
+
+    def commit(name: str, version: int, at: float) -> str:
+        return quorum.commit(Commit(name, 1, version), at)[0].reason
+
+    for version, at in ((0, 1.0), (1, 2.0)):
+        reasons = [commit(name, version, at + 0.1 * late) for late, name in enumerate("abc")]
+        assert reasons == ["", "", "late"], "of c it is not known how long it takes"
+    quorum.hold()
+    assert [commit(name, 2, 3.0) for name in "abc"] == ["", "", "late"]
+    closed = quorum.release(3.0)
+    assert closed is not None and closed.senders == ("a", "b")
+    # It has taken as long as the others, and is waited for; it never comes.
+    assert [commit(name, 3, 4.0) for name in "ab"] == ["", ""] and quorum.version == 3
+    assert quorum.look(4.4) is None
+    closed = quorum.look(5.0)
+    assert closed is not None and closed.senders == ("a", "b")
 
 
 def test_one_that_was_started_in_place_of_another_pushes_it_out() -> None:

@@ -142,6 +142,16 @@ def test_a_replay_that_takes_long_to_fill_starves_no_learner_and_one_that_stands
     assert clock.now - grown_at == pytest.approx(1.0, abs=0.1)
 
 
+def test_a_pause_of_the_whole_process_starves_nobody(clock: Clock) -> None:
+    reader = make_reader(DirectReplay(make_shard(min_transitions=50)), traffic=replace(TRAFFIC, wait_seconds=5.0))
+    for _ in range(3):
+        assert not reader.ready()
+        clock.now += 3600.0
+    with pytest.raises(StarvedError, match=r"learner-0 was held back for 5 s"):
+        for _ in range(200):
+            reader.ready()
+
+
 class SlowReplay(DirectReplay):
     """Takes longer to answer than a reader waits."""
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pipeline.replay.config import ReplayTrafficConfig
 from pipeline.roles.spec import RoleSpec
 from tests.roles.wiring import Wired, bundle_spec
 from tests.roles.worker_wiring import WiredAlone, q_worker_spec, worker_spec
@@ -42,3 +43,9 @@ def test_a_worker_that_was_lost_at_once_does_not_play_its_games_again() -> None:
     assert not np.array_equal(batches[0].a_tm1, batches[1].a_tm1)
     for worker in (first, again):
         worker.close()
+
+
+def test_a_global_replay_holds_a_role_back_for_as_long_as_its_traffic_says() -> None:
+    traffic = ReplayTrafficConfig(chunk_steps=1, prefetch=0, slack_updates=None, wait_seconds=7.0)
+    assert [bundle_spec(traffic=one).held_back_seconds for one in (None, traffic)] == [0.0, 7.0]
+    assert worker_spec().held_back_seconds == 0.0

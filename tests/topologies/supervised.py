@@ -22,6 +22,7 @@ TERMS = Terms(
     lease_seconds=30.0,
     call_timeout_seconds=60.0,
     has_own_replay=False,
+    held_back_seconds=120.0,
 )
 SLOW = Failed(CallTimeoutError("shard-0 was slow"))
 """How a role ends that may be started again."""

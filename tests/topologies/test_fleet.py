@@ -134,6 +134,11 @@ def test_a_backup_worker_that_stands_still_is_done_without(session: Session) -> 
         wait_until(supervise, "worker-1 is given up")
         assert said[1].endswith("the others make the quorum, and it is not started again")
         assert stuck.supervise() == []
+        host = (session.hosts.keys() - {stuck.placement["worker-0"].address}).pop()
+        assert "worker-1" not in stuck.placement and stuck.free_hosts(1) == set(), "its thread is there"
+        let_go.set()
+        wait_until(lambda: stuck.free_hosts(1) == {host}, "it goes on, hears that it counts as lost, and leaves")
+        assert stuck.supervise() == []
 
 
 def clock_of_the_late(coordinator: Coordinator) -> Callable[[], float]:

@@ -54,6 +54,13 @@ class Ending:
         return RoleResult("worker-0", "done", [], RoleProgress(1, 1, 1, 0.0, 0, 0.0))
 
 
+class Told:
+    """Stands in for a coordinator that is told who begins."""
+
+    def begins(self, role: str, attempt: int) -> None:
+        """Nothing."""
+
+
 class OneTask:
     """Stands in for a session."""
 
@@ -73,7 +80,7 @@ class OneTask:
 def test_a_role_that_ends_during_a_look_has_ended_as_it_did(last: str, end: type[End]) -> None:
     session, plan = OneTask(Ending(last)), RolePlan("worker-0", 0, cast(RoleBuilder, None), plays=True)
     roles = HostedRoles(
-        cast(Session, session), cast(Coordinator, None), [plan], worker_spec(), {"worker-0": 0}, 60.0, Patience()
+        cast(Session, session), cast(Coordinator, Told()), [plan], worker_spec(), {"worker-0": 0}, 60.0, Patience()
     )
     roles.start(Start("worker-0", "host", 1), {})
     looks = [roles.ends(["worker-0"], {"host"}).get("worker-0") for _ in range(2)]
@@ -84,7 +91,7 @@ def test_a_role_that_is_started_again_in_its_generation_is_told_so_and_draws_fro
     session, plan = OneTask(Ending("finished")), RolePlan("worker-0", 0, cast(RoleBuilder, None), plays=True)
     pattern = replace(worker_spec(), generation=2)
     roles = HostedRoles(
-        cast(Session, session), cast(Coordinator, None), [plan], pattern, {"worker-0": 0}, 60.0, Patience()
+        cast(Session, session), cast(Coordinator, Told()), [plan], pattern, {"worker-0": 0}, 60.0, Patience()
     )
     for number in (1, 2, 3):
         roles.start(Start("worker-0", "host", number), {})
@@ -105,6 +112,17 @@ class StandIn:
         self._heard_after, self._left_after = heard_after, left_after
         self._clock = clock or Clock()
         self._num_looks = 0
+        self.told: list[tuple[str, str, int]] = []
+        """Of the coordinator, about starts of roles."""
+
+    def begins(self, role: str, attempt: int) -> None:
+        self.told.append(("begins", role, attempt))
+
+    def dismiss(self, role: str, attempt: int) -> None:
+        self.told.append(("dismissed", role, attempt))
+
+    def cancelled(self) -> bool:
+        return False
 
     def submit(self, *_: Any, **__: Any) -> "StandIn":
         return self
@@ -179,5 +197,19 @@ def test_what_is_cancelled_stays_on_a_host_that_is_there_and_is_forgotten_with_o
     )
     roles.start(Start(ROLE, HOST, 1), {})
     roles.cancel(ROLE)
+    assert stand_in.told == [("begins", ROLE, 1001), ("dismissed", ROLE, 1001)], "should it go on, it leaves"
     assert forgotten == ([] if is_host_there else [stand_in])
     assert stand_in.staying.in_words({HOST}) == (f"{ROLE} on {HOST}" if is_host_there else "")
+
+
+def test_who_has_not_left_when_a_generation_ends_leaves_when_it_goes_on() -> None:
+    stand_in: Any = StandIn(heard_after=0, left_after=1000)
+    stand_in.staying, stand_in.forget = Staying(), lambda tasks: None
+    plan = RolePlan(ROLE, 0, build=cast(Any, None), plays=True)
+    pattern = replace(bundle_spec(), generation=2)
+    roles = HostedRoles(
+        cast(Session, stand_in), cast(Coordinator, stand_in), [plan], pattern, {ROLE: 0}, 30.0, Patience()
+    )
+    roles.start(Start(ROLE, HOST, 1), {})
+    roles.release()
+    assert stand_in.told == [("begins", ROLE, 2001), ("dismissed", ROLE, 2001)]

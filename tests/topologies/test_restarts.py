@@ -267,6 +267,18 @@ def test_an_evaluator_that_has_lost_its_host_holds_up_no_worker() -> None:
     assert [start.host for start in starts(world.find_hosts())] == ["host-3"]
 
 
+def test_a_role_that_was_given_up_keeps_its_host_from_nobody() -> None:
+    for given_up, host in (("worker-1", "host-1"), ("worker-0", "host-0")):
+        world = World(max_restarts=0, quorum=2)
+        world.end(given_up, SLOW)
+        assert world.supervision.standing == {"worker-0", "worker-1", "worker-2"} - {given_up}
+        world.served = {"host-2"}
+        world.lose("worker-2")
+        # A shard stays beside the place of one that is given up.
+        assert starts(world.find_hosts()) == [Start("worker-2", host, 2)]
+        assert given_up not in world.placement and world.placement["shard-0"].address == "host-0"
+
+
 def test_restarts_are_counted_and_first_starts_and_losses_are_not() -> None:
     world = World(max_restarts=5)
     assert world.supervision.num_restarted == 0

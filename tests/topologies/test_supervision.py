@@ -189,6 +189,36 @@ def test_a_role_that_starved_beside_a_lost_one_is_started_again_and_excused() ->
     assert isinstance(failure(world.end("worker-1", SLOW)), RoleFailedError), "this it has to answer for"
 
 
+def starved_beside(world: World, worker: str, after_seconds: float) -> bool:
+    """Whether this worker is started again that starves so much later."""
+    world.now += after_seconds
+    return world.end(worker, STARVED) == [Cancel(worker)]
+
+
+def test_a_role_that_starved_for_want_of_one_that_is_just_started_again_is_excused() -> None:
+    for after_seconds in (100.0, 121.0):
+        world = World(quorum=2)
+        assert world.end_and_restart("worker-2", SLOW)[0] == Cancel("worker-2")
+        assert starved_beside(world, "worker-1", after_seconds) is (after_seconds <= TERMS.held_back_seconds)
+
+
+def test_a_role_that_starved_for_want_of_one_that_stands_still_is_excused() -> None:
+    for silent_seconds in (60.0, 61.0):
+        world = World(quorum=2, max_restarts=0)
+        world.silent = {"worker-2": silent_seconds}
+        world.look()
+        assert starved_beside(world, "worker-1", 50.0) is (silent_seconds > 60.0)
+
+
+def test_roles_that_starve_one_after_the_other_excuse_each_other_not() -> None:
+    world = World(quorum=1, max_restarts=9)
+    world.end_and_restart("worker-2", SLOW)
+    assert starved_beside(world, "worker-1", 100.0)
+    world.look()
+    world.find_hosts()
+    assert not starved_beside(world, "worker-0", 50.0)
+
+
 def test_a_role_that_has_left_is_never_lost() -> None:
     world = World()
     assert world.end("worker-1", DONE) == [] == world.lose("worker-1")

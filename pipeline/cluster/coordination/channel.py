@@ -1,31 +1,34 @@
 """How rows and progress travel from roles to their coordinator, and how stop and lease travel back. Logic without I/O.
 
     role:         emit(row), ... -> batch, numbered -> publish ---------> Inbox.receive -> rows in order, once each
-    coordinator:  Control(beat, stop, acknowledged) -> read_control ----> forget what was acknowledged, stop, or leave
+    coordinator:  Control(beat, stop, ...) -> read_control -------------> forget what was acknowledged, stop, or leave
 
 An event can be lost when a connection breaks, so a role keeps each batch until it is acknowledged, sends it again when
 it is not, and hands over the rest with its result. The beat is the lease: when it stands still for `lease_seconds` on
-the role's own clock, the coordinator is gone and the role leaves.
+the role's own clock, the coordinator is gone and the role leaves. A start of a role that counted as lost, and was not,
+hears that it is dismissed: another one has its place, or will have.
 Not here: the Dask events and the variable that carry the messages (`pipeline.cluster.coordination.coordinator`,
 `.tasks`).
 """
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import ROW_FILES, Row
+from pipeline.watched_time import WatchedTime
 
 POLL_SECONDS = 0.5
 """How often a role looks at the control message and sends what it has gathered, where roles are few."""
 POLLS_PER_SECOND = 250
 """Of all roles together: each takes a millisecond of scheduler and coordinator, which have a core each at best."""
 RESEND_SECONDS = 10.0
-"""A batch that was not acknowledged for this long is sent again, where roles are few."""
+"""A batch that was not acknowledged for this long is sent again, where roles are few, the oldest ones first."""
 
-STOPPED, LEASE_LAPSED = "stopped", "lease lapsed"
+STOPPED, LEASE_LAPSED, DISMISSED = "stopped", "lease lapsed", "dismissed"
 """Why a role has to leave."""
 
 _RESEND_POLLS = 4
@@ -85,6 +88,8 @@ class Control(NamedTuple):
     stop: bool
     acknowledged: dict[str, int]
     """"role/attempt" -> the last batch up to which everything has arrived."""
+    dismissed: dict[str, int]
+    """Role -> its newest attempt that counts as lost: that one and all before it leave."""
 
     def to_message(self) -> dict[str, object]:
         """Plain scalars, as a Dask variable carries."""
@@ -115,6 +120,8 @@ class Outbox:
         self._read_control = read_control
         self._poll_seconds = poll_seconds
         self._resend_seconds = max(RESEND_SECONDS, _RESEND_POLLS * poll_seconds)
+        self._most_again = round(self._resend_seconds / poll_seconds)
+        """Batches that are sent again at most in `_resend_seconds`: as many as are new meanwhile."""
         self._clock = clock
         self._rows: list[Row] = []
         self._progress: RoleProgress | None = None
@@ -123,13 +130,15 @@ class Outbox:
         self._sequence = 0
         self._beat = -1
         self._polled_at = clock()
-        self._silent_seconds = 0.0
+        # After a gap of its own, as by Ctrl-Z for an hour, the role has to look twice: the coordinator may have stood
+        # still with it. No shorter step: there are roles that look every few seconds only.
+        self._silence = WatchedTime(clock, longest_seconds=lease_seconds / 2)
         """Since the last beat that was new."""
         self._stop_reason: str | None = None
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the role has to leave: STOPPED or LEASE_LAPSED; None while it should go on."""
+        """Why the role has to leave: STOPPED, DISMISSED or LEASE_LAPSED; None while it should go on."""
         return self._stop_reason
 
     def emit(self, row: Row) -> None:
@@ -143,11 +152,10 @@ class Outbox:
     def should_stop(self) -> bool:
         """True once the role has to leave. Exchanges messages at most every `poll_seconds`."""
         now = self._clock()
-        gap = now - self._polled_at
-        if self._stop_reason is None and gap >= self._poll_seconds:
+        if self._stop_reason is None and now - self._polled_at >= self._poll_seconds:
             self._polled_at = now
             self._send(now)
-            self._obey(gap)
+            self._obey()
         return self._stop_reason is not None
 
     def drain(self) -> list[dict[str, object]]:
@@ -173,25 +181,27 @@ class Outbox:
         if (batch := self._close_batch()) is not None:
             self._sent_at[batch.sequence] = now
             self._publish(batch.to_message())
-        for sequence, batch in self._unacknowledged.items():
+        # The oldest alone: once they have arrived, the next ones are. While the coordinator waits for its disk nothing
+        # is acknowledged, and all of them again and again would be what it has to read then.
+        for sequence, batch in islice(self._unacknowledged.items(), self._most_again):
             if now - self._sent_at[sequence] >= self._resend_seconds:
                 self._sent_at[sequence] = now
                 self._publish(batch.to_message())
 
-    def _obey(self, gap_seconds: float) -> None:
+    def _obey(self) -> None:
         message = self._read_control()
         control = None if message is None else Control(**message)  # type: ignore[arg-type]
-        # After a gap of its own, as by Ctrl-Z for an hour, the role has to look twice: the coordinator may have stood
-        # still with it.
-        self._silent_seconds += min(gap_seconds, self._lease_seconds / 2)
+        self._silence.look()
         if control is not None and control.beat != self._beat:
-            self._beat, self._silent_seconds = control.beat, 0.0
+            self._beat, self._silence.seconds = control.beat, 0.0
             arrived = control.acknowledged.get(f"{self._role}/{self._attempt}", 0)
             for sequence in [s for s in self._unacknowledged if s <= arrived]:
                 del self._unacknowledged[sequence], self._sent_at[sequence]
         if control is not None and control.stop:
             self._stop_reason = STOPPED
-        elif self._silent_seconds > self._lease_seconds:
+        elif control is not None and self._attempt <= control.dismissed.get(self._role, -1):
+            self._stop_reason = DISMISSED
+        elif self._silence.seconds > self._lease_seconds:
             self._stop_reason = LEASE_LAPSED
 
 
@@ -203,8 +213,17 @@ class Inbox:
         """Newest progress of each role."""
         self._arrived: dict[str, int] = {}
         self._newest: dict[str, int] = {}
-        """Role -> its newest attempt that was heard of."""
+        """Role -> its newest attempt that has begun or was heard of. Of older ones rows count, not progress."""
         self._early: dict[str, dict[int, Batch]] = {}
+
+    def go_back(self, progress: Mapping[str, RoleProgress]) -> None:
+        """All roles begin anew where `progress` says, with attempts that were not heard of before."""
+        self.progress = dict(progress)
+        self._newest = {role: newest + 1 for role, newest in self._newest.items()}
+
+    def begin(self, role: str, attempt: int) -> None:
+        """This attempt goes on from the progress that is known; what older ones still say of theirs is past."""
+        self._newest[role] = max(attempt, self._newest.get(role, 0))
 
     def receive(self, message: dict[str, object]) -> list[Row]:
         """Rows that can now be written: those of this batch and of later ones that were waiting for it.
@@ -213,7 +232,7 @@ class Inbox:
         """
         batch = Batch.from_message(message)
         sender = f"{batch.role}/{batch.attempt}"
-        self._newest[batch.role] = max(batch.attempt, self._newest.get(batch.role, 0))
+        self.begin(batch.role, batch.attempt)
         early = self._early.setdefault(sender, {})
         if batch.sequence > self._arrived.get(sender, 0):
             early[batch.sequence] = batch
@@ -221,7 +240,7 @@ class Inbox:
         while (batch_ := early.pop(self._arrived.get(sender, 0) + 1, None)) is not None:
             self._arrived[sender] = batch_.sequence
             rows += batch_.rows
-            if batch_.progress is not None:
+            if batch_.progress is not None and batch_.attempt == self._newest[batch_.role]:
                 self.progress[batch_.role] = batch_.progress
         return rows
 

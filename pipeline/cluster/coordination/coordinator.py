@@ -44,6 +44,7 @@ class Coordinator:
         self._variable = Variable(self._topic, client=client)
         self._beat = 0
         self._stop = False
+        self._dismissed: dict[str, int] = {}
         self._error: BaseException | None = None
         self._is_reading = False
         self._publishing = threading.Lock()
@@ -80,9 +81,19 @@ class Coordinator:
     def let_roles_run(self, progress: Mapping[str, RoleProgress]) -> None:
         """Roles are about to start where `progress` says: a stop of an earlier generation is taken back."""
         with self._lock:
-            self._inbox.progress = dict(progress)
+            self._inbox.go_back(progress)
         self._stop = False
         self._publish_surely()
+
+    def begins(self, role: str, attempt: int) -> None:
+        """This start of a role goes on from its newest progress, which older ones change no more."""
+        with self._lock:
+            self._inbox.begin(role, attempt)
+
+    def dismiss(self, role: str, attempt: int) -> None:
+        """Have this start of a role leave as soon as it hears of it, and all before: it counts as lost."""
+        with self._lock:
+            self._dismissed[role] = max(attempt, self._dismissed.get(role, 0))
 
     def receive(self, messages: Iterable[dict[str, object]]) -> None:
         """Take the batches that a role handed over with its result."""
@@ -171,7 +182,7 @@ class Coordinator:
         with self._publishing:
             with self._lock:
                 self._beat += 1
-                control = Control(self._beat, self._stop, self._inbox.acknowledged())
+                control = Control(self._beat, self._stop, self._inbox.acknowledged(), dict(self._dismissed))
             # The first is the scheduler's own limit; one that stands still keeps it not.
             with scheduler_of(self._client):
                 self._variable.set(control.to_message(), timeout="5s", callback_timeout="10s")

@@ -11,7 +11,6 @@ Not here: which calls these are (`.shards`), whether both are on one machine (`.
 import os
 import pickle
 import threading
-import time
 import weakref
 from collections.abc import Callable
 from multiprocessing import Pipe
@@ -19,6 +18,7 @@ from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from pipeline.errors import CallTimeoutError, PipelineError, RemoteLostError, UnreachableError
+from pipeline.watched_time import waits
 
 
 class BellOffer(NamedTuple):
@@ -60,17 +60,25 @@ class Bell:
         return BellCall(self, number, what)
 
     def take_answer(self, number: int, what: str, timeout_seconds: float) -> Any:
-        """Wait for the answer to this call, which is asked for once. Raises as `BellCall.result`."""
-        end = time.monotonic() + timeout_seconds
+        """Wait for the answer to this call, which is asked for once. Raises as `BellCall.result`.
+
+        A pause of the whole process is no part of the time (`pipeline.watched_time`).
+        """
+        waiting = waits(timeout_seconds)
         while number not in self._arrived:
-            if not self._answers.poll(max(end - time.monotonic(), 0.0)):
+            seconds = next(waiting, None)
+            if self._answers.poll(seconds or 0.0):
+                self._receive(what)
+            elif seconds is None:
                 raise CallTimeoutError(f"{what} did not answer within {timeout_seconds} s")
-            try:
-                self._arrived[self._num_answers] = self._answers.recv()
-            except (EOFError, OSError) as error:
-                raise UnreachableError(f"{what}: its process is gone ({error!r})") from error
-            self._num_answers += 1
         return self._arrived.pop(number)
+
+    def _receive(self, what: str) -> None:
+        try:
+            self._arrived[self._num_answers] = self._answers.recv()
+        except (EOFError, OSError) as error:
+            raise UnreachableError(f"{what}: its process is gone ({error!r})") from error
+        self._num_answers += 1
 
 
 class BellCall:

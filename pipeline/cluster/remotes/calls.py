@@ -23,6 +23,7 @@ from distributed.core import PooledRPCCall
 from distributed.protocol.serialize import to_serialize
 
 from pipeline.errors import CallTimeoutError, RemoteLostError, UnreachableError
+from pipeline.watched_time import waits
 
 T = TypeVar("T")
 
@@ -88,11 +89,19 @@ class RemoteCall(Generic[T]):
         return self._future.done()
 
     def result(self, timeout_seconds: float) -> T:
-        """The answer. Raises CallTimeoutError, UnreachableError or RemoteLostError."""
-        try:
-            return self._future.result(timeout_seconds)
-        except TimeoutError as error:
-            raise CallTimeoutError(f"{self._what} did not answer within {timeout_seconds} s") from error
+        """The answer. Raises CallTimeoutError, UnreachableError or RemoteLostError.
+
+        A pause of the whole process is no part of the time (`pipeline.watched_time`).
+        """
+        late: TimeoutError | None = None
+        for seconds in waits(timeout_seconds):
+            try:
+                return self._future.result(seconds)
+            except TimeoutError as error:
+                late = error
+                if self._future.done() and self._future.exception() is error:  # raised there: no wait brings another
+                    break
+        raise CallTimeoutError(f"{self._what} did not answer within {timeout_seconds} s") from late
 
 
 def _way_to(address: str) -> tuple[Any, asyncio.AbstractEventLoop]:

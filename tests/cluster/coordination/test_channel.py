@@ -26,7 +26,7 @@ class Wire:
     def __init__(self) -> None:
         self.now = 0.0
         self.published: list[Batch] = []
-        self.control: dict[str, object] | None = Control(1, False, {}).to_message()
+        self.control: dict[str, object] | None = Control(1, False, {}, {}).to_message()
 
     def outbox(self, lease_seconds: float = 30.0, poll_seconds: float = POLL_SECONDS) -> Outbox:
         return Outbox(
@@ -70,11 +70,37 @@ def test_a_batch_is_sent_again_until_it_is_acknowledged() -> None:
     wire.wait(outbox)
     wire.wait(outbox, RESEND_SECONDS)
     assert [b.sequence for b in wire.published] == [1, 1]
-    wire.control = Control(2, False, {"bundle-0/1": 1}).to_message()
+    wire.control = Control(2, False, {"bundle-0/1": 1}, {}).to_message()
     wire.wait(outbox)
     wire.wait(outbox, RESEND_SECONDS)
     assert [b.sequence for b in wire.published] == [1, 1]
     assert outbox.drain() == []
+
+
+def test_while_nothing_is_acknowledged_no_more_is_sent_again_than_is_new() -> None:
+    wire = Wire()
+    outbox = wire.outbox()
+    for beat in range(2, 602):
+        wire.control = Control(beat, False, {}, {}).to_message()
+        outbox.emit(EPISODE)
+        assert not wire.wait(outbox)
+    assert [b.sequence for b in wire.published if b.sequence > 590] == list(range(591, 601))
+    assert 600 < len(wire.published) <= 2 * 600
+
+
+def test_whatever_was_lost_on_the_way_comes_soon_after_the_way_is_whole_again() -> None:
+    wire, inbox = Wire(), Inbox()
+    outbox = wire.outbox()
+    num_seen = 0
+    for beat in range(2, 142):
+        outbox.emit(EPISODE)
+        wire.wait(outbox)
+        # A connection that is broken for 50 seconds.
+        for batch_ in wire.published[num_seen:] if beat > 100 else ():
+            inbox.receive(batch_.to_message())
+        num_seen = len(wire.published)
+        wire.control = Control(beat, False, inbox.acknowledged(), {}).to_message()
+    assert inbox.num_arrived("bundle-0", 1) == 140 and inbox.gaps() == []
 
 
 def test_many_roles_speak_less_often_each_and_never_more_often_together() -> None:
@@ -106,7 +132,7 @@ def test_what_was_not_acknowledged_leaves_with_the_result() -> None:
 def test_a_stop_is_obeyed_at_the_next_poll() -> None:
     wire = Wire()
     outbox = wire.outbox()
-    wire.control = Control(2, True, {}).to_message()
+    wire.control = Control(2, True, {}, {}).to_message()
     assert wire.wait(outbox)
     assert outbox.stop_reason == "stopped"
 
@@ -130,16 +156,28 @@ def test_a_role_that_was_itself_stopped_for_an_hour_looks_twice_before_it_leaves
     wire.wait(outbox)
     assert not wire.wait(outbox, 3600.0)
     if is_there:
-        wire.control = Control(2, False, {}).to_message()
+        wire.control = Control(2, False, {}, {}).to_message()
     assert not any(wire.wait(outbox, 1.0) for _ in range(15))
     assert wire.wait(outbox, 1.0) is not is_there
+
+
+@pytest.mark.parametrize(
+    ("dismissed", "reason"),
+    [({"bundle-0": 1}, "dismissed"), ({"bundle-0": 2}, "dismissed"), ({"bundle-0": 0, "bundle-1": 9}, None)],
+)
+def test_a_start_that_counts_as_lost_leaves_when_it_hears_of_it(dismissed: dict[str, int], reason: str | None) -> None:
+    wire = Wire()
+    outbox = wire.outbox()
+    wire.control = Control(2, False, {}, dismissed).to_message()
+    assert wire.wait(outbox) is (reason is not None)
+    assert outbox.stop_reason == reason
 
 
 def test_a_beating_coordinator_keeps_its_roles_for_ever() -> None:
     wire = Wire()
     outbox = wire.outbox(lease_seconds=30.0)
     for beat in range(2, 40):
-        wire.control = Control(beat, False, {}).to_message()
+        wire.control = Control(beat, False, {}, {}).to_message()
         assert not wire.wait(outbox, 20.0)
 
 
@@ -164,6 +202,26 @@ def test_a_restarted_role_numbers_its_batches_anew() -> None:
     inbox.receive(batch(1, attempt=1))
     assert len(inbox.receive(batch(1, attempt=2))) == 1
     assert inbox.acknowledged() == {"bundle-0/1": 1, "bundle-0/2": 1}
+
+
+def test_of_an_earlier_start_rows_count_and_progress_does_not() -> None:
+    inbox = Inbox()
+    inbox.receive(batch(1, attempt=1))
+    inbox.begin("bundle-0", 2)
+    ghost, own = (PROGRESS._replace(num_steps=num_steps) for num_steps in (900, 200))
+    for attempt, sequence, progress, told in ((1, 2, ghost, PROGRESS), (2, 1, own, own), (1, 3, ghost, own)):
+        assert len(inbox.receive(Batch("bundle-0", attempt, sequence, (EPISODE,), progress).to_message())) == 1
+        assert inbox.progress == {"bundle-0": told}
+
+
+def test_who_goes_back_hears_no_more_of_how_far_earlier_starts_were() -> None:
+    inbox = Inbox()
+    inbox.receive(batch(1))
+    inbox.go_back({"bundle-0": PROGRESS._replace(num_steps=40)})
+    inbox.receive(batch(2))
+    assert inbox.progress["bundle-0"].num_steps == 40
+    inbox.receive(batch(1, attempt=1001))
+    assert inbox.progress["bundle-0"] == PROGRESS
 
 
 def test_what_is_told_to_all_does_not_grow_with_the_restarts_of_a_role() -> None:

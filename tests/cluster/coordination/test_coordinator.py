@@ -134,6 +134,20 @@ def test_a_role_that_never_hears_of_a_coordinator_leaves_by_itself(session: Sess
     assert numbers(rows, "counter-0") == list(range(1, result.progress.num_steps + 1))
 
 
+def test_a_start_that_counts_as_lost_and_goes_on_leaves_while_the_one_in_its_place_stays(session: Session) -> None:
+    with coordinated(session) as (coordinator, _, run_id):
+        first = start(session, run_id, "counter-0")
+        other = start(session, run_id, "counter-1")
+        wait_until(lambda: {"counter-0", "counter-1"} <= coordinator.progress().keys(), "both play")
+        coordinator.dismiss("counter-0", 1)
+        assert result_of(first).reason == "dismissed"
+        second = start(session, run_id, "counter-0", attempt=2)
+        wait_until(lambda: coordinator.num_heard("counter-0", 2) > 2, "it plays on")
+        assert not second.done() and not other.done()
+        coordinator.stop_roles()
+        assert [result_of(task).reason for task in (second, other)] == ["stopped", "stopped"]
+
+
 def test_roles_can_be_started_again_after_a_stop(session: Session) -> None:
     with coordinated(session) as (coordinator, written, run_id):
         first = start(session, run_id, "counter-0")

@@ -4,15 +4,16 @@ import contextlib
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 from distributed import Actor
 
-from pipeline.cluster.remotes.calls import CONNECT_SECONDS, Remote
+from pipeline.cluster.remotes.calls import CONNECT_SECONDS, Remote, RemoteCall
 from pipeline.cluster.session import Session
-from pipeline.errors import UnreachableError
+from pipeline.errors import CallTimeoutError, UnreachableError
 
 
 @pytest.fixture
@@ -46,6 +47,15 @@ def test_a_dead_host_is_given_up_long_before_the_call_s_own_deadline(
         assert time.monotonic() - begun < 10
     finally:
         pool.timeout = before
+
+
+def test_a_time_that_was_over_there_is_not_waited_for_here() -> None:
+    failed: Future[int] = Future()
+    failed.set_exception(TimeoutError("of a lock that was held"))
+    begun = time.monotonic()
+    with pytest.raises(CallTimeoutError, match=r"push of shard-0 did not answer within 30.0 s"):
+        RemoteCall("push of shard-0", failed).result(30.0)
+    assert time.monotonic() - begun < 10
 
 
 def test_that_is_within_ten_seconds() -> None:

@@ -1,5 +1,6 @@
 """One contract for shards, wherever they live: in the same thread, in the same process, in another process."""
 
+import os
 import sys
 import threading
 import traceback
@@ -206,6 +207,19 @@ def test_a_mistake_of_the_caller_comes_back_as_what_it_is(make_shard: MakeShard)
     short = Push(np.zeros(3, np.float32), "bundle-0", GENERATION, 1, 0)
     with pytest.raises(ValueError, match=r"\(3,\).*\(40001,\)"):
         push(make_shard(), short)
+
+
+def test_a_python_that_cannot_make_such_memory_sends_slices_through_the_socket(
+    processes_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As one that was built against an old glibc, on a system that could.
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    shard = host_shard(processes_session).connect()
+    assert isinstance(shard, RemoteShard)
+    pulled(shard)
+    assert push(shard, push_of(1, computed_at=0)).admitted
+    assert not np.array_equal(pulled(shard), start().params)
+    assert not shard._lane._is_possible
 
 
 def test_an_overlapped_read_gives_what_the_one_before_asked_for(processes_session: Session) -> None:
