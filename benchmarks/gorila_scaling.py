@@ -14,9 +14,7 @@ import io
 import logging
 import statistics
 import tempfile
-import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 import pandas as pd
@@ -24,24 +22,19 @@ from rich.console import Console
 
 from measuring.provenance import report
 from measuring.rounds import alternate, median_ratio, ratio_quartiles
-from pipeline import seeding
-from pipeline.cluster.coordination.batch_thread import batch_thread
+from measuring.serverless import rows_without_server
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
-from pipeline.experiments.plan import network_of
 from pipeline.experiments.run import train
 from pipeline.experiments.specs import q_role_spec
 from pipeline.interfaces import RowSink
-from pipeline.optimizers.optimizer import OptimizerConfig
-from pipeline.param_server.shard import DirectShard, ParameterShard
-from pipeline.param_server.snapshot import ShardSnapshot
+from pipeline.param_server.shard import DirectShard
 from pipeline.results.load import load_run
 from pipeline.roles.bundle import Bundle
 from pipeline.roles.parts import UPDATES_PER_ROW
 from pipeline.roles.spec import QRoleSpec
-from pipeline.rows import Row, UpdateRow
+from pipeline.rows import UpdateRow
 from pipeline.topologies.kinds.bundled import bundle_name
-from pipeline.types import Float32Array
 
 STEADY = [
     "experiment=gorila",
@@ -108,45 +101,15 @@ def _run(config: RunConfig, admitted: list[float]) -> float:
 
 
 def _run_without_server(config: RunConfig, bundle_steps: int) -> float:
-    spec = q_role_spec(config, generation=1)
-    spec = replace(spec, max_steps=bundle_steps, param_server=replace(spec.param_server, num_shards=1))
-    params = network_of(config).initial_parameters(seeding.stream(config.seed, "parameters"))
-    stop, sinks = threading.Event(), [_Rows() for _ in range(config.topology.num_playing)]
-    loops = [
-        threading.Thread(target=_loop, args=(_placed(spec, index), config.optimizer, params, rows, stop))
-        for index, rows in enumerate(sinks)
-    ]
-    for loop in loops:
-        loop.start()
-    for loop in loops:
-        loop.join()
-    return _steps_per_second(pd.DataFrame([row for sink in sinks for row in sink.updates]), config)
+    names = [bundle_name(index) for index in range(config.topology.num_playing)]
+    found = rows_without_server(config, q_role_spec(config, generation=1), names, bundle_steps, _bundle)
+    return _steps_per_second(
+        pd.DataFrame([row for rows in found for row in rows if isinstance(row, UpdateRow)]), config
+    )
 
 
-def _placed(spec: QRoleSpec, index: int) -> QRoleSpec:
-    return replace(spec, place=replace(spec.place, role=bundle_name(index), index=index))
-
-
-def _loop(
-    spec: QRoleSpec, optimizer: OptimizerConfig, params: Float32Array, rows: RowSink, stop: threading.Event
-) -> None:
-    shard = ParameterShard(ShardSnapshot(0, params, 0, params, {}), optimizer, spec.param_server, spec.generation)
-    with batch_thread():  # as the task of a role
-        bundle = Bundle(spec, [DirectShard(shard)], rows)
-        # The first to be done ends it for all, so that no loop is ever measured with a core more than its share.
-        while not (bundle.done or stop.is_set()):
-            bundle.step()
-        stop.set()
-        bundle.close()
-
-
-class _Rows(RowSink):
-    def __init__(self) -> None:
-        self.updates: list[UpdateRow] = []
-
-    def emit(self, row: Row) -> None:
-        if isinstance(row, UpdateRow):
-            self.updates.append(row)
+def _bundle(spec: QRoleSpec, shard: DirectShard, rows: RowSink) -> Bundle:
+    return Bundle(spec, [shard], rows)
 
 
 def _steps_per_second(updates: pd.DataFrame, config: RunConfig) -> float:

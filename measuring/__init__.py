@@ -4,6 +4,7 @@
     processor      which kind it is of, and an ordinary one made of a newer
     markdown       tables, and their places in a document
     rounds         times and ratios of variants that take turns
+    serverless     roles without any server, which a whole run is held against
     worker_speed   a whole run of DBA3C, and how fast it went when steady
     modules        `python -m <package> NAME ...`: each module in a process of its own
 

@@ -8,6 +8,7 @@ Not here: which tables there are (`studies.tables`, `benchmarks.peers.table`, `b
 of a report (`pipeline.results.formats`).
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 
@@ -31,6 +32,11 @@ def median_cell(values: "pd.Series[float]", decimals: int) -> str:
     """The median of several rounds, with the lowest and the highest: "76 (74 to 77)"."""
     low, high = cell(values.min(), decimals), cell(values.max(), decimals)
     return f"{cell(values.median(), decimals)} ({low} to {high})"
+
+
+def listed(values: "pd.Series[float]", decimals: int) -> str:
+    """Each of several values, such as a score with each seed: "21.2, 23.9"; a time that never came is "never"."""
+    return ", ".join("never" if math.isinf(value) else cell(value, decimals) for value in values)
 
 
 def counted(count: int, noun: str) -> str:

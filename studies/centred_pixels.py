@@ -16,10 +16,9 @@ from pathlib import Path
 import pandas as pd
 
 from measuring.markdown import commits_cell, markdown
-from measuring.processor import named_here, processor_here
 from pipeline.config.overrides import compose
 from studies.arguments import parsed
-from studies.row_file import RowFile, kinds_of
+from studies.row_file import RowFile
 from studies.scored_runs import DRAWN, GREEDY, RANDOM, ScoredRow, row_file, score_cell, train_and_score
 
 EXPERIMENT = "dba3c_quick"
@@ -34,15 +33,14 @@ OUTPUT = Path("results/dba3c_atari49")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train what is missing, both ways of a game before the next game."""
     chosen = parsed(__doc__, arguments, games=GAMES, output=OUTPUT, runs_dir="outputs/centred_pixels")
-    file = centred_rows(chosen.output)
+    some = _words(chosen, GAMES[0], SEEDS[0], next(iter(CENTRED)))
+    file = centred_rows(chosen.output).made_with(chosen.words, compose(some).precision)
+    # All are looked for before any is trained: the partner of a row may be of another processor than this.
     missing = {
         (game, seed): {case: _words(chosen, game, seed, case) for case in CENTRED if not file.has(case, game, seed)}
         for seed in SEEDS
         for game in chosen.games
     }
-    for (game, seed), cases in missing.items():
-        if len(cases) == 1:
-            _check_partner(file.frame(), game, seed, *cases.values())
     for cases in missing.values():
         if cases:
             file.append(*[train_and_score(case, words) for case, words in cases.items()])
@@ -50,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def centred_rows(folder: Path) -> RowFile[ScoredRow]:
     """What is in `folder`; the case of a row is "yes" with centred pixels, "no" without."""
-    return row_file(folder / "centred_pixels.csv")
+    return row_file(folder / "centred_pixels.csv", alike=("game", "seed"))
 
 
 def tables(folder: Path) -> dict[str, str]:
@@ -81,17 +79,6 @@ def _words(chosen: argparse.Namespace, game: str, seed: int, case: str) -> list[
     own = (f"experiment={EXPERIMENT}", f"game={game}", f"seed={seed}")
     ours = (f"network.centred_pixels={CENTRED[case]}", f"results_dir={chosen.runs_dir}/{case}")
     return [*own, *ours, *chosen.words]
-
-
-def _check_partner(rows: pd.DataFrame, game: str, seed: int, words: Sequence[str]) -> None:
-    """End the program if the row of a game that is there alone is of another kind of processor than this."""
-    (there,) = kinds_of(rows[(rows["game"] == game) & (rows["seed"] == seed)])
-    here = named_here(processor_here(compose(words).precision))
-    if there != here:
-        raise SystemExit(
-            f"the row of {game} that is there is of {there}, and this is {here}: nothing was trained. Train its "
-            "partner on such a processor, take the row out to train both here, or name other --games"
-        )
 
 
 if __name__ == "__main__":

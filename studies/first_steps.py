@@ -62,7 +62,7 @@ class FirstStepsRow:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run what is missing."""
     chosen = parsed(__doc__, arguments, games=GAMES, output=OUTPUT)
-    file = row_file(chosen.output)
+    file = row_file(chosen.output).made_with(chosen.words)
     for game in chosen.games:
         for seed in SEEDS:
             for accumulator in ACCUMULATORS:

@@ -9,12 +9,14 @@ Not here: step sizes, other optimizers (`studies.optimizer_sweep`).
 
 import math
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
 from measuring.markdown import commits_cell, markdown
 from pipeline import api
+from pipeline.config.run_config import RunConfig
 from pipeline.results.formats import cell
 from studies.arguments import parsed
 from studies.first_steps import OUTPUT
@@ -28,17 +30,17 @@ SEEDS = (0, 1, 2)
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train what is missing; all first sums of a seed before the next seed."""
     chosen = parsed(__doc__, arguments, games=("Breakout",), output=OUTPUT, runs_dir="outputs/first_sums")
-    file = row_file(chosen.output)
-    for game in chosen.games:
-        for seed in SEEDS:
-            for sums in ACCUMULATORS:
-                if not file.has(game, f"{sums:g}", seed):
-                    file.append(_train(game, seed, sums, chosen.runs_dir, chosen.words))
+    for game, seed, sums in product(chosen.games, SEEDS, ACCUMULATORS):
+        config = _config(game, seed, sums, chosen.runs_dir, chosen.words)
+        file = row_file(chosen.output).made_with(chosen.words, config.precision)
+        if not file.has(game, f"{sums:g}", seed):
+            loaded, has_diverged = train_until_it_diverges(config)
+            file.append((diverged_row if has_diverged else trained_row)(loaded, f"{sums:g}", config))
 
 
 def row_file(folder: Path) -> RowFile[TrainedRow]:
     """What is in `folder`; the case of a row is its first sums."""
-    return RowFile(folder / "scores.csv", TrainedRow, ("game", "case", "seed"))
+    return RowFile(folder / "scores.csv", TrainedRow, ("game", "case", "seed"), of_one_processor=True)
 
 
 def tables(folder: Path) -> dict[str, str]:
@@ -68,8 +70,8 @@ def _cells(scores: pd.Series) -> str:
     return ", ".join("diverged" if math.isnan(score) else cell(score, 1) for score in scores)
 
 
-def _train(game: str, seed: int, sums: float, runs_dir: str, words: Sequence[str]) -> TrainedRow:
-    config = api.compose(
+def _config(game: str, seed: int, sums: float, runs_dir: str, words: Sequence[str]) -> RunConfig:
+    return api.compose(
         [
             *("experiment=gorila_quick", "optimizer=adagrad", f"optimizer.initial_accumulator={sums}"),
             # The step size and epsilon of the quick experiment are Adam's.
@@ -78,8 +80,6 @@ def _train(game: str, seed: int, sums: float, runs_dir: str, words: Sequence[str
             *(f"results_dir={runs_dir}/{sums:g}", "resume=true", *words),
         ]
     )
-    loaded, has_diverged = train_until_it_diverges(config)
-    return (diverged_row if has_diverged else trained_row)(loaded, f"{sums:g}", config)
 
 
 if __name__ == "__main__":

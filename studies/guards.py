@@ -9,12 +9,13 @@ with Gorila's plain squared error. Faults are drawn per gradient, alike for guar
 
 Judged by the area under the curve of the held-out loss over the server's updates: its mean, the smaller the better.
 With guards on, thresholds are those of `experiment=gorila`. A row per case and seed goes to results/guards/guards.csv,
-a table of means with their intervals is printed.
+and what is there is not made again; a table of means with their intervals over the seeds is printed.
 Not here: the guards in real training (`updates.csv` of any run counts what they dropped).
 """
 
 import dataclasses
 from collections import deque
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,8 +35,9 @@ from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.shard import DirectShard, ParameterShard
 from pipeline.param_server.snapshot import first_snapshot, split_snapshot
 from pipeline.results.formats import cell, interval_cell
-from pipeline.results.scores import mean_interval
+from pipeline.results.scores import seed_interval
 from pipeline.types import Float32Array
+from studies.row_file import RowFile
 
 OUTPUT = Path("results/guards")
 SEEDS = range(5)
@@ -46,7 +48,7 @@ _NUM_LEARNERS = 4
 _BATCH_SIZE = 32
 _DELAYED_SHARE, _DELAY = 0.5, 300
 _OUTLYING_SHARE, _OUTLIER = 0.01, 100.0
-_UPDATES_PER_LOOK = 10
+_NUM_UPDATES, _UPDATES_PER_LOOK = 3_000, 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,19 +94,19 @@ class _Student:
         self.versions = self.client.pull(self, self.versions)
 
 
-def main(num_updates: int = 3_000, output: Path = OUTPUT) -> None:
-    """Run all cases, write the rows, print the table."""
+def main(num_updates: int = _NUM_UPDATES, output: Path = OUTPUT) -> None:
+    """Run the cases that have no row yet, print the table."""
     config = compose(["experiment=gorila", "game=Pong", "optimizer.learning_rate=0.02"])
-    rows = [
-        train(config, faults, guards, seed, num_updates)
-        for faults in FAULTS
-        for guards in (True, False)
-        for seed in SEEDS
-    ]
-    output.mkdir(parents=True, exist_ok=True)
-    frame = pd.DataFrame(map(dataclasses.asdict, rows))
-    frame.to_csv(output / "guards.csv", index=False)
-    print(guards_table(frame))
+    rows = guards_rows(output).made_with([f"num_updates={num_updates}"] if num_updates != _NUM_UPDATES else [])
+    for faults, guards, seed in product(FAULTS, (True, False), SEEDS):
+        if not rows.has(faults, guards, seed):
+            rows.append(train(config, faults, guards, seed, num_updates))
+    print(guards_table(rows.frame()))
+
+
+def guards_rows(folder: Path) -> RowFile[GuardsRow]:
+    """What is in `folder`."""
+    return RowFile(folder / "guards.csv", GuardsRow, ("faults", "guards", "seed"))
 
 
 def train(config: RunConfig, faults: str, guards: bool, seed: int, num_updates: int) -> GuardsRow:
@@ -157,25 +159,31 @@ def train(config: RunConfig, faults: str, guards: bool, seed: int, num_updates: 
 
 def tables(folder: Path) -> dict[str, str]:
     """Table name -> Markdown, of the rows in `folder`."""
-    return {"guards": guards_table(pd.read_csv(folder / "guards.csv"))}
+    return {"guards": guards_table(guards_rows(folder).frame())}
 
 
 def guards_table(rows: pd.DataFrame) -> str:
-    """Means over seeds, a line for each case; GuardsRows."""
+    """Means over seeds, a line for each case, and what it is worth with the same seed to have no guards; GuardsRows."""
+    areas = {key: group.set_index("seed")["area_under_curve"] for key, group in rows.groupby(["faults", "guards"])}
     lines = []
     for (faults, guards), group in rows.groupby(["faults", "guards"], sort=False):
-        area = mean_interval(group["area_under_curve"].to_numpy(), seed=0)
+        more = None if guards else areas[faults, False] - areas[faults, True]
         lines.append(
             {
                 "faults": str(faults),
                 "guards": "on" if guards else "off",
-                "area under the curve, 95 % interval": interval_cell(area.mean, area.low, area.high, 4),
+                "area under the curve, 95 % interval": _over_seeds(group["area_under_curve"]),
+                "more than with guards, seed by seed": "" if more is None else _over_seeds(more),
                 "final loss": cell(group["final_loss"].mean(), 4),
                 "stale, dropped": cell(group["num_dropped_stale"].mean(), 0),
                 "outliers, dropped": cell(group["num_dropped_outlier"].mean(), 0),
             }
         )
     return markdown(lines)
+
+
+def _over_seeds(values: pd.Series) -> str:
+    return interval_cell(values.mean(), *seed_interval(values), 4)
 
 
 def _random_network(rng: np.random.Generator) -> Float32Array:

@@ -98,8 +98,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, default=Path("results/main_job"), help="where the rows go")
     parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
     chosen = parser.parse_args(arguments)
-    found = processor(ordinary=chosen.ordinary)
-    file = _row_file(chosen.output)
+    some = api.compose(["experiment=gorila_quick", "game=Breakout", *chosen.overrides])
+    found = processor(ordinary=chosen.ordinary, precision=some.precision)
+    file = _row_file(chosen.output).made_with(chosen.overrides)
     for seed in chosen.seeds:
         for case in chosen.cases:
             if not file.has(case, seed, chosen.beside, *kind_here(found)):

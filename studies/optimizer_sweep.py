@@ -16,6 +16,7 @@ import pandas as pd
 
 from measuring.markdown import commits_cell, markdown
 from pipeline import api
+from pipeline.config.run_config import RunConfig
 from pipeline.results.formats import cell, interval_cell
 from pipeline.results.scores import MeanInterval, mean_interval
 from studies.row_file import RowFile
@@ -75,10 +76,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, default=Path("results/optimizer_sweep"), help="where the rows go")
     parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
     chosen = parser.parse_args(arguments)
-    file = _row_file(chosen.output, chosen.game)
-    for optimizer, learning_rate, epsilon in SETTINGS:
-        if not file.has(optimizer, learning_rate, epsilon, chosen.experiment, chosen.seed):
-            file.append(_train(chosen, optimizer, learning_rate, epsilon))
+    for setting in SETTINGS:
+        config = _config(chosen, *setting)
+        file = _row_file(chosen.output, chosen.game).made_with(chosen.overrides, config.precision)
+        if not file.has(*setting, chosen.experiment, chosen.seed):
+            file.append(_train(chosen, config, *setting))
 
 
 def tables(folder: Path) -> dict[str, str]:
@@ -110,11 +112,11 @@ def sweep_table(rows: pd.DataFrame) -> str:
 
 def _row_file(folder: Path, game: str) -> RowFile[SweepRow]:
     settings = ("optimizer", "learning_rate", "epsilon", "experiment", "seed")
-    return RowFile(folder / f"{game}.csv", SweepRow, settings)
+    return RowFile(folder / f"{game}.csv", SweepRow, settings, of_one_processor=True)
 
 
-def _train(chosen: argparse.Namespace, optimizer: str, learning_rate: float, epsilon: float) -> SweepRow:
-    config = api.compose(
+def _config(chosen: argparse.Namespace, optimizer: str, learning_rate: float, epsilon: float) -> RunConfig:
+    return api.compose(
         [
             f"experiment={chosen.experiment}",
             f"game={chosen.game}",
@@ -130,6 +132,11 @@ def _train(chosen: argparse.Namespace, optimizer: str, learning_rate: float, eps
             *chosen.overrides,
         ]
     )
+
+
+def _train(
+    chosen: argparse.Namespace, config: RunConfig, optimizer: str, learning_rate: float, epsilon: float
+) -> SweepRow:
     loaded, has_diverged = train_until_it_diverges(config)
     played = loaded.evaluations[loaded.evaluations["agent"] == "checkpoint"]
     score = MeanInterval(math.nan, math.nan, math.nan, 0) if played.empty else mean_interval(played["score"])

@@ -9,9 +9,9 @@
 
 The experiments of `+sweep=q_learning_quick`, with the same frames, gradients per frame and optimizer, on a game that
 moves early. A row a run goes into results/quick_agents/runs.csv and its curve into curves.csv as soon as it is there;
-runs that are there are not made again. From these rows come improvements.csv (does an agent beat dqn?),
+runs that are there are not made again. From all rows of a game come improvements.csv (does an agent beat dqn?),
 time_to_score.csv (how long until the score that dqn has after two, three, four minutes?) and the figure
-docs/figures/quick_agents.png.
+docs/figures/quick_agents.png; of another game than Breakout they have its name behind theirs.
 
 18 runs of 5 to 15 minutes on two cores; less with --seeds or --cases. Wall times mean something if nothing else runs,
 and on one kind of processor: another one cannot add to the rows.
@@ -28,21 +28,22 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from measuring.markdown import commits_cell, markdown
+from measuring.markdown import commits_cell, listed, markdown
 from measuring.provenance import report
 from pipeline import api
+from pipeline.config.run_config import RunConfig
 from pipeline.results.comparison import probability_of_improvement
 from pipeline.results.formats import cell, interval_cell
-from pipeline.results.scores import FloatArray, seed_interval
+from pipeline.results.scores import FloatArray
 from pipeline.results.style import COLOURS, STYLE, save_figure
 from studies.row_file import RowFile
 from studies.trained_runs import (
     FIRST_GORILA_QUICK,
     LAST_EPISODES,
     CurveRow,
+    CurvesFile,
     TrainedRow,
     curve_rows,
-    curves_file,
     train_or_load,
     trained_row,
 )
@@ -56,14 +57,14 @@ CASES: dict[str, tuple[str, ...]] = {
     "rainbow": ("experiment=rainbow_quick",),
 }
 BASELINE = "dqn"
+ROLES, BUNDLES = "global", "gorila"
+"""The same agent in separate roles, and in bundles."""
 GAME = "Breakout"
 """Of the tables; other games are only compared and drawn."""
 _MINUTES = (2.0, 3.0, 4.0)
 """After each of which the baseline's score is one to reach."""
 _UNDISTURBED = ("dqn", "gorila", "one_bundle")
 """Cases whose runs that are there had the machine to themselves, so that their minutes compare."""
-_NUM_FRAMES_COMPARED = 50
-"""Places along the frames at which two curves are compared."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -77,46 +78,33 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--figures", type=Path, default=Path("docs/figures"), help="where the figure goes")
     parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
     chosen = parser.parse_args(arguments)
-    runs, curves = _run_rows(chosen.output), _curve_rows(chosen.output)
     # Seed after seed, so that all cases have one before one of them has three.
     for seed in chosen.seeds:
         for case in chosen.cases:
-            if not runs.has(case, seed, chosen.game):
+            config = _config(chosen, case, seed)
+            runs = _run_rows(chosen.output).made_with(chosen.overrides, config.precision)
+            curves = _curve_rows(chosen.output).made_with(chosen.overrides, config.precision)
+            if not runs.has(case, seed, chosen.game, config.budget.frames):
                 curves.check_addable()
-                row, points = _train(chosen, case, seed)
+                row, points = _train(config, case)
                 curves.put(*points)
                 runs.append(row)
-    _compare(_of_game(runs, chosen.game), _of_game(curves, chosen.game), chosen.output, chosen.figures)
+    _compare(chosen.game, chosen.output, chosen.figures)
 
 
-def improvements(runs: pd.DataFrame) -> pd.DataFrame:
+def improvements(runs: pd.DataFrame, baseline: str = BASELINE) -> pd.DataFrame:
     """Per case the chance that a run of it scores higher than one of the baseline, with its interval; TrainedRows."""
     scores = {str(case): alike["evaluation_mean"].to_numpy() for case, alike in runs.groupby("case", sort=False)}
-    if BASELINE not in scores:
+    if baseline not in scores:
         return pd.DataFrame(columns=["case", "num_runs", "mean_score", "probability", "low", "high"])
     return pd.DataFrame(
         [
             {"case": case, "num_runs": len(of_case), "mean_score": of_case.mean()}
-            | probability_of_improvement(of_case, scores[BASELINE])._asdict()
+            | probability_of_improvement(of_case, scores[baseline])._asdict()
             for case, of_case in scores.items()
-            if case != BASELINE
+            if case != baseline
         ]
     )
-
-
-def share_within(curves: pd.DataFrame, case: str, other: str) -> float:
-    """Share of the places along the frames at which the mean of `case` lies in `other`'s 95 % interval over its runs.
-
-    Between the last of the curves' first points and the first of their last ones; CurveRows.
-    """
-    runs = [run for _, run in curves[curves["case"].isin([case, other])].groupby(["case", "seed"], sort=True)]
-    steps = np.linspace(
-        max(run["steps"].min() for run in runs), min(run["steps"].max() for run in runs), _NUM_FRAMES_COMPARED
-    )
-    ours, theirs = (_at(curves[curves["case"] == name], steps) for name in (case, other))
-    intervals = np.array([seed_interval(scores) for scores in theirs.T])
-    mean = ours.mean(axis=0)
-    return float(((intervals[:, 0] <= mean) & (mean <= intervals[:, 1])).mean())
 
 
 def time_to_score(curves: pd.DataFrame, baseline_minutes: float) -> pd.DataFrame:
@@ -140,7 +128,7 @@ def time_to_score(curves: pd.DataFrame, baseline_minutes: float) -> pd.DataFrame
 def tables(folder: Path) -> dict[str, str]:
     """Table name -> Markdown, of the rows in `folder`."""
     runs, curves = _of_game(_run_rows(folder), GAME), _of_game(_curve_rows(folder), GAME)
-    return {"scores": scores_table(runs), "time_to_score": times_table(curves), "curves": curves_table(curves)}
+    return {"scores": scores_table(runs), "time_to_score": times_table(curves), "roles": roles_table(runs)}
 
 
 def scores_table(runs: pd.DataFrame) -> str:
@@ -153,13 +141,13 @@ def scores_table(runs: pd.DataFrame) -> str:
         lines.append(
             {
                 "agent": f"`{case}`",
-                "score with each seed": _listed(alike["evaluation_mean"]),
+                "score with each seed": listed(alike["evaluation_mean"], 1),
                 "mean": cell(alike["evaluation_mean"].mean(), 1),
                 f"chance to beat {BASELINE}": ""
                 if chance is None
                 else interval_cell(chance["probability"], chance["low"], chance["high"], 2),
                 "updates": cell(alike["num_updates"].median(), 0),
-                "minutes with each seed": _listed(alike["wall_seconds"] / 60),
+                "minutes with each seed": listed(alike["wall_seconds"] / 60, 1),
                 "commit": commits_cell(alike["run_commit"]),
             }
         )
@@ -174,27 +162,25 @@ def times_table(curves: pd.DataFrame) -> str:
         line = {"score to reach": f"{cell(times['score'].iloc[0], 1)}, {BASELINE}'s after {minutes:g} minutes"}
         for case in _UNDISTURBED:
             of_case = times[times["case"] == case]["minutes"]
-            line[f"`{case}`"] = f"{_listed(of_case)}: {cell(of_case.median(), 1)}"
+            line[f"`{case}`"] = f"{listed(of_case, 1)}: {cell(of_case.median(), 1)}"
         lines.append(line)
     return markdown(lines)
 
 
-def curves_table(curves: pd.DataFrame) -> str:
-    """How often the mean curve of `global` lies within the interval of `gorila`; CurveRows."""
-    share = share_within(curves, "global", "gorila")
+def roles_table(runs: pd.DataFrame) -> str:
+    """How often a run of separate roles scores higher than one of bundles; TrainedRows."""
+    ours, theirs = (runs[runs["case"] == case]["evaluation_mean"].to_numpy() for case in (ROLES, BUNDLES))
+    chance = probability_of_improvement(ours, theirs)
     return markdown(
         [
             {
-                "mean curve of": "`global`",
-                "lies within the 95 % interval of": "`gorila`",
-                "at": f"{round(share * _NUM_FRAMES_COMPARED)} of {_NUM_FRAMES_COMPARED} places",
+                "agent": f"`{ROLES}`",
+                f"runs that score higher than one of `{BUNDLES}`": f"{(ours[:, None] > theirs).sum()} of "
+                f"{ours.size * theirs.size} pairs",
+                "chance": interval_cell(chance.probability, chance.low, chance.high, 2),
             }
         ]
     )
-
-
-def _listed(values: "pd.Series[float]") -> str:
-    return ", ".join(cell(value, 1) for value in values)
 
 
 def _of_game(file: RowFile[Any], game: str) -> pd.DataFrame:
@@ -203,63 +189,63 @@ def _of_game(file: RowFile[Any], game: str) -> pd.DataFrame:
 
 
 def _run_rows(folder: Path) -> RowFile[TrainedRow]:
-    return RowFile(folder / "runs.csv", TrainedRow, settings=("case", "seed", "game"), of_one_processor=True)
+    return RowFile(folder / "runs.csv", TrainedRow, ("case", "seed", "game", "frames"), of_one_processor=True)
 
 
-def _curve_rows(folder: Path) -> RowFile[CurveRow]:
-    return curves_file(folder / "curves.csv", of_one_processor=True)
+def _curve_rows(folder: Path) -> CurvesFile:
+    return CurvesFile(folder / "curves.csv")
 
 
 @matplotlib.rc_context(STYLE)
 def agents_figure(curves: pd.DataFrame) -> Figure:
-    """Training scores over frames and over minutes: a thin line a run, and a thick one their mean; CurveRows."""
+    """Training scores over frames, and of those whose minutes compare over minutes; CurveRows.
+
+    A thin line is a run, a thick one their mean.
+    """
     figure = Figure(figsize=(11.0, 4.6), layout="constrained")
     panels = list(figure.subplots(1, 2, sharey=True))
     for index, (case, alike) in enumerate(curves.groupby("case", sort=False)):
         colour, runs = COLOURS[index % len(COLOURS)], [run for _, run in alike.groupby("seed", sort=True)]
         for axes, column, per_unit in ((panels[0], "steps", 1e6 / 4), (panels[1], "wall_seconds", 60.0)):
-            # An actor that is ahead of another one reports later frames earlier.
-            for run in (run.sort_values(column) for run in runs):
+            if column == "wall_seconds" and case not in _UNDISTURBED:
+                continue
+            for run in runs:
                 axes.plot(run[column] / per_unit, run["score"], color=colour, linewidth=0.6, alpha=0.6)
             places = np.linspace(max(r[column].min() for r in runs), min(r[column].max() for r in runs), 100)
             mean = _at(alike, places, column).mean(axis=0)
             label = f"{case} ({len(runs)} run{'s' if len(runs) > 1 else ''})"
             axes.plot(places / per_unit, mean, color=colour, linewidth=2.2, label=label)
     panels[0].set_xlabel("emulator frames (millions)")
-    panels[1].set_xlabel("wall time of training (minutes)")
+    panels[1].set_xlabel("wall time of training (minutes), with nothing beside")
     panels[0].set_ylabel(f"mean of {LAST_EPISODES} training games (points)")
     figure.suptitle(f"{curves['game'].iloc[0]}: agents of Q-learning on one schedule, measured")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize="small")
     return figure
 
 
-def _compare(runs: pd.DataFrame, curves: pd.DataFrame, output: Path, figures: Path) -> None:
+def _compare(game: str, output: Path, figures: Path) -> None:
+    runs, curves = _of_game(_run_rows(output), game), _of_game(_curve_rows(output), game)
+    # Those of the tables' game are published: another one does not take their place.
+    own = "" if game == GAME else f"_{game.lower()}"
     found = improvements(runs)
-    found.round(4).to_csv(output / "improvements.csv", index=False)
+    found.round(4).to_csv(output / f"improvements{own}.csv", index=False)
     times = pd.concat([time_to_score(curves, minutes) for minutes in _MINUTES], ignore_index=True)
-    times.round(3).to_csv(output / "time_to_score.csv", index=False)
-    save_figure(agents_figure(curves), figures / "quick_agents.png")
+    times.round(3).to_csv(output / f"time_to_score{own}.csv", index=False)
+    save_figure(agents_figure(curves), figures / f"quick_agents{own}.png")
     last = times[times["baseline_minutes"] == _MINUTES[-1]]
     medians = last.groupby("case", sort=False)["minutes"].median()
-    within = {"global_within_gorila": share_within(curves, "global", "gorila")} if _has_both(runs) else {}
     report(
         "quick_agents",
         num_runs=len(runs),
-        **within,
         **{f"{row['case']}_beats_{BASELINE}": row["probability"] for row in found.to_dict("records")},
         **{f"{case}_minutes_to_{last['score'].iloc[0]:.1f}": minutes for case, minutes in medians.items()},
     )
 
 
-def _has_both(runs: pd.DataFrame) -> bool:
-    seeds = runs.groupby("case")["seed"].nunique()
-    return bool(seeds.get("global", 0) > 0 and seeds.get("gorila", 0) > 1)
-
-
 def _at(curves: pd.DataFrame, places: FloatArray, column: str = "steps") -> FloatArray:
     """(num_runs, num_places) scores, between two points in proportion."""
-    runs = (run.sort_values(column) for _, run in curves.groupby("seed", sort=True))
-    return np.array([np.interp(places, run[column], run["score"]) for run in runs])
+    runs = curves.groupby("seed", sort=True)
+    return np.array([np.interp(places, run[column], run["score"]) for _, run in runs])
 
 
 def _last_score(run: pd.DataFrame, seconds: float) -> float:
@@ -267,9 +253,12 @@ def _last_score(run: pd.DataFrame, seconds: float) -> float:
     return float(before.iloc[-1]) if len(before) else np.nan
 
 
-def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[TrainedRow, list[CurveRow]]:
+def _config(chosen: argparse.Namespace, case: str, seed: int) -> RunConfig:
     words = [f"game={chosen.game}", f"seed={seed}", f"results_dir={chosen.runs_dir}/{case}", "resume=true"]
-    config = api.compose([*CASES[case], *words, *chosen.overrides])
+    return api.compose([*CASES[case], *words, *chosen.overrides])
+
+
+def _train(config: RunConfig, case: str) -> tuple[TrainedRow, list[CurveRow]]:
     loaded = train_or_load(config)
     row = trained_row(loaded, case, config)
     return row, curve_rows(loaded, row, config)

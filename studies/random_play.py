@@ -65,9 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for game in chosen.games:
             if not file.has(game):
                 _play(game, config, file, chosen.num_threads)
-    for path in write_table(
-        random_play_table(random_scores(as_runs([file.frame() for file in files.values()]))), chosen.output
-    ):
+    # Of all that is there, whatever part of it was named.
+    frames = [frame for skip in FRAME_SKIPS if len(frame := row_file(chosen.output, skip).frame())]
+    for path in write_table(random_play_table(random_scores(as_runs(frames))), chosen.output):
         print(path)
 
 

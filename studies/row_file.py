@@ -2,17 +2,19 @@
 
 Each row carries what it was measured on (`measuring.provenance`). Which rows are there already is told by the settings
 among their columns, not by the commit: to measure anew, delete the rows or the file.
-Speeds of two kinds of processor are never put together: their rows name it, as a setting that a study compares, or by
-`of_one_processor`, where a file is of one kind.
+What two kinds of processor have made is never put together: rows name theirs, as a setting that a study compares, or
+by `of_one_processor`, where a file is of one kind, or what is compared within it. Nor are runs of a study put together
+with those that somebody has changed by more settings (`made_with`): a file is of one list of these.
 Not here: the rows that a run writes (`pipeline.rows`).
 """
 
+import copy
 import csv
 import dataclasses
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import pandas as pd
 
@@ -21,6 +23,8 @@ from measuring.provenance import provenance
 from pipeline.whole_file import whole_text
 
 RowT = TypeVar("RowT")
+WORDS = "more_settings"
+"""Column of what runs had on top of the settings of their study, in files of such runs alone."""
 
 
 class RowFile(Generic[RowT]):
@@ -33,41 +37,63 @@ class RowFile(Generic[RowT]):
         settings: tuple[str, ...],
         renamed: Mapping[str, str] | None = None,
         *,
-        of_one_processor: bool = False,
+        of_one_processor: bool | tuple[str, ...] = False,
     ) -> None:
         """`settings` are the columns that tell one measurement from another. `row_type` is a dataclass.
 
         `renamed`: what columns of text say in rows of before -> what they would say now. `of_one_processor`: rows say
-        which kind of processor they are of, and another kind cannot add to them.
+        which kind of processor they are of, and another kind cannot add to them; with some of the settings: to those
+        that have these in common.
         """
         self._path = path
-        self._of_one_processor = of_one_processor
+        self._says_processor = of_one_processor is not False
+        self._alike = of_one_processor if isinstance(of_one_processor, tuple) else ()
+        self._words, self._precision = "", "auto"
         self._renamed = renamed or {}
         fields = dataclasses.fields(row_type)  # type: ignore[arg-type]
         self._columns = [field.name for field in fields]
         self._text_columns = [field.name for field in fields if field.type is str]
         self._settings = settings
 
+    def made_with(self, words: Sequence[str] = (), precision: str = "auto") -> Self:
+        """The same file, for runs with `words` on top of the settings of their study, that compute in `precision`."""
+        other = copy.copy(self)
+        other._words, other._precision = " ".join(words), precision
+        return other
+
     def has(self, *settings: object) -> bool:
         """Whether a row with these settings is there.
 
-        Raises ValueError if not, and none can be added: the rows that are there are of another processor, or have other
-        columns, as of an earlier version.
+        Raises ValueError if not, and none can be added: the rows that are there are of another processor, of runs with
+        other words, or have other columns, as of an earlier version.
         """
         header, rows = self._read()
-        if self._key(map(_as_text, settings)) in map(self._key_of, rows):
+        key = self._key(map(_as_text, settings))
+        if any(self._key_of(row) == key and row.get(WORDS, "") == self._words for row in rows):
             return True
-        self._check_addable(header, rows)
+        of = dict(zip(self._settings, key, strict=True))
+        group = {name: of[name] for name in self._alike}
+        self._check_addable(header, rows, group)
         return False
 
     def check_addable(self) -> None:
         """Raise ValueError if no rows can be added here, as `has` does where the row is not there."""
-        self._check_addable(*self._read())
+        self._check_addable(*self._read(), {})
 
-    def _check_addable(self, header: Sequence[str], rows: Sequence[Mapping[str, str]]) -> None:
+    def _check_addable(
+        self, header: Sequence[str], rows: Sequence[Mapping[str, str]], group: Mapping[str, str]
+    ) -> None:
+        for words in {row.get(WORDS, "") for row in rows} - {self._words}:
+            raise ValueError(
+                f"{self._path} has rows of runs with {words or 'no more settings'}, and these have "
+                f"{self._words or 'no more settings'}: nothing was measured. Give them an --output of their own"
+            )
         self._check_columns(header)
-        if self._of_one_processor:
-            check_one_processor(self._path, map(kind_of, rows))
+        if self._says_processor:
+            alike = [row for row in rows if all(row[name] == value for name, value in group.items())]
+            where = ", ".join([f"{name} {value}" for name, value in group.items()])
+            what = f"{where} in {self._path}" if where else str(self._path)
+            check_one_processor(what, map(kind_of, alike), self._precision)
 
     def append(self, *rows: RowT) -> None:
         """Add rows, all of them at once. Raises ValueError if the file has other columns, as of an earlier version."""
@@ -114,7 +140,10 @@ class RowFile(Generic[RowT]):
     def _check_columns(self, header: Sequence[str]) -> None:
         needed = [*self._columns, *self._own_facts()]
         if header and header != needed:
-            raise ValueError(f"{self._path} has the columns {', '.join(header)}; these rows have {', '.join(needed)}")
+            raise ValueError(
+                f"{self._path} has the columns {', '.join(header)}; these rows have {', '.join(needed)}. Move it away "
+                "to measure all of it anew"
+            )
 
     def frame(self) -> pd.DataFrame:
         """All rows that are there; without any a frame with the columns alone."""
@@ -130,7 +159,8 @@ class RowFile(Generic[RowT]):
         return {name: fact for name, fact in self._facts().items() if name not in self._columns}
 
     def _facts(self) -> dict[str, Any]:
-        return {"processor": processor_here(), **provenance()} if self._of_one_processor else provenance()
+        facts = {"processor": processor_here(self._precision)} if self._says_processor else {}
+        return facts | provenance() | ({WORDS: self._words} if self._words else {})
 
 
 def kinds_of(rows: pd.DataFrame) -> pd.Series:
@@ -138,12 +168,12 @@ def kinds_of(rows: pd.DataFrame) -> pd.Series:
     return pd.Series([kind_of(row) for row in rows.to_dict("records")], index=rows.index, dtype=str)
 
 
-def check_one_processor(path: Path, kinds: Iterable[str]) -> None:
-    """Raise ValueError if one of these kinds of processor, of what is in the file, is not the one here."""
-    here = kind_of({"processor": processor_here(), **provenance()})
+def check_one_processor(what: object, kinds: Iterable[str], precision: str = "auto") -> None:
+    """Raise ValueError if one of these kinds of processor, of what is there, is not the one here."""
+    here = kind_of({"processor": processor_here(precision), **provenance()})
     if others := [kind for kind in dict.fromkeys(kinds) if kind != here]:
         raise ValueError(
-            f"{path} was measured on {', '.join(others)}, and this is {here}: nothing was measured. Go on with it on "
+            f"{what} was measured on {', '.join(others)}, and this is {here}: nothing was measured. Go on with it on "
             "such a processor, or move it away to measure all of it here"
         )
 

@@ -1,7 +1,7 @@
 """A trained agent's scores beside the random player's, as a row of a CSV file.
 
-Not here: the training itself and its curve (`studies.trained_runs`), on which processor it may be (`.trained_on`), what
-is compared (`studies.centred_pixels`, `.six_minutes`).
+Not here: the training itself and its curve (`studies.trained_runs`), what is compared (`studies.centred_pixels`,
+`.six_minutes`).
 """
 
 import math
@@ -22,7 +22,6 @@ from pipeline.results.load import LoadedRuns
 from pipeline.results.protocols import NOOP_STARTS
 from pipeline.results.random_player import BELOW, YES, is_above, of_starts, random_scores
 from pipeline.results.run_scores import SAMPLED, entries, run_scores
-from studies import trained_on
 from studies.row_file import RowFile
 from studies.trained_runs import train_or_load
 
@@ -61,9 +60,9 @@ class ScoredRow:
     """Of the code that trained; "+" if files differed from it."""
 
 
-def row_file(path: Path) -> RowFile[ScoredRow]:
-    """What is in it; a run is told by its case, game and seed."""
-    return RowFile(path, ScoredRow, ("case", "game", "seed"))
+def row_file(path: Path, *, alike: tuple[str, ...]) -> RowFile[ScoredRow]:
+    """What is in it; a run is told by its case, game and seed. Runs with these in common are of one processor."""
+    return RowFile(path, ScoredRow, ("case", "game", "seed"), of_one_processor=alike)
 
 
 def train_and_score(case: str, words: Sequence[str]) -> ScoredRow:
@@ -72,16 +71,13 @@ def train_and_score(case: str, words: Sequence[str]) -> ScoredRow:
     Ends the program if the run ends before its budget, or was trained on another processor than this: it has no row.
     """
     config = api.compose([*words, "resume=true"])
-    processor = processor_here(config.precision)
-    trained_on.note(config.folder, processor)
     loaded = train_or_load(config)
-    trained_on.check_hosts(config.folder, processor)
     if isinstance(config.algorithm, ActorCriticConfig):
         folder = Path(loaded.runs["folder"].item())
         drawn = api.EvaluationRequest((folder,), settings=("evaluation.policy=sampled",))
         api.evaluate_runs(drawn, Console(stderr=True))
         loaded = api.load_run(folder)
-    return scored_row(loaded, case, processor)
+    return scored_row(loaded, case, processor_here(config.precision))
 
 
 def scored_row(loaded: LoadedRuns, case: str, processor: str) -> ScoredRow:

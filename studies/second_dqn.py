@@ -57,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     if not (points := points_of(load_runs(chosen.runs_dir).evaluations)):
         raise SystemExit(f"no run of {' or '.join(EXPERIMENTS)} below {chosen.runs_dir}: name a --runs-dir")
+    if chosen.output == FIGURE and chosen.runs_dir != parser.get_default("runs_dir"):
+        raise SystemExit(f"{FIGURE} is of other runs than those below {chosen.runs_dir}: name an --output")
     save_figure(curves_figure(points), chosen.output)
 
 

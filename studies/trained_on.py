@@ -14,13 +14,13 @@ from pipeline.run_facts import facts_in
 from pipeline.whole_file import whole_text
 
 
-def note(folder: Path, instructions: str) -> None:
+def note(folder: Path, instructions: str, *, begins: bool = False) -> None:
     """Say of the run in `folder`, before it trains, that it does so here; `instructions` as `processor_here` has them.
 
-    Ends the program if it was begun elsewhere, or nobody has noted where.
+    Ends the program if it was begun elsewhere, or nobody has noted where. `begins`: whatever is there is overwritten.
     """
     here, path = named_here(instructions), _note_of(folder)
-    if not facts_in(folder):
+    if begins or not facts_in(folder):
         path.parent.mkdir(parents=True, exist_ok=True)
         whole_text(path, f"{here}\n")
     elif not path.exists():

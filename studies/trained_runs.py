@@ -1,7 +1,7 @@
 """Whole runs of a benchmark as rows of CSV files: what each came to, and its curve of a hundred points.
 
-Not here: figures of a run folder's own rows (`pipeline.results.curves`), what is compared (`studies.quick_agents`,
-`.dba3c.learning`).
+Not here: figures of a run folder's own rows (`pipeline.results.curves`), on which processor a run may be gone on with
+(`studies.trained_on`), what is compared (`studies.quick_agents`, `.dba3c.learning`).
 """
 
 import math
@@ -14,12 +14,14 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 
+from measuring.processor import processor_here
 from pipeline import api
 from pipeline.config.run_config import RunConfig
 from pipeline.errors import DivergedError, PipelineError
 from pipeline.results.load import LoadedRuns
 from pipeline.results.run_frames import run_frames
 from pipeline.results.run_scores import LAST, run_scores
+from studies import trained_on
 from studies.row_file import RowFile
 
 FIRST_GORILA_QUICK = (
@@ -33,6 +35,8 @@ _FIRST_EPISODES = 20
 """Fewer games have no mean on a curve yet."""
 _NUM_POINTS = 100
 """Of a curve."""
+_RUN = ("case", "seed", "game", "frames")
+"""Columns that tell one curve from another."""
 
 
 @dataclass(frozen=True)
@@ -93,10 +97,14 @@ def curve(episodes: pd.DataFrame, mean_frame_skip: float) -> list[tuple[int, flo
 def train_or_load(config: RunConfig) -> LoadedRuns:
     """The rows of a run that is made, gone on with (`resume=true`), or only read if its folder is done.
 
-    Ends the program if the run ends before its frames are made: it has no row.
+    Ends the program if the run ends before its frames are made, or was trained on another kind of processor than this:
+    it has no row.
     """
+    processor = processor_here(config.precision)
+    trained_on.note(config.folder, processor, begins=config.overwrite)
     # Standard output is for figures.
     result = api.train(config, Console(stderr=True))
+    trained_on.check_hosts(config.folder, processor)
     assert result.folder is not None
     loaded = api.load_run(result.folder)
     num_frames = int(loaded.runs["total_frames"].iloc[0])
@@ -120,6 +128,7 @@ def train_until_it_diverges(config: RunConfig) -> tuple[LoadedRuns, bool]:
         if not isinstance(error, DivergedError) and not isinstance(error.__cause__, DivergedError):
             raise
         print(error, file=sys.stderr)
+        trained_on.check_hosts(config.folder, processor_here(config.precision))
         return api.load_run(config.folder), True
 
 
@@ -168,12 +177,26 @@ def training_mean(loaded: LoadedRuns, num_episodes: int = LAST_EPISODES) -> floa
     return float(loaded.episodes.sort_values("wall_seconds", kind="stable")["score"].tail(num_episodes).mean())
 
 
-def curves_file(
-    path: Path, renamed: Mapping[str, str] | None = None, *, of_one_processor: bool = False
-) -> RowFile[CurveRow]:
-    """The curves that are in it, to be `put`: a run that is made once more has one curve. The others: as RowFile."""
-    settings = ("case", "seed", "game", "frames")
-    return RowFile(path, CurveRow, settings, renamed, of_one_processor=of_one_processor)
+class CurvesFile(RowFile[CurveRow]):
+    """Curves, to be `put`: a run that is made once more has one. All of one kind of processor."""
+
+    def __init__(self, path: Path, renamed: Mapping[str, str] | None = None) -> None:
+        super().__init__(path, CurveRow, _RUN, renamed, of_one_processor=True)
+
+    def put(self, *rows: CurveRow) -> None:
+        """As a RowFile. Raises ValueError as `frame` does."""
+        self._in_time(pd.DataFrame(rows, columns=self._columns))
+        super().put(*rows)
+
+    def frame(self) -> pd.DataFrame:
+        """All points. Raises ValueError if the time of a run falls: code made it that has games in another order."""
+        return self._in_time(super().frame())
+
+    def _in_time(self, points: pd.DataFrame) -> pd.DataFrame:
+        for run, of_run in points.groupby(list(_RUN), sort=False):
+            if (of_run["wall_seconds"].diff() < 0).any():
+                raise ValueError(f"{self._path}: the time of {run} falls along its curve; make it anew, or take it out")
+        return points
 
 
 def curve_rows(loaded: LoadedRuns, row: TrainedRow, config: RunConfig) -> list[CurveRow]:

@@ -90,13 +90,13 @@ def equal_frames_table(scores: pd.DataFrame) -> ReportTable | None:
     None where no run of ours has come to the first published mark, or every published agent lacks most of our games.
     """
     trained = scores[(scores["agent"] != RANDOM) & scores["game"].isin(load_published().index)]
-    # Parameters that are younger have no place among older ones: the mean of both would be of neither. The best
-    # parameters of a run are of any age, and have its length.
-    lengths = trained["total_frames"].where(
-        trained["agent"] != BEST, trained.groupby(list(RUN_KEYS))["total_frames"].transform("max")
-    )
-    longest = lengths.groupby([trained[name] for name in ("entry", "protocol", "differs", "game")]).transform("max")
-    as_long = trained[UNEQUAL_FRAMES * lengths >= longest]
+    # The best parameters of a run were picked by looking at all of it: at their own age nobody knew that they are the
+    # best, so they stand where their run does.
+    of_run = trained.groupby(list(RUN_KEYS))["total_frames"].transform("max")
+    trained = trained.assign(total_frames=trained["total_frames"].where(trained["agent"] != BEST, of_run))
+    # Parameters that are younger have no place among older ones: the mean of both would be of neither.
+    longest = trained.groupby(["entry", "protocol", "differs", "game"])["total_frames"].transform("max")
+    as_long = trained[UNEQUAL_FRAMES * trained["total_frames"] >= longest]
     numbers = pd.DataFrame(_comparisons(as_long))
     if numbers.empty:
         return None
@@ -125,6 +125,8 @@ def equal_frames_table(scores: pd.DataFrame) -> ReportTable | None:
         "Published agents that lack more than half of our games are in the CSV file alone.",
         "Above, within, below: games in which our mean lies above, in or below the range of the published seeds.",
     ]
+    if (as_long["agent"] == BEST).any():
+        notes.append("The best parameters of a run were picked from all of it, and stand at its frames.")
     if len(as_long) < len(trained):
         notes.append("Of a game's runs those count that have come as far as the longest.")
     if shown["differs"].ne("").any():

@@ -99,7 +99,7 @@ def losses_table(kills: pd.DataFrame) -> str:
             "victim": str(victim),
             "signal": str(which),
             "times": str(len(those)),
-            "went back to a checkpoint": str((those["went_back_to"] != DID_NOT_GO_BACK).sum()),
+            "sent the run back to a checkpoint": str((those["went_back_to"] != DID_NOT_GO_BACK).sum()),
             "updates lost, median (most)": _median_and_most(
                 those[those["went_back_to"] != DID_NOT_GO_BACK]["updates_lost"]
             ),

@@ -23,11 +23,12 @@ import pandas as pd
 
 from measuring.markdown import markdown, median_cell
 from measuring.processor import KIND, kind_here, processor_here
+from measuring.rounds import shuffled
 from measuring.worker_speed import budget_seconds, run, speed
 from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
 from pipeline.roles.straggler import CONSTANT, DISTRIBUTIONS, EXPONENTIAL
-from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK
+from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK, precision_of
 from studies.dba3c.simulation import BYTES_PER_SECOND
 from studies.dba3c.stragglers import NO_DELAY, NONE, TINY, delay_of
 from studies.row_file import RowFile, kinds_of
@@ -93,8 +94,8 @@ def main(
     output: Path = OUTPUT,
 ) -> None:
     """Simulate and measure what has no row yet."""
-    rows = dynamic_quorum_rows(output)
-    of_costs, here = _of_costs(costs), Processor(*kind_here(processor_here()))
+    rows = dynamic_quorum_rows(output).made_with(overrides)
+    of_costs, here = _of_costs(costs), Processor(*kind_here(processor_here(precision_of(overrides))))
     for (num_stragglers, distribution), quorum in product(_SIMULATED_DELAYS, _SIMULATED_SIZES):
         if not rows.has(SIMULATED, _NUM_SIMULATED, num_stragglers, distribution, quorum, 0, *of_costs):
             rows.append(_simulated(costs, of_costs, num_stragglers, distribution, quorum, num_updates))
@@ -103,7 +104,11 @@ def main(
         settings += overrides
         # What says how long a delay is comes first, then all in turn.
         healthy_first = [(round_, NONE, _REAL_SIZES[0]) for round_ in range(num_rounds)]
-        in_turn = product(range(num_rounds), (NONE, *DISTRIBUTIONS), _REAL_SIZES)
+        in_turn = [
+            (round_, *case)
+            for round_ in range(num_rounds)
+            for case in shuffled(product((NONE, *DISTRIBUTIONS), _REAL_SIZES), round_)
+        ]
         for round_, distribution, quorum in (*healthy_first, *in_turn):
             num_stragglers = 0 if distribution == NONE else 1
             if not rows.has(MEASURED, _NUM_REAL, num_stragglers, distribution, quorum, round_, *here):

@@ -1,6 +1,8 @@
 """Figures of what was measured of DBA3C, one function each; they take the rows of results/dba3c/ as DataFrames.
 
 Dots are single runs, lines join the medians of runs that are alike. Where a figure shows simulated values, it says so.
+Times and speeds of different days do not compare: where runs of several commits stand in one figure, panels of these
+have those of one commit alone.
 Not here: measuring (`studies.dba3c.shards`, `.stragglers`, `.learning`, `.scaling`), figures of
 the simulation (`studies.dba3c.simulation_figures`), how figures look (`pipeline.results.style`).
 """
@@ -81,10 +83,15 @@ def stragglers_figure(runs: pd.DataFrame) -> Figure:
 def settings_figure(runs: pd.DataFrame) -> Figure:
     """Final score and data points per second with each setting of step size and batch; LearningRows."""
     figure, (scores, rates) = _panels(2)
+    compared = of_one_commit(_of(runs, SETTINGS_CASES))
     for index, case in enumerate(SETTINGS_CASES):
-        alike = runs[runs["case"] == case].assign(place=index)
-        for axes, column in ((scores, "evaluation_mean"), (rates, "data_points_per_second")):
+        for axes, rows, column in (
+            (scores, runs, "evaluation_mean"),
+            (rates, compared, "data_points_per_second"),
+        ):
+            alike = rows[rows["case"] == case].assign(place=index)
             _medians(axes, alike, "place", column, COLOURS[index], "", case)
+    rates.set_title(_of_commit(compared), fontsize="medium")
     for axes, label in ((scores, "score of the final evaluation (points)"), (rates, "data points per second")):
         axes.set_xticks(range(len(SETTINGS_CASES)), SETTINGS_CASES)
         _show_zero(axes)
@@ -170,10 +177,15 @@ def workers_figure(curves: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     """
     figure, (minutes, updates) = _panels(2)
     times = times_to_goal(curves, runs)
+    compared = of_one_commit(_of(runs, WORKER_CASES))
+    minutes.set_title(_of_commit(compared), fontsize="medium")
     num_cores = int(runs["num_cores"].iloc[0])
-    for axes, column, label in ((minutes, "minutes", "minutes"), (updates, "updates", "server updates")):
-        axes.plot(times["num_workers"], times[column].replace(math.inf, math.nan), ".", color=COLOURS[0], alpha=0.4)
-        medians = times.groupby("num_workers")[column].median().replace(math.inf, math.nan).dropna()
+    for axes, rows, column, label in (
+        (minutes, times_to_goal(curves, compared), "minutes", "minutes"),
+        (updates, times, "updates", "server updates"),
+    ):
+        axes.plot(rows["num_workers"], rows[column].replace(math.inf, math.nan), ".", color=COLOURS[0], alpha=0.4)
+        medians = rows.groupby("num_workers")[column].median().replace(math.inf, math.nan).dropna()
         axes.plot(medians.index, medians, "o-", color=COLOURS[0], label="measured")
         if len(medians):
             numbers = np.array(medians.index, dtype=float)
@@ -230,28 +242,43 @@ def whole_ticks(axes: Axes, values: pd.Series) -> None:
 
 
 @matplotlib.rc_context(STYLE)
-def sync_figure(curves: pd.DataFrame) -> Figure:
-    """Score of synchronous and asynchronous training over steps and over time; CurveRows."""
+def sync_figure(curves: pd.DataFrame, runs: pd.DataFrame) -> Figure:
+    """Score of synchronous and asynchronous training over steps and over time; CurveRows and LearningRows."""
     return _curves(
-        curves, SYNC_CASES, "synchronous updates (base: 40 steps, steps_10: 20) and asynchronous ones (20 steps)"
+        curves, runs, SYNC_CASES, "synchronous updates (base: 40 steps, steps_10: 20) and asynchronous ones (20 steps)"
     )
 
 
 @matplotlib.rc_context(STYLE)
-def adam_figure(curves: pd.DataFrame) -> Figure:
-    """Score with the paper's and the usual betas of Adam at a large effective batch; CurveRows."""
-    return _curves(curves, ADAM_CASES, "Adam's betas at an effective batch of 640")
+def adam_figure(curves: pd.DataFrame, runs: pd.DataFrame) -> Figure:
+    """Score with the paper's and the usual betas of Adam at a large effective batch; CurveRows and LearningRows."""
+    return _curves(curves, runs, ADAM_CASES, "Adam's betas at an effective batch of 640")
 
 
-def _curves(curves: pd.DataFrame, cases: Sequence[str], title: str) -> Figure:
+def of_one_commit(rows: pd.DataFrame, what: str = "case", commit: str = "run_commit") -> pd.DataFrame:
+    """Rows of the commit that has the most different values in column `what`, of several the one that came last."""
+    counts = rows.sort_index().groupby(commit, sort=False)[what].nunique()
+    chosen: pd.DataFrame = rows[rows[commit] == counts.iloc[::-1].idxmax()]
+    return chosen
+
+
+def _of_commit(compared: pd.DataFrame) -> str:
+    return f"runs of {compared['run_commit'].iloc[0][:7]}"
+
+
+def _curves(curves: pd.DataFrame, runs: pd.DataFrame, cases: Sequence[str], title: str) -> Figure:
     figure, panels = _panels(2)
+    compared = of_one_commit(_of(runs, cases))
+    keys = set(zip(compared["case"], compared["seed"], strict=True))
     for index, (case, alike) in enumerate(_of(curves, cases).groupby("case", sort=False)):
         for line, (seed, run) in zip(LINES, alike.groupby("seed", sort=True), strict=False):
             label = f"{case}, seed {seed}"
-            for axes, time in zip(panels, (run["steps"] / 1e6, run["wall_seconds"] / 60), strict=True):
+            times = (run["steps"] / 1e6, run["wall_seconds"] / 60)
+            for axes, time in zip(panels, times if (case, seed) in keys else times[:1], strict=False):
                 axes.plot(time, run["score"], line, color=COLOURS[index], linewidth=1.5, label=label)
     panels[0].set_xlabel("agent steps (millions)")
     panels[1].set_xlabel("wall time (minutes)")
+    panels[1].set_title(_of_commit(compared), fontsize="medium")
     for axes in panels:
         axes.set_ylabel("mean of 100 training games (points)")
     figure.suptitle(f"{curves['game'].iloc[0]}: {title}, measured")

@@ -4,8 +4,9 @@ Real runs of the cases of `studies.dba3c.learning_cases`, on a game that moves e
 hardly moved after 400,000 steps, so most updates are small here. Scores are means of the last 100 training games, in
 which actions are drawn from the policy, and of the final evaluation. A row a run goes into results/dba3c/learning.csv,
 its curve into learning_curves.csv; runs that are there are not made again, one that diverged neither: its row says so
-and has no score. Figures of what is there are drawn into docs/figures/dba3c_*.png; the speeds of the authors' networks
-in them are those of `studies.dba3c.scaling` and, with as many workers as the authors had, of `.simulation`.
+and has no score. Figures of what is there are drawn into docs/figures/dba3c_*.png, those of another game or budget
+beside them under names of their own; the speeds of the authors' networks in them are those of `studies.dba3c.scaling`
+and, with as many workers as the authors had, of `.simulation`.
 
 18 cases x 3 seeds take eleven hours on two cores. Less with --frames, --seeds or --cases.
 Not here: how fast a system is without what it learns (`studies.dba3c.scaling`), the tables of these rows
@@ -26,6 +27,7 @@ from matplotlib.figure import Figure
 
 from measuring.worker_speed import batch_size, num_parameters
 from pipeline import api
+from pipeline.config.run_config import RunConfig
 from pipeline.errors import PipelineError
 from pipeline.networks.config import LayeredConfig
 from pipeline.optimizers.config import AdamConfig
@@ -61,9 +63,9 @@ from studies.dba3c.simulation_grid import WORKERS
 from studies.row_file import RowFile
 from studies.trained_runs import (
     CurveRow,
+    CurvesFile,
     TrainedRow,
     curve_rows,
-    curves_file,
     diverged_row,
     train_until_it_diverges,
     trained_row,
@@ -106,14 +108,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--figures", type=Path, default=FIGURES, help="where the figures go")
     parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
     chosen = parser.parse_args(arguments)
-    runs, curves = learning_rows(chosen.output), learning_curves(chosen.output)
     failed = []
     # Seed after seed, so that all cases have one before one of them has three.
     for seed, case in product(chosen.seeds, chosen.cases):
+        config = _config(chosen, case, seed)
+        runs = learning_rows(chosen.output).made_with(chosen.overrides, config.precision)
+        curves = learning_curves(chosen.output).made_with(chosen.overrides, config.precision)
         if runs.has(case, seed, chosen.game, num_frames(case, chosen.frames)):
             continue
+        curves.check_addable()
         try:
-            row, points = _train(chosen, case, seed)
+            row, points = _train(config, case)
         except PipelineError as error:
             # The other cases are not to wait for it, and the same command tries it again.
             failed.append(f"{case}, seed {seed}: {error}")
@@ -122,19 +127,23 @@ def main(arguments: list[str] | None = None) -> None:
         runs.append(row)
     speeds = Speeds(scaling_rows(chosen.output).frame(), simulation_rows(chosen.output).frame())
     place = chosen.game, chosen.frames
-    draw(alike(runs.frame(), *place), alike(curves.frame(), *place), speeds, chosen.figures)
+    made, drawn = (alike(there(chosen.output).frame(), *place) for there in (learning_rows, learning_curves))
+    # Figures of another game or budget do not take the place of those that the tables stand beside.
+    own = "" if place == (GAME, FRAMES) else f"_{chosen.game.lower()}_{chosen.frames}"
+    draw(made, drawn, speeds, chosen.figures, own)
     if failed:
         raise SystemExit("\n".join(["without a row:", *failed]))
 
 
 def learning_rows(folder: Path) -> RowFile[LearningRow]:
     """The runs that are in `folder`."""
-    return RowFile(folder / "learning.csv", LearningRow, settings=("case", "seed", "game", "frames"), renamed=RENAMED)
+    settings = ("case", "seed", "game", "frames")
+    return RowFile(folder / "learning.csv", LearningRow, settings, RENAMED, of_one_processor=True)
 
 
-def learning_curves(folder: Path) -> RowFile[CurveRow]:
+def learning_curves(folder: Path) -> CurvesFile:
     """Their curves."""
-    return curves_file(folder / "learning_curves.csv", RENAMED)
+    return CurvesFile(folder / "learning_curves.csv", RENAMED)
 
 
 class Speeds(NamedTuple):
@@ -161,13 +170,13 @@ class Speeds(NamedTuple):
         return set(MODEL_CASES) <= set(self.rounds["network"]) and num_simulated == len(MODEL_CASES)
 
 
-def draw(runs: pd.DataFrame, curves: pd.DataFrame, speeds: Speeds, folder: Path) -> None:
-    """The figures whose cases are all there; that of the models when its speeds are, too."""
+def draw(runs: pd.DataFrame, curves: pd.DataFrame, speeds: Speeds, folder: Path, own: str = "") -> None:
+    """The figures whose cases are all there; that of the models when its speeds are, too. `own` ends their names."""
     figures: dict[str, tuple[tuple[str, ...], Callable[[], Figure]]] = {
         "dba3c_settings": (SETTINGS_CASES, lambda: settings_figure(runs)),
         "dba3c_workers": (WORKER_CASES, lambda: workers_figure(curves, runs)),
-        "dba3c_sync": (SYNC_CASES, lambda: sync_figure(curves)),
-        "dba3c_adam": (ADAM_CASES, lambda: adam_figure(curves)),
+        "dba3c_sync": (SYNC_CASES, lambda: sync_figure(curves, runs)),
+        "dba3c_adam": (ADAM_CASES, lambda: adam_figure(curves, runs)),
         "dba3c_hidden_layer": (hidden_layer_cases(), lambda: hidden_layer_figure(runs)),
     }
     if speeds.complete:
@@ -175,12 +184,12 @@ def draw(runs: pd.DataFrame, curves: pd.DataFrame, speeds: Speeds, folder: Path)
         figures["dba3c_models"] = ((*MODEL_CASES, *LARGE_MODEL_CASES), models)
     for name, (cases, figure) in figures.items():
         if set(cases) <= set(runs["case"]):
-            save_figure(figure(), folder / f"{name}.png")
+            save_figure(figure(), folder / f"{name}{own}.png")
 
 
-def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRow, list[CurveRow]]:
+def _config(chosen: argparse.Namespace, case: str, seed: int) -> RunConfig:
     frames = num_frames(case, chosen.frames)
-    config = api.compose(
+    return api.compose(
         [
             "experiment=dba3c_quick",
             f"game={chosen.game}",
@@ -192,6 +201,9 @@ def _train(chosen: argparse.Namespace, case: str, seed: int) -> tuple[LearningRo
             *chosen.overrides,
         ]
     )
+
+
+def _train(config: RunConfig, case: str) -> tuple[LearningRow, list[CurveRow]]:
     loaded, has_diverged = train_until_it_diverges(config)
     trained = (diverged_row if has_diverged else trained_row)(loaded, case, config)
     topology, optimizer, network = config.topology, config.optimizer, config.network

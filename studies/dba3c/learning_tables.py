@@ -3,19 +3,18 @@
 A cell of several seeds has them in order, 0 first. Not here: figures (`studies.dba3c.figures`).
 """
 
-import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
-from measuring.markdown import commits_cell, markdown
+from measuring.markdown import commits_cell, listed, markdown
 from pipeline.results.formats import cell, interval_cell
 from studies.dba3c.figures import times_to_goal
 from studies.dba3c.learning_cases import ADAM_CASES, CASES, HIDDEN_LAYER_CASES, SYNC_CASES
 from studies.dba3c.simulation_grid import WORKERS
 
-NOT_MADE, DIVERGED, NEVER = "not made", "diverged", "never"
+NOT_MADE, DIVERGED = "not made", "diverged"
 _STEPS_PER_FRAME = 1 / 4
 """Of the games of `dba3c_quick`."""
 
@@ -49,8 +48,9 @@ def sync_table(runs: pd.DataFrame) -> str:
             "case": f"`{case}`",
             "updates": "asynchronous" if not alike["sync"].iloc[0] else "synchronous",
             "steps an update": str(alike["batch_size"].iloc[0] * (2 if alike["sync"].iloc[0] else 1)),
-            "score": _listed(alike["evaluation_mean"], 1),
-            "minutes": _listed(alike["wall_seconds"] / 60, 1),
+            "score": listed(alike["evaluation_mean"], 1),
+            "minutes": listed(alike["wall_seconds"] / 60, 1),
+            "commits": commits_cell(alike["run_commit"]),
         }
         for case, alike in _cases(runs, SYNC_CASES)
     )
@@ -63,7 +63,7 @@ def hidden_layer_table(runs: pd.DataFrame) -> str:
         row = {"behind the hidden layer": activation}
         for case, alike in _cases(runs, cases):
             units = str(alike["network"].iloc[0]).rpartition(" ")[2]
-            scores, training = _listed(alike["evaluation_mean"], 1), _listed(alike["training_mean"], 1)
+            scores, training = listed(alike["evaluation_mean"], 1), listed(alike["training_mean"], 1)
             row[f"{units} units"] = f"`{case}`: {scores} ({training})"
         rows.append(row)
     return markdown(rows)
@@ -79,9 +79,9 @@ def workers_table(runs: pd.DataFrame, curves: pd.DataFrame, simulated: pd.DataFr
     return markdown(
         {
             "workers": str(count),
-            "updates": _listed(alike["updates"], 0),
-            "minutes on 2 cores, measured": _listed(alike["minutes"], 1),
-            "minutes with a core each, simulated": _listed(alike["updates"] * seconds[count] / 60, 1),
+            "updates": listed(alike["updates"], 0),
+            "minutes on 2 cores, measured": listed(alike["minutes"], 1),
+            "minutes with a core each, simulated": listed(alike["updates"] * seconds[count] / 60, 1),
             "commits": commits_cell(alike["commit"]),
         }
         for count, alike in times_to_goal(curves, runs).groupby("num_workers")
@@ -94,9 +94,10 @@ def adam_table(runs: pd.DataFrame) -> str:
         {
             "case": f"`{case}`",
             "betas": f"{alike['beta1'].iloc[0]:g}, {alike['beta2'].iloc[0]:g}",
-            "last 100 training games": _listed(alike["training_mean"], 1),
-            "final evaluation": _listed(alike["evaluation_mean"], 1),
-            "minutes": _listed(alike["wall_seconds"] / 60, 0),
+            "last 100 training games": listed(alike["training_mean"], 1),
+            "final evaluation": listed(alike["evaluation_mean"], 1),
+            "minutes": listed(alike["wall_seconds"] / 60, 0),
+            "commits": commits_cell(alike["run_commit"]),
         }
         for case, alike in _cases(runs, ADAM_CASES)
     )
@@ -116,7 +117,3 @@ def _score(run: Mapping[Hashable, Any] | None) -> str:
     if run["end_reason"] != "budget":
         return DIVERGED
     return interval_cell(run["evaluation_mean"], run["evaluation_low"], run["evaluation_high"], 1)
-
-
-def _listed(values: "pd.Series[float]", decimals: int) -> str:
-    return ", ".join(NEVER if math.isinf(value) else cell(value, decimals) for value in values)

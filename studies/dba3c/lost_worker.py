@@ -28,12 +28,13 @@ import psutil
 
 from measuring.markdown import commits_cell, markdown
 from measuring.provenance import report
+from measuring.rounds import shuffled
 from measuring.worker_speed import run
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.results.formats import cell
 from pipeline.topologies.kinds.workers import worker_name
-from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK
+from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK, precision_of
 from studies.row_file import RowFile
 
 _NUM_WORKERS = 2
@@ -80,10 +81,10 @@ def main(
     output: Path = OUTPUT,
 ) -> None:
     """Measure what has no row yet, then print one JSON line. The kill comes once the first worker has `rows_before`."""
-    rows = lost_worker_rows(output)
+    rows = lost_worker_rows(output).made_with(overrides, precision_of(overrides))
     for round_ in range(num_rounds):
-        for num_backup in backup_counts:
-            if not rows.has(num_backup, round_):
+        for num_backup in shuffled(backup_counts, round_):
+            if not rows.has(num_backup, round_, game):
                 settings = [*RUN, f"game={game}", f"budget.minutes={run_seconds / 60:.6f}", *overrides]
                 rows.append(_measure(settings, num_backup, round_, rows_before))
     measured = rows.frame().groupby("num_backup_workers").median(numeric_only=True)
@@ -100,7 +101,7 @@ def main(
 
 def lost_worker_rows(folder: Path) -> RowFile[LostWorkerRow]:
     """The runs that are in `folder`."""
-    settings = ("num_backup_workers", "round")
+    settings = ("num_backup_workers", "round", "game")
     return RowFile(folder / "lost_worker.csv", LostWorkerRow, settings, of_one_processor=True)
 
 

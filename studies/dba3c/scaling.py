@@ -16,41 +16,32 @@ Not here: several processes and shards (`studies.dba3c.shards`).
 
 import statistics
 import tempfile
-import threading
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
 from measuring.markdown import commits_cell, markdown
 from measuring.provenance import report
-from measuring.rounds import alternate, median_ratio, ratio_quartiles
+from measuring.rounds import alternate, median_ratio, ratio_quartiles, shuffled
+from measuring.serverless import rows_without_server
 from measuring.worker_speed import budget, loop_speed, num_parameters, run, speed
-from pipeline import seeding
-from pipeline.cluster.coordination.batch_thread import batch_thread
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
-from pipeline.experiments.plan import make_plan, network_of
+from pipeline.experiments.plan import make_plan
 from pipeline.experiments.specs import fleet_spec
 from pipeline.interfaces import RowSink, Servers
-from pipeline.optimizers.optimizer import OptimizerConfig
-from pipeline.param_server.shard import DirectShard, ParameterShard
-from pipeline.param_server.snapshot import ShardSnapshot
+from pipeline.param_server.shard import DirectShard
 from pipeline.results.formats import cell
 from pipeline.roles.spec import WorkerSpec
 from pipeline.roles.worker import Worker
-from pipeline.rows import Row
 from pipeline.topologies.kinds.workers import worker_name
-from pipeline.types import Float32Array
-from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK, RENAMED
+from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK, RENAMED, precision_of
 from studies.row_file import RowFile
 
 _NUM_LOOPS = 2
-_START_SECONDS = 60.0
-"""For one loop to wait until the other is built."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +66,14 @@ def main(
     output: Path = OUTPUT,
 ) -> None:
     """Measure what has no row yet, then print one JSON line a network. Each worker makes `worker_steps` steps a run."""
-    rows = scaling_rows(output)
+    rows = scaling_rows(output).made_with(overrides, precision_of(overrides))
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]
         # Round after round, so that a machine that gets slower slows all networks, whose speeds then compare.
-        for round_, network in product(range(num_rounds), networks):
-            if not rows.has(network, round_):
-                rows.append(_measure([*settings, *NETWORKS[network], *overrides], network, round_, worker_steps))
+        for round_ in range(num_rounds):
+            for network in shuffled(networks, round_):
+                if not rows.has(network, round_, game):
+                    rows.append(_measure([*settings, *NETWORKS[network], *overrides], network, round_, worker_steps))
     frame = rows.frame()
     for network in networks:
         _report(frame[frame["network"] == network])
@@ -89,7 +81,7 @@ def main(
 
 def scaling_rows(folder: Path) -> RowFile[ScalingRow]:
     """The rounds that are in `folder`."""
-    return RowFile(folder / "scaling.csv", ScalingRow, ("network", "round"), RENAMED, of_one_processor=True)
+    return RowFile(folder / "scaling.csv", ScalingRow, ("network", "round", "game"), RENAMED, of_one_processor=True)
 
 
 def scaling_table(rounds: pd.DataFrame) -> str:
@@ -131,6 +123,7 @@ def _measure(settings: list[str], network: str, round_: int, worker_steps: int) 
         },
         num_rounds=1,
         num_warmup_rounds=0,
+        first_round=round_,
     )
     return ScalingRow(
         network,
@@ -166,53 +159,16 @@ def _report(rounds: pd.DataFrame) -> None:
 def _run_without_server(config: RunConfig, worker_steps: int) -> float:
     spec = fleet_spec(config, make_plan(config).demands, generation=1).role
     assert isinstance(spec, WorkerSpec)
-    spec = replace(spec, max_steps=worker_steps, param_server=replace(spec.param_server, num_shards=1))
-    params = network_of(config).initial_parameters(seeding.stream(config.seed, "parameters"))
-    start, stop = threading.Barrier(_NUM_LOOPS, timeout=_START_SECONDS), threading.Event()
-    sinks = [_Rows() for _ in range(_NUM_LOOPS)]
-    loops = [
-        threading.Thread(target=_loop, args=(_placed(spec, index), config.optimizer, params, rows, start, stop))
-        for index, rows in enumerate(sinks)
-    ]
-    for loop in loops:
-        loop.start()
-    for loop in loops:
-        loop.join()
+    names = [worker_name(index) for index in range(_NUM_LOOPS)]
+    found = rows_without_server(config, spec, names, worker_steps, _worker)
     return sum(
-        loop_speed(config, pd.DataFrame(sink.rows), worker_name(index)).data_points_per_second
-        for index, sink in enumerate(sinks)
+        loop_speed(config, pd.DataFrame(map(asdict, rows)), name).data_points_per_second
+        for name, rows in zip(names, found, strict=True)
     )
 
 
-def _placed(spec: WorkerSpec, index: int) -> WorkerSpec:
-    return replace(spec, place=replace(spec.place, role=worker_name(index), index=index))
-
-
-def _loop(
-    spec: WorkerSpec,
-    optimizer: OptimizerConfig,
-    params: Float32Array,
-    rows: RowSink,
-    start: threading.Barrier,
-    stop: threading.Event,
-) -> None:
-    shard = ParameterShard(ShardSnapshot(0, params, 0, params, {}), optimizer, spec.param_server, spec.generation)
-    with batch_thread():  # as the task of a role
-        worker = Worker(spec, Servers([DirectShard(shard)], []), rows)
-        start.wait()
-        # The first to be done ends it for all, so that no loop is ever measured with a core more than its share.
-        while not (worker.done or stop.is_set()):
-            worker.step()
-        stop.set()
-        worker.close()
-
-
-class _Rows(RowSink):
-    def __init__(self) -> None:
-        self.rows: list[dict[str, object]] = []
-
-    def emit(self, row: Row) -> None:
-        self.rows.append(asdict(row))
+def _worker(spec: WorkerSpec, shard: DirectShard, rows: RowSink) -> Worker:
+    return Worker(spec, Servers([shard], []), rows)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,10 @@ Not here: carrying a run out (`measuring.worker_speed`), what is compared (`stud
 `.stragglers`, `.simulation`).
 """
 
+from collections.abc import Sequence
 from pathlib import Path
+
+from pipeline.config.overrides import compose
 
 OUTPUT = Path("results/dba3c")
 FIGURES = Path("docs/figures")
@@ -62,3 +65,8 @@ QUICK = (
 )
 """A run of which only the speed is of interest: the authors' reduced network, games and clipping, gradients of 160
 steps of 32 games. Step sizes and the weights of the loss are those of `experiment=dba3c`; they cost the same."""
+
+
+def precision_of(overrides: Sequence[str]) -> str:
+    """What such a run computes in, with these settings changed."""
+    return compose([*QUICK, "game=Pong", *overrides]).precision

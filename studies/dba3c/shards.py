@@ -21,13 +21,14 @@ from pathlib import Path
 import pandas as pd
 
 from measuring.markdown import commits_cell, counted, markdown, median_cell
+from measuring.rounds import shuffled
 from measuring.worker_speed import budget, num_parameters, run, speed
 from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
 from pipeline.results.style import save_figure
 from pipeline.topologies.config import PLACES
 from studies.dba3c.figures import shards_figure
-from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK, RENAMED
+from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK, RENAMED, precision_of
 from studies.row_file import RowFile
 
 
@@ -61,12 +62,17 @@ def main(
     output: Path = OUTPUT,
     figures: Path = FIGURES,
 ) -> None:
-    """Measure what has no row yet, then draw. Numbers of shards take turns within a round."""
-    rows = shards_rows(output)
+    """Measure what has no row yet, then draw. Networks, places and numbers of shards take turns within a round."""
+    rows = shards_rows(output).made_with(overrides, precision_of(overrides))
+    in_turn = [
+        (round_, *case)
+        for round_ in range(num_rounds)
+        for case in shuffled(product(networks, places, shard_counts), round_)
+    ]
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, f"cluster={cluster}", f"game={game}", f"results_dir={results_dir}"]
-        for round_, network, place, num_shards in product(range(num_rounds), networks, places, shard_counts):
-            if rows.has(network, place, num_shards, round_):
+        for round_, network, place, num_shards in in_turn:
+            if rows.has(network, place, num_shards, round_, game):
                 continue
             own = [f"topology.num_workers={num_workers}", f"topology.shards={place}"]
             own += [f"param_server.num_shards={num_shards}", *NETWORKS[network], *overrides]
@@ -92,7 +98,7 @@ def main(
 
 def shards_rows(folder: Path) -> RowFile[ShardsRow]:
     """The runs that are in `folder`."""
-    settings = ("network", "shards", "num_shards", "round")
+    settings = ("network", "shards", "num_shards", "round", "game")
     return RowFile(folder / "shards.csv", ShardsRow, settings, RENAMED, of_one_processor=True)
 
 

@@ -18,7 +18,7 @@ there is not made again, so delete simulation.csv with costs.json. For each chec
 prediction is printed, and docs/figures/dba3c_simulated_*.png are drawn. An hour and a quarter on two cores.
 Once `studies.dba3c.learning` has counted the updates to a score with 1, 2, 4 and 8 workers, these times the
 simulated seconds of an update are the time to that score, in a figure of its own.
-Not here: the simulation (`benchmarks.simulation`), how costs are measured (`studies.simulation.measured_costs`,
+Not here: the simulation (`studies.simulation`), how costs are measured (`studies.simulation.measured_costs`,
 `.call_costs`).
 """
 
@@ -27,13 +27,13 @@ import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from itertools import product
 from pathlib import Path
 
 import pandas as pd
 
 from measuring.processor import kind_of
 from measuring.provenance import report
+from measuring.rounds import shuffled
 from measuring.worker_speed import batch_size, budget, num_parameters, run, speed
 from pipeline.cluster.session import open_session
 from pipeline.config.overrides import compose
@@ -41,7 +41,7 @@ from pipeline.config.run_config import RunConfig
 from pipeline.results.style import save_figure
 from studies.dba3c.figures import times_to_goal
 from studies.dba3c.learning_cases import alike
-from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK, RENAMED
+from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK, RENAMED, precision_of
 from studies.dba3c.simulation_figures import (
     prediction_figure,
     simulated_servers_figure,
@@ -126,7 +126,7 @@ def main(
     figures: Path = FIGURES,
 ) -> None:
     """Measure and simulate what has no row yet, then draw."""
-    rows = simulation_rows(output)
+    rows = simulation_rows(output).made_with(overrides, precision_of(overrides))
     costs_path = output / "costs.json"
     if rows.frame().empty:
         # Where there are rows, they have the processor of the costs, and no other can add to them.
@@ -143,7 +143,7 @@ def main(
             if network in check_networks
         }
         # Round after round, so that networks compare and a check stands beside the costs that it is checked with.
-        for round_, network in product(range(num_rounds), networks):
+        for round_, network in [(one, name) for one in range(num_rounds) for name in shuffled(networks, one)]:
             if len(cost_file.load(costs_path, network)) <= round_:
                 check_one_processor(costs_path, map(kind_of, cost_file.measured_on(costs_path)))
                 measured = _measure(configs[network], num_cores, num_cost_updates, step_seconds)

@@ -12,6 +12,8 @@ frame skip, sticky actions and coloured pictures, those of these experiments hav
 score of the same name.
 
 Rows go into results/dba3c/stops.csv, one a run and goal, the curves of a game into docs/figures/dba3c_stops_<game>.png.
+Both are made anew of all that the call names: one that names other runs has to name other places, too. Hours in a
+figure are of the runs of one commit, for those of different days do not compare.
 Not here: curves of training games (`python -m pipeline.report`).
 """
 
@@ -34,6 +36,8 @@ from pipeline.results.load import LoadedRuns
 from pipeline.results.published import load_published
 from pipeline.results.run_scores import LAST, TRAINING
 from pipeline.results.style import COLOURS, FAINT, LINES, MARKERS, STYLE, save_figure
+from pipeline.run_folders import run_folders
+from studies.dba3c.figures import of_one_commit
 from studies.dba3c.settings import FIGURES, OUTPUT
 
 CLAIMED_GAME, CLAIMED_GOAL, CLAIMED_CORE_HOURS = "Breakout", 300.0, 768 * 20 / 60
@@ -82,12 +86,20 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, default=OUTPUT, help="where the rows go")
     parser.add_argument("--figures", type=Path, default=FIGURES, help="where the figures go")
     chosen = parser.parse_args(arguments)
-    folders = [path for name in chosen.experiments for path in sorted(chosen.runs_dir.glob(f"{name}/*/*"))]
+    is_narrower = any(
+        vars(chosen)[name] != parser.get_default(name) for name in ("runs_dir", "experiments", "protocol")
+    )
+    if is_narrower and (chosen.output == OUTPUT or chosen.figures == FIGURES):
+        parser.error(f"{chosen.output} and {chosen.figures} have other runs than these: name --output and --figures")
+    places = [chosen.runs_dir / name for name in chosen.experiments]
+    folders = [folder for place in places if place.is_dir() for folder in run_folders(place)]
     if not folders:
         raise SystemExit(f"no run of {', '.join(chosen.experiments)} below {chosen.runs_dir}: name a --runs-dir")
     curves = pd.concat(
         [evaluation_means(api.load_run(folder), chosen.protocol, workers_of(folder)) for folder in folders]
     )
+    if curves.empty:
+        raise SystemExit(f"no evaluation under {chosen.protocol} below {chosen.runs_dir}: nothing was written")
     rows = pd.DataFrame([asdict(row) for _, run in curves.groupby("run", sort=False) for row in stop_rows(run)])
     chosen.output.mkdir(parents=True, exist_ok=True)
     rows.round(4).to_csv(chosen.output / "stops.csv", index=False, lineterminator="\n")
@@ -213,12 +225,17 @@ def stops_figure(curves: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(12.0, 4.2), layout="constrained")
     panels = figure.subplots(1, 3, sharey=True)
     game = str(curves["game"].iloc[0])
+    compared = of_one_commit(curves.reset_index(drop=True).fillna({"commit": "unknown"}), "run", "commit")
+    for axes in panels[1:]:
+        axes.set_title(f"runs of {compared['commit'].iloc[0][:7]}", fontsize="medium")
     for index, (experiment, of_experiment) in enumerate(curves.groupby("experiment", sort=False)):
         looks = cycle(product(MARKERS, LINES))
         for (marker, line), (seed, run) in zip(looks, of_experiment.groupby("seed", sort=True), strict=False):
             cores = run["num_cores"].iloc[0]
             label = f"{experiment}, seed {seed} ({cores} core{'s' if cores > 1 else ''})"
-            for axes, column in zip(panels, ("steps", "hours", "core_hours"), strict=True):
+            is_compared = run["run"].iloc[0] in set(compared["run"])
+            columns = ("steps", "hours", "core_hours") if is_compared else ("steps",)
+            for axes, column in zip(panels, columns, strict=False):
                 axes.plot(run[column], run["mean"], f"{marker}{line}", color=COLOURS[index], markersize=4, label=label)
     for axes, name in zip(
         panels, ("agent steps (millions)", "wall time (hours)", "core-hours of the workers"), strict=True

@@ -26,13 +26,14 @@ from typing import NamedTuple
 import pandas as pd
 
 from measuring.markdown import markdown, median_cell
+from measuring.rounds import shuffled
 from measuring.worker_speed import budget_seconds, run, speed
 from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
 from pipeline.results.style import save_figure
 from pipeline.roles.straggler import DISTRIBUTIONS
 from studies.dba3c.figures import stragglers_figure
-from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK
+from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK, precision_of
 from studies.row_file import RowFile
 
 NONE = "none"
@@ -97,19 +98,24 @@ def main(
     figures: Path = FIGURES,
 ) -> None:
     """Measure what has no row yet, then draw. `delay_updates` is the mean delay in healthy updates."""
-    rows = stragglers_rows(output)
+    rows = stragglers_rows(output).made_with(overrides, precision_of(overrides))
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, *TINY, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]
         settings += overrides
         # What says how long a delay is comes first, then all in turn.
         healthy_first = [(round_, NONE, 0) for round_ in range(num_rounds)]
-        in_turn = product(range(num_rounds), (NONE, *DISTRIBUTIONS), backup_counts)
+        in_turn = [
+            (round_, *case)
+            for round_ in range(num_rounds)
+            for case in shuffled(product((NONE, *DISTRIBUTIONS), backup_counts), round_)
+        ]
         for round_, distribution, num_backup in (*healthy_first, *in_turn):
-            if rows.has(distribution, num_backup, round_):
+            if rows.has(distribution, num_backup, round_, game):
                 continue
             delay = NO_DELAY
             if distribution != NONE:
                 done = rows.frame()
+                done = done[done["game"] == game]
                 healthy = done[(done["distribution"] == NONE) & (done["num_backup_workers"] == 0)]
                 delay = delay_of(healthy["seconds_per_update"], delay_updates, is_waited_for=num_backup == 0)
             words = [budget_seconds(run_seconds, delay.update_seconds), *settings]
@@ -141,7 +147,7 @@ def _measure(
 
 def stragglers_rows(folder: Path) -> RowFile[StragglersRow]:
     """The runs that are in `folder`."""
-    settings = ("distribution", "num_backup_workers", "round")
+    settings = ("distribution", "num_backup_workers", "round", "game")
     return RowFile(folder / "stragglers.csv", StragglersRow, settings, of_one_processor=True)
 
 

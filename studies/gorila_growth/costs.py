@@ -1,18 +1,17 @@
-"""What the parts of a bundle and its calls to shards cost, in seconds of a core; as a JSON file they can be repeated.
+"""What the parts of a bundle and its calls to shards cost, in seconds of a core, and these as a JSON file.
 
-Not here: how they are measured (`studies.gorila_growth.part_costs`).
+Not here: how they are measured (`studies.gorila_growth.part_costs`), the file itself (`studies.simulation.round_file`).
 """
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from measuring.processor import kind_of
-from measuring.provenance import provenance
-from pipeline.whole_file import whole_text
+from studies.simulation import round_file
 from studies.simulation.costs import CallCost, Linear
+from studies.simulation.round_file import call_cost, mean
 
 
 class DirectCosts(NamedTuple):
@@ -73,14 +72,14 @@ class Measured(NamedTuple):
 def merged(rounds: Sequence[Measured]) -> Measured:
     """All samples of several rounds, and the means of all other numbers."""
     plain = [one._replace(costs=one.costs._replace(play_seconds=(), gradient_seconds=())) for one in rounds]
-    mean: Measured = _mean(plain)
-    costs = mean.costs._replace(
+    means: Measured = mean(plain)
+    costs = means.costs._replace(
         play_seconds=tuple(seconds for one in rounds for seconds in one.costs.play_seconds),
         gradient_seconds=tuple(seconds for one in rounds for seconds in one.costs.gradient_seconds),
         num_params=rounds[0].costs.num_params,
     )
     # Chance has to cancel before the bound: a core is no faster for being in company.
-    return mean._replace(costs=costs, full_speed=min(1.0, mean.full_speed), num_cores=rounds[0].num_cores)
+    return means._replace(costs=costs, full_speed=min(1.0, means.full_speed), num_cores=rounds[0].num_cores)
 
 
 def at_one_speed(measured: Mapping[str, Measured]) -> dict[str, Measured]:
@@ -95,31 +94,22 @@ def at_one_speed(measured: Mapping[str, Measured]) -> dict[str, Measured]:
 
 def append(path: Path, wire: str, beside: str, processor: str, measured: Measured) -> None:
     """Add one round of a wire. `beside` says what else the machine had to do, `processor` its kind."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    rounds = _read(path)
-    facts = {"beside": beside, "processor": processor, **provenance()}
-    rounds.setdefault(wire, []).append(_named(measured) | {"measured_on": facts})
-    whole_text(path, json.dumps(rounds, indent=1) + "\n")
+    round_file.append(path, wire, measured, {"beside": beside, "processor": processor}, digits=6)
 
 
 def load(path: Path, wire: str) -> list[Measured]:
     """The rounds of a wire; none where there is no file."""
-    return [_measured(content) for content in _read(path).get(wire, [])]
+    return [_measured(content) for content in round_file.rounds_of(path, wire)]
 
 
 def measured_on(path: Path, wire: str) -> list[dict[str, Any]]:
     """Commit, processor, and what else the machine had to do, of each round."""
-    return [content["measured_on"] for content in _read(path).get(wire, [])]
+    return round_file.measured_on(path, wire)
 
 
 def processors(path: Path) -> list[str]:
     """The kinds of processor that its rounds were measured on; more than one were put together by hand."""
-    facts = [content["measured_on"] for rounds in _read(path).values() for content in rounds]
-    return list(dict.fromkeys(map(kind_of, facts)))
-
-
-def _read(path: Path) -> dict[str, list[dict[str, Any]]]:
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return list(dict.fromkeys(map(kind_of, round_file.measured_on(path))))
 
 
 def _measured(content: dict[str, Any]) -> Measured:
@@ -132,9 +122,9 @@ def _measured(content: dict[str, Any]) -> Measured:
             costs["num_params"],
             DirectCosts(Linear(**direct["push"]), Linear(**direct["pull"]), direct["message"]),
             WireCosts(
-                push=_call_cost(wire["push"]),
-                pull=_call_cost(wire["pull"]),
-                message=_call_cost(wire["message"]),
+                push=call_cost(wire["push"]),
+                pull=call_cost(wire["pull"]),
+                message=call_cost(wire["message"]),
                 latency_seconds=wire["latency_seconds"],
                 push_bytes=SliceBytes(**wire["push_bytes"]),
                 pull_bytes=SliceBytes(**wire["pull_bytes"]),
@@ -164,24 +154,3 @@ def _stretched(costs: GorilaCosts, factor: float) -> GorilaCosts:
             latency_seconds=factor * wire.latency_seconds,
         ),
     )
-
-
-def _call_cost(content: dict[str, dict[str, float]]) -> CallCost:
-    return CallCost(Linear(**content["caller"]), Linear(**content["server"]))
-
-
-def _mean(values: Sequence[Any]) -> Any:
-    if isinstance(values[0], tuple):
-        return type(values[0])(*map(_mean, zip(*values, strict=True))) if values[0] else ()
-    return statistics.fmean(values)
-
-
-def _named(value: Any) -> Any:
-    """NamedTuples as objects, which JSON would make lists; seconds to the nearest 10 ns."""
-    if hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, Mapping):
-        return {name: _named(part) for name, part in value.items()}
-    if isinstance(value, tuple):
-        return [round(part, 6) for part in value]
-    return value

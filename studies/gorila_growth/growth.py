@@ -18,6 +18,7 @@ from itertools import product
 from pathlib import Path
 
 from measuring.processor import KIND, kind_here, processor_here
+from measuring.rounds import shuffled
 from measuring.worker_speed import budget
 from pipeline.config.overrides import compose
 from studies.gorila_growth.grid import BFLOAT16, FACTORS, FLOAT32, PROCESSES, THREADS, Case
@@ -71,13 +72,13 @@ def main(
     output: Path = OUTPUT,
 ) -> None:
     """Measure what has no row yet; sizes take turns within a round."""
-    rows = growth_rows(output)
+    rows = growth_rows(output).made_with([*overrides, *worker_overrides])
     for round_ in range(num_rounds):
-        for count in worker_counts:
+        for count in shuffled(worker_counts, round_):
             own = [f"topology.num_workers={count}", budget(count, worker_steps, _FRAME_SKIP), f"game={game}"]
             words = [*DBA3C, "cluster=threads", *own, *worker_overrides]
             _run(rows, (WORKERS, THREADS, "beside", count, 2, round_), game, beside, words)
-        for cluster, num_shards in product(clusters, shard_counts):
+        for cluster, num_shards in shuffled(product(clusters, shard_counts), round_):
             case = Case(SHARDS, cluster, 2, num_shards)
             run_case(rows, case, "beside", round_, game, beside, role_steps, overrides)
 

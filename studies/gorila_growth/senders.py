@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
+from measuring.rounds import shuffled
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.coordination.tasks import RoleAddress, RoleResult, ServerAddresses, run_role
 from pipeline.cluster.session import open_session
@@ -85,7 +86,7 @@ def main(
     """Measure what has no row yet."""
     rows = senders_rows(output)
     for round_ in range(num_rounds):
-        for count in role_counts:
+        for count in shuffled(role_counts, round_):
             if not rows.has(count, round_):
                 rows.append(_measure(count, round_, beside, seconds, row_seconds))
 

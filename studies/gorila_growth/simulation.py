@@ -90,7 +90,7 @@ def main(
     figures: Path = FIGURES,
 ) -> None:
     """Measure what has no row yet, simulate all, and draw."""
-    path, real = output / "costs.json", growth_rows(output)
+    path, real = output / "costs.json", growth_rows(output).made_with(overrides)
     processor = processor_here(compose([*GORILA, f"game={game}", *overrides]).precision)
     kind = named_here(processor)
     if others := [of for of in cost_file.processors(path) if of != kind]:

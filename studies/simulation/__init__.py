@@ -7,7 +7,7 @@
     experiment       so many workers, so many servers, so many updates -> data points per second and the rest
     measured_costs   what a worker's steps cost on this machine, and with its calls all that `costs` wants
     call_costs       what a call and an update cost
-    cost_file        these as a JSON file
+    cost_file        these as a JSON file, which is a `round_file`
 
 Not here: what is simulated with them, and its figures and tables (`studies.dba3c.simulation`).
 """

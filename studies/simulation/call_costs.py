@@ -8,7 +8,7 @@
 The calls are those that a worker makes between its steps, with a CallMeter between it and its servers: made in a row,
 of memory that was touched a moment ago and between processes that never sleep, they cost less. Cores are charged
 in CPU seconds of the processes that take part; what is left of a call's wall time is the way.
-Not here: the worker (`studies.simulation.measured_costs`), what is made of the costs (`benchmarks.simulation`).
+Not here: the worker (`studies.simulation.measured_costs`), what is made of the costs (`studies.simulation.experiment`).
 """
 
 import statistics

@@ -3,7 +3,8 @@
 A real worker on one host process, its shard and its leader on another: alone, then as many such pairs as there are
 cores. A step is Worker.step() without its calls, and is charged in CPU seconds of the process, so that what else the
 machine does counts less; what operating systems and networks add by chance is therefore not in it.
-Not here: calls and updates (`studies.simulation.call_costs`), what is made of the costs (`benchmarks.simulation`).
+Not here: calls and updates (`studies.simulation.call_costs`), what is made of the costs
+(`studies.simulation.experiment`).
 """
 
 import math
@@ -11,7 +12,7 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from measuring.worker_speed import batch_size, num_parameters
 from pipeline import seeding
@@ -37,6 +38,7 @@ from studies.simulation.call_costs import (
     start_of,
 )
 from studies.simulation.costs import Costs, Wire
+from studies.simulation.round_file import mean
 
 _BYTES_PER_PARAM = 4
 _GENERATION = 1
@@ -72,7 +74,7 @@ def merged(rounds: Sequence[Measured]) -> Measured:
             tuple(step for measured in rounds for step in measured.steps.alone),
             tuple(step for measured in rounds for step in measured.steps.crowded),
         ),
-        _mean([measured.calls for measured in rounds]),
+        mean([measured.calls for measured in rounds]),
     )
 
 
@@ -155,13 +157,6 @@ def _work_at_once(
         leader = LeaderAddress(name, actors[-1].result())
         tasks.append(session.submit(work, config, index, shard, leader, seconds, host=worker_host, name="work"))
     return [task.result() for task in tasks]
-
-
-def _mean(values: Sequence[Any]) -> Any:
-    """Of numbers, or of each number within tuples."""
-    if isinstance(values[0], tuple):
-        return type(values[0])(*map(_mean, zip(*values, strict=True)))
-    return statistics.fmean(values)
 
 
 class _NoRows(RowSink):

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from measuring.markdown import commits_cell, markdown
+from pipeline.config.overrides import compose
 from pipeline.games import ATARI49
 from pipeline.results.atari49 import normalised
 from pipeline.results.budgets import Yardstick, yardsticks
@@ -48,12 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train what is missing, all systems of a game before the next game."""
     chosen = parsed(__doc__, arguments, games=ORDER, output=OUTPUT, runs_dir="outputs/six_minutes/atari49")
     settings = settings_of(tuning_rows(chosen.output).frame())
-    file = atari49_rows(chosen.output)
     for game in chosen.games:
+        budget = (f"budget.minutes={MINUTES}", "budget.frames=null")
+        run = (f"game={game}", f"seed={SEED}", f"results_dir={chosen.runs_dir}", *budget, *chosen.words)
+        words = {system: [*settings[system], *run] for system in SYSTEMS}
+        file = atari49_rows(chosen.output).made_with(chosen.words, compose(words[GORILA]).precision)
         if not file.has(GORILA, game, SEED):
-            budget = (f"budget.minutes={MINUTES}", "budget.frames=null")
-            run = (f"game={game}", f"seed={SEED}", f"results_dir={chosen.runs_dir}", *budget, *chosen.words)
-            file.append(*[train_and_score(system, [*settings[system], *run]) for system in SYSTEMS])
+            file.append(*[train_and_score(system, words[system]) for system in SYSTEMS])
             save_figure(figure_of(file.frame()), chosen.output / "atari49.png")
 
 
@@ -68,8 +70,8 @@ def settings_of(tuned: pd.DataFrame) -> Mapping[str, tuple[str, ...]]:
 
 
 def atari49_rows(folder: Path) -> RowFile[ScoredRow]:
-    """What is in `folder`; the case of a row is its system."""
-    return row_file(folder / "atari49.csv")
+    """What is in `folder`; the case of a row is its system. All are of one processor, by whose minutes they end."""
+    return row_file(folder / "atari49.csv", alike=())
 
 
 def figure_of(rows: pd.DataFrame) -> Figure:

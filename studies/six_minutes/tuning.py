@@ -15,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from measuring.markdown import commits_cell, markdown
+from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
 from pipeline.results.random_player import BELOW, YES
 from studies.arguments import parsed
@@ -51,27 +52,38 @@ OUTPUT = Path("results/six_minutes")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train what is missing, all cases of a system on a game before the next game."""
     chosen = parsed(__doc__, arguments, games=GAMES, output=OUTPUT, runs_dir="outputs/six_minutes/tuning")
-    file = tuning_rows(chosen.output)
     for game in chosen.games:
         for system in SYSTEMS:
-            for case, words in CASES[system].items():
+            for case, own in CASES[system].items():
+                budget = (f"budget.frames={FRAMES[system]}", "budget.minutes=null")
+                run = (f"game={game}", f"seed={SEED}", f"results_dir={chosen.runs_dir}/{_folder(case)}")
+                words = [*COMMON[system], *own, *budget, *run, *chosen.words]
+                file = tuning_rows(chosen.output).made_with(chosen.words, compose(words).precision)
                 if not file.has(case, game, SEED):
-                    budget = (f"budget.frames={FRAMES[system]}", "budget.minutes=null")
-                    run = (f"game={game}", f"seed={SEED}", f"results_dir={chosen.runs_dir}/{_folder(case)}")
-                    file.append(train_and_score(case, [*COMMON[system], *words, *budget, *run, *chosen.words]))
+                    file.append(train_and_score(case, words))
 
 
 def tuning_rows(folder: Path) -> RowFile[ScoredRow]:
-    """What is in `folder`."""
-    return row_file(folder / "tuning.csv")
+    """What is in `folder`; a game is of one processor, for ranks are within it."""
+    return row_file(folder / "tuning.csv", alike=("game",))
 
 
 def mean_ranks(rows: pd.DataFrame, system: str) -> "pd.Series[float]":
-    """Case -> its rank by the best action's score, the mean over the games that all cases have; 1 is the highest."""
-    own = rows[rows["case"].isin(list(CASES[system]))]
+    """Case -> its rank by the best action's score; 1 is the highest.
+
+    The mean over the games that all cases have, of one kind of processor: what another made is not ranked beside them.
+    """
+    own = rows[rows["case"].isin(list(CASES[system])) & ~rows["game"].isin(mixed_games(rows, system))]
     scores = own.pivot_table(index="case", columns="game", values=GREEDY)
     whole = scores.reindex(list(CASES[system])).dropna(axis="columns")
     return whole.rank(ascending=False).mean(axis="columns")
+
+
+def mixed_games(rows: pd.DataFrame, system: str) -> list[str]:
+    """Games whose rows of the system are of several kinds of processor."""
+    own = rows[rows["case"].isin(list(CASES[system]))]
+    kinds = own.groupby("game")["processor"].nunique()
+    return [str(game) for game in kinds.index[kinds > 1]]
 
 
 def chosen_case(rows: pd.DataFrame, system: str) -> str:
@@ -90,7 +102,7 @@ def tuning_table(rows: pd.DataFrame) -> str:
     """A line a case, with its score on each game; ScoredRows."""
     lines = []
     for system in SYSTEMS:
-        ranks = mean_ranks(rows, system)
+        ranks, mixed, mark = mean_ranks(rows, system), mixed_games(rows, system), ", not ranked"
         for case in CASES[system]:
             own = rows[rows["case"] == case]
             if own.empty:
@@ -101,7 +113,7 @@ def tuning_table(rows: pd.DataFrame) -> str:
                     "case": case,
                     "mean rank": cell(ranks.get(case, float("nan")), 2),
                     "above, below random play": f"{places.count(YES)}, {places.count(BELOW)} of {len(own)}",
-                    **{game: _on(own, game) for game in GAMES},
+                    **{game: _on(own, game) + mark * (game in mixed) for game in GAMES},
                     "processor": "; ".join(dict.fromkeys(own["processor"])),
                     "commit": commits_cell(own["run_commit"]),
                 }

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from measuring.markdown import commits_cell, markdown, median_cell, with_table, with_tables
+from measuring.markdown import commits_cell, listed, markdown, median_cell, with_table, with_tables
 
 TEXT = "# A\n\n<!-- table: one -->\nold\n<!-- end -->\n\nWords.\n\n<!-- table: two -->\n<!-- end -->\nLast.\n"
 
@@ -45,3 +45,7 @@ def test_cells_have_the_median_and_the_extremes_and_each_commit_once() -> None:
     assert median_cell(pd.Series([1000.0, 3000.0, 1500.0]), 0) == "1,500 (1,000 to 3,000)"
     commits = ["1234567890ab", "abcdef123456-dirty", "1234567890ab", "1234567890ab+"]
     assert commits_cell(commits) == "1234567, abcdef1+, 1234567+"
+
+
+def test_a_time_that_never_came_is_said_to_be_so() -> None:
+    assert listed(pd.Series([3.14, float("inf")]), 1) == "3.1, never"

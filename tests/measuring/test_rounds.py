@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from measuring.rounds import alternate, median_ratio
+from measuring.rounds import alternate, median_ratio, shuffled
 
 
 def test_variants_take_turns_in_changing_order_and_warm_up_rounds_are_not_counted() -> None:
@@ -20,6 +20,28 @@ def test_variants_take_turns_in_changing_order_and_warm_up_rounds_are_not_counte
     assert list(measured) == ["a", "b", "c"] and min(measured["a"]) > 3
     assert all(order[int(at) - 1] == name for name, found in measured.items() for at in found)
     assert {len(found) for found in measured.values()} == {40}
+
+
+def test_rounds_that_are_measured_one_by_one_have_the_orders_of_rounds_measured_at_once() -> None:
+    order: list[str] = []
+
+    def note(name: str) -> float:
+        order.append(name)
+        return 0.0
+
+    variants = {name: partial(note, name) for name in "abc"}
+    alternate(variants, num_rounds=8, num_warmup_rounds=0)
+    at_once = order.copy()
+    order.clear()
+    for round_ in range(8):
+        alternate(variants, num_rounds=1, num_warmup_rounds=0, first_round=round_)
+    assert order == at_once
+    assert len({"".join(order[start : start + 3]) for start in range(0, len(order), 3)}) > 2
+
+
+def test_of_two_rounds_the_second_is_the_first_backwards() -> None:
+    for round_ in range(0, 10, 2):
+        assert shuffled("abcd", round_) == shuffled("abcd", round_ + 1)[::-1]
 
 
 def test_steps_that_need_each_other_keep_their_order() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from studies import centred_pixels, row_file, scored_runs
+from studies import centred_pixels, row_file, trained_runs
 from studies.scored_runs import ScoredRow
 from tests.studies.six_minutes.toy import row
 
@@ -40,7 +40,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (game,) = [word.removeprefix("game=") for word in words if word.startswith("game=")]
         assert f"network.centred_pixels={case == 'yes'}" in words
         found.append(f"{case} {game}")
-        if case == "yes" and "stop=here" in words:
+        if case == "yes" and "progress=none" in words:
             raise SystemExit("stopped")
         return row(case, game, 1.0)
 
@@ -51,7 +51,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_the_rows_of_a_game_come_together_or_not_at_all(tmp_path: Path, trained: list[str]) -> None:
     arguments = ["--games", "Bowling", "Pong", "--output", str(tmp_path)]
     with pytest.raises(SystemExit, match="stopped"):
-        centred_pixels.main([*arguments, "stop=here"])
+        centred_pixels.main([*arguments, "progress=none"])
     assert trained == ["no Bowling", "yes Bowling"] and not (tmp_path / "centred_pixels.csv").exists()
     centred_pixels.main(arguments)
     assert trained[2:] == ["no Bowling", "yes Bowling", "no Pong", "yes Pong"]
@@ -65,12 +65,12 @@ def test_the_partner_of_a_row_is_trained_on_the_same_kind_of_processor_alone(
     arguments = ["--games", "Pong", "Bowling", "--output", str(tmp_path)]
     centred_pixels.centred_rows(tmp_path).append(row("no", "Bowling", 1.0))
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(centred_pixels, "processor_here", lambda precision: "abacus, float32")
-        with pytest.raises(SystemExit, match=r"row of Bowling .* is of avx2, float32, .*, and this is abacus, "):
+        elsewhere.setattr(row_file, "processor_here", lambda precision: "abacus, float32")
+        with pytest.raises(ValueError, match=r"game Bowling, seed 0 in .* on avx2, float32, .*, and this is abacus, "):
             centred_pixels.main(arguments)
         assert trained == [], "before any other game"
         centred_pixels.main(["--games", "Pong", "--output", str(tmp_path)])
-    monkeypatch.setattr(centred_pixels, "processor_here", lambda precision: "avx2, float32")
+    monkeypatch.setattr(row_file, "processor_here", lambda precision: "avx2, float32")
     centred_pixels.main(arguments)
     assert trained == ["no Pong", "yes Pong", "yes Bowling"]
 
@@ -99,7 +99,7 @@ def test_each_way_has_a_row_and_is_not_trained_again(tmp_path: Path, monkeypatch
     centred_pixels.main(arguments)
     assert len(centred_pixels.centred_rows(tmp_path).frame()) == 2, "runs that were trained here have their rows"
     (tmp_path / "centred_pixels.csv").unlink()
-    monkeypatch.setattr(scored_runs, "processor_here", lambda precision: "abacus, float32")
+    monkeypatch.setattr(trained_runs, "processor_here", lambda precision: "abacus, float32")
     with pytest.raises(SystemExit, match=r"no/dba3c_quick/Bowling/0 was trained on .*, and this is abacus, "):
         centred_pixels.main(arguments)
     assert not (tmp_path / "centred_pixels.csv").exists()

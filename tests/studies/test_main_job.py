@@ -45,6 +45,21 @@ def test_cases_of_the_same_frames_have_no_minutes() -> None:
         assert (budget.minutes is None) == (case != MAKE_TRAIN)
 
 
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_row_says_the_precision_that_its_run_is_asked_to_compute_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str
+) -> None:
+    found: list[str] = []
+
+    def run(chosen: object, case: str, seed: int, used: str) -> MainJobRow:
+        found.append(used)
+        return row(seed=seed)
+
+    monkeypatch.setattr(main_job, "_run", run)
+    main_job.main(["--seeds", "0", "--output", str(tmp_path), "--overrides", f"precision={precision}"])
+    assert found == [processor(ordinary=False, precision=precision)]
+
+
 @pytest.mark.slow
 def test_a_run_is_made_once_with_what_an_ordinary_processor_has(tmp_path: Path) -> None:
     arguments = ["--seeds", "3", "--ordinary", "--beside", "loop", "--runs-dir", str(tmp_path / "runs")]

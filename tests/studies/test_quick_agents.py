@@ -9,9 +9,9 @@ import pytest
 
 from pipeline.config.overrides import compose
 from studies import quick_agents, row_file
-from studies.quick_agents import CASES, improvements, share_within, time_to_score
+from studies.quick_agents import CASES, improvements, roles_table, time_to_score
 from studies.row_file import RowFile
-from studies.trained_runs import CurveRow, TrainedRow, curves_file
+from studies.trained_runs import CurveRow, CurvesFile, TrainedRow
 
 TINY = (
     "network.hidden_units=16",
@@ -80,7 +80,7 @@ def test_tables_are_of_one_game(tmp_path: Path) -> None:
         for row in rows
         for steps, seconds in ((1_000, 60.0), (2_000, 300.0))
     ]
-    curves_file(tmp_path / "curves.csv").put(*points)
+    CurvesFile(tmp_path / "curves.csv").put(*points)
     made = quick_agents.tables(tmp_path)
     assert "| `gorila` | 10.0, 10.0 | 10.0 |" in made["scores"]
     assert "-20" not in made["time_to_score"]
@@ -93,7 +93,7 @@ def test_runs_of_another_processor_are_refused_before_they_are_made(
     run = TrainedRow("dqn", 0, "Breakout", 480_000, 29_000, 1.0, 1.0, 1.0, 1.0, 30, 300.0, "abc")
     point = CurveRow("dqn", 0, "Breakout", 480_000, 1_000, 60.0, 1.0)
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(row_file, "processor_here", lambda: "abacus, float32")
+        elsewhere.setattr(row_file, "processor_here", lambda precision: "abacus, float32")
         quick_agents._run_rows(tmp_path / "a").append(run)
         quick_agents._curve_rows(tmp_path / "b").put(point)
     for folder, name in (("a", "runs"), ("b", "curves")):
@@ -130,12 +130,31 @@ def test_improvements_are_over_the_baseline_run_by_run() -> None:
     assert improvements(runs[runs["case"] != "dqn"]).empty
 
 
-def test_a_curve_lies_within_another_s_interval_where_its_mean_does() -> None:
-    # Of two runs a point apart from their mean, t's half width is 12.706 / sqrt(2) * sqrt(2) = 12.706.
-    assert share_within(curves(gorila=[0.0, 0.0], **{"global": [12.0, -12.0]}), "global", "gorila") == 1.0
-    assert share_within(curves(gorila=[0.0, 0.0], **{"global": [13.0, 13.0]}), "global", "gorila") == 0.0
-    half = share_within(curves(gorila=[0.0, 0.0], **{"global": [0.0, 25.412]}), "global", "gorila")
-    assert half == pytest.approx(0.5, abs=0.02)
+def test_separate_roles_stand_beside_bundles_pair_by_pair() -> None:
+    scores = {"gorila": [21.2, 23.9, 17.5], "global": [14.3, 20.6, 15.5], "dqn": [1.0]}
+    rows = [{"case": case, "evaluation_mean": score} for case, of_case in scores.items() for score in of_case]
+    assert "| `global` | 1 of 9 pairs | 0.11 [" in roles_table(pd.DataFrame(rows))
+
+
+def test_minutes_are_drawn_of_those_alone_that_had_the_machine_to_themselves() -> None:
+    frames, minutes = quick_agents.agents_figure(curves(dqn=[1.0, 2.0], apex=[1.0, 2.0])).axes
+    # Two runs and their mean.
+    assert (len(frames.get_lines()), len(minutes.get_lines())) == (6, 3)
+
+
+def test_another_game_does_not_take_the_place_of_what_is_published(tmp_path: Path) -> None:
+    rows = [
+        TrainedRow(case, seed, "Pong", 480_000, 29_000, 1.0, 1.0, 1.0, 1.0, 30, 300.0, "abc")
+        for case in ("dqn", "gorila")
+        for seed in (0, 1)
+    ]
+    points = [CurveRow(row.case, row.seed, "Pong", row.frames, steps, steps, 1.0) for row in rows for steps in (1, 2)]
+    quick_agents._run_rows(tmp_path).append(*rows)
+    quick_agents._curve_rows(tmp_path).put(*points)
+    arguments = ["--cases", "dqn", "--seeds", "0", "--output", str(tmp_path), "--figures", str(tmp_path)]
+    quick_agents.main([*arguments, "--game", "Pong"])
+    derived = {"improvements_pong.csv", "time_to_score_pong.csv", "quick_agents_pong.png"}
+    assert {path.name for path in tmp_path.iterdir()} == {"runs.csv", "curves.csv", *derived}
 
 
 def test_the_time_to_a_score_is_that_of_its_first_reach_or_never() -> None:

@@ -30,3 +30,5 @@ def test_random_play_leaves_rows_and_a_table_and_goes_on_where_it_stopped(
     assert "missing" not in breakout and "frame skip 6: agrees" in table
     random_play.main(arguments)
     assert "{" not in capsys.readouterr().out
+    random_play.main([*arguments, "--frame-skips", "6"])
+    assert (tmp_path / "random_play.md").read_text() == table, "a part of it does not take the place of the whole"

@@ -100,7 +100,7 @@ def test_speeds_of_another_processor_are_found_and_not_added_to(
 ) -> None:
     path = tmp_path / "rows.csv"
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(row_file, "processor_here", lambda: "abacus, float32")
+        elsewhere.setattr(row_file, "processor_here", lambda precision: "abacus, float32")
         speeds_of(path).append(Row("a", 0, True, 1.5))
         assert not speeds_of(path).has("a", 1, True)
     assert kinds_of(speeds_of(path).frame()).tolist() == [named_here("abacus, float32")]
@@ -125,6 +125,42 @@ def test_speeds_that_do_not_name_their_processor_are_found_and_not_added_to(tmp_
     for add in (lambda: speeds_of(path).has("a", 1, True), lambda: speeds_of(path).append(Row("a", 1, True, 2.5))):
         with pytest.raises(ValueError, match="these rows have name, round, sync, value, processor, "):
             add()
+
+
+def test_what_is_compared_within_a_file_is_of_one_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = RowFile(tmp_path / "rows.csv", Row, ("name", "round", "sync"), of_one_processor=("name",))
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(row_file, "processor_here", lambda precision: "abacus, float32")
+        rows.append(Row("a", 0, True, 1.5))
+    with pytest.raises(ValueError, match=r"^name a in .*rows\.csv was measured on abacus, float32, .*, and this is "):
+        rows.has("a", 1, True)
+    assert not rows.has("b", 0, True)
+    rows.append(Row("b", 0, True, 2.5))
+    assert not rows.has("b", 1, True)
+
+
+def test_a_row_says_the_precision_that_its_run_computed_in(tmp_path: Path) -> None:
+    rows = speeds_of(tmp_path / "rows.csv")
+    rows.made_with(precision="float32").append(Row("a", 0, True, 1.5))
+    assert rows.frame()["processor"].tolist() == [processor_here("float32")]
+    assert not rows.made_with(precision="float32").has("a", 1, True)
+
+
+def test_rows_of_runs_with_more_settings_are_not_those_of_the_study_nor_added_to_them(tmp_path: Path) -> None:
+    plain, changed = rows_of(tmp_path / "plain.csv"), rows_of(tmp_path / "changed.csv")
+    plain.append(Row("a", 0, True, 1.5))
+    changed.made_with(["optimizer=adam", "seed=1"]).append(Row("a", 0, True, 2.5))
+    assert plain.has("a", 0, True) and plain.made_with([]).has("a", 0, True)
+    assert changed.made_with(["optimizer=adam", "seed=1"]).has("a", 0, True)
+    assert not changed.made_with(["optimizer=adam", "seed=1"]).has("a", 1, True)
+    for rows, said in (
+        (plain.made_with(["optimizer=adam"]), "with no more settings, and these have optimizer=adam: nothing"),
+        (changed, "with optimizer=adam seed=1, and these have no more settings: nothing"),
+        (changed.made_with(["seed=1"]), "with optimizer=adam seed=1, and these have seed=1: nothing"),
+    ):
+        with pytest.raises(ValueError, match=rf"\.csv has rows of runs {said} was measured\. Give them an --output"):
+            rows.has("a", 0, True)
+    assert changed.frame()["value"].tolist() == [2.5]
 
 
 @pytest.mark.parametrize("commit", ["3111465", "12e3456", "0012345"])

@@ -67,6 +67,11 @@ def test_each_game_has_a_panel_with_their_band_and_our_runs(runs: Path, tmp_path
     assert (tmp_path / "figure.png").stat().st_size > 10_000
 
 
+def test_other_runs_do_not_take_the_place_of_the_figure_that_is_published(runs: Path) -> None:
+    with pytest.raises(SystemExit, match=r"second_dqn\.png is of other runs than those below .*: name an --output"):
+        main(["--runs-dir", str(runs)])
+
+
 def test_a_folder_without_such_runs_is_named(tmp_path: Path) -> None:
     write_run(tmp_path, [evaluation(1.0)], experiment="dqn")
     with pytest.raises(SystemExit, match="no run of dqn_nnabla or dqn_nature below"):

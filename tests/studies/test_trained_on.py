@@ -1,6 +1,7 @@
 """Runs that were begun elsewhere, or nobody knows where."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,11 @@ import pytest
 
 from measuring.processor import named_here
 from measuring.provenance import provenance
+from pipeline import api
+from pipeline.config.run_config import RunConfig
+from pipeline.errors import DivergedError
 from studies import scored_runs, trained_on
+from studies.trained_runs import train_or_load, train_until_it_diverges
 
 ZEN4 = "avx512, bfloat16"
 
@@ -76,14 +81,50 @@ def test_a_run_that_was_begun_elsewhere_is_refused_before_it_is_gone_on_with(
     folder = tmp_path / "dba3c_quick" / "Pong" / "0"
     trained_on.note(folder, "abacus, float32")
     begin(folder)
-    monkeypatch.setattr(scored_runs, "train_or_load", lambda config: pytest.fail("it was trained"))
+    monkeypatch.setattr(api, "train", lambda config, console: pytest.fail("it was trained"))
     words = ["experiment=dba3c_quick", "game=Pong", "seed=0", f"results_dir={tmp_path}"]
     with pytest.raises(SystemExit, match=f"was trained on {named_here('abacus, float32')}, and this is "):
         scored_runs.train_and_score("dba3c", words)
 
 
 def test_a_run_that_other_hosts_have_trained_gets_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scored_runs, "train_or_load", lambda config: begin(config.folder, processor="Abacus"))
+    monkeypatch.setattr(api, "train", lambda config, console: begin(config.folder, processor="Abacus"))
     words = ["experiment=dba3c_quick", "game=Pong", "seed=0", f"results_dir={tmp_path}"]
     with pytest.raises(SystemExit, match="was trained on hosts with Abacus in "):
         scored_runs.train_and_score("dba3c", words)
+
+
+def config_in(tmp_path: Path, *words: str) -> RunConfig:
+    """Of a run that any study makes."""
+    return api.compose(["experiment=gorila_quick", "game=Pong", "seed=0", f"results_dir={tmp_path}", *words])
+
+
+@pytest.mark.parametrize("train", [train_or_load, train_until_it_diverges])
+def test_no_study_goes_on_with_a_run_of_another_processor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Callable[[RunConfig], object]
+) -> None:
+    config = config_in(tmp_path, "resume=true")
+    trained_on.note(config.folder, "abacus, float32")
+    begin(config.folder)
+    monkeypatch.setattr(api, "train", lambda config, console: pytest.fail("it was trained"))
+    with pytest.raises(SystemExit, match=f"was trained on {named_here('abacus, float32')}, and this is "):
+        train(config)
+
+
+def test_a_run_that_diverged_on_other_hosts_has_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def diverge(config: RunConfig, console: object) -> None:
+        begin(config.folder, processor="Abacus")
+        raise DivergedError("no number")
+
+    monkeypatch.setattr(api, "train", diverge)
+    with pytest.raises(SystemExit, match="was trained on hosts with Abacus in "):
+        train_until_it_diverges(config_in(tmp_path))
+
+
+def test_a_run_that_is_overwritten_begins_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = config_in(tmp_path, "overwrite=true")
+    trained_on.note(config.folder, "abacus, float32")
+    begin(config.folder)
+    monkeypatch.setattr(api, "train", lambda config, console: begin(config.folder, processor="Abacus"))
+    with pytest.raises(SystemExit, match="was trained on hosts with Abacus in "):
+        train_or_load(config)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from studies import trained_runs
+from studies.trained_runs import CurveRow, CurvesFile
 from tests.experiments.smoke_runs import smoke_config
 
 
@@ -24,6 +25,24 @@ def test_a_curve_is_the_mean_of_the_last_hundred_games() -> None:
 def test_a_curve_of_too_few_games_is_empty() -> None:
     episodes = pd.DataFrame({"role": "worker-0", "total_frames": [3], "wall_seconds": [1.0], "score": [1.0]})
     assert trained_runs.curve(episodes, mean_frame_skip=3.0) == []
+
+
+def point(seconds: float) -> CurveRow:
+    """Of one curve."""
+    return CurveRow("global", 0, "Breakout", 480_000, 1_000, seconds, 1.0)
+
+
+def test_a_curve_whose_time_falls_is_neither_put_nor_read(tmp_path: Path) -> None:
+    path = tmp_path / "curves.csv"
+    CurvesFile(path).put(point(1.0), point(1.0), point(2.0))
+    assert len(CurvesFile(path).frame()) == 3
+    falls = r"curves\.csv: the time of \('global', 0, 'Breakout', 480000\) falls along its curve"
+    with pytest.raises(ValueError, match=falls):
+        CurvesFile(path).put(point(2.0), point(1.0))
+    assert len(CurvesFile(path).frame()) == 3, "the one that was there stays"
+    path.write_text(path.read_text().replace(",1000,2.0,", ",1000,0.5,"))
+    with pytest.raises(ValueError, match=falls):
+        CurvesFile(path).frame()
 
 
 @pytest.mark.slow

@@ -39,6 +39,11 @@ def test_losses_are_those_of_kills_that_sent_the_run_back(made: dict[str, str]) 
     assert "| host | SIGKILL | 2 | 1 | 20 (20) | 6 (6) | 11 (11) |" in made["losses"]
 
 
+def test_a_heading_has_one_meaning(made: dict[str, str]) -> None:
+    heads = {name: set(made[name].splitlines()[0].split(" | ")) for name in ("victims", "losses")}
+    assert heads["victims"] & heads["losses"] == {"| victim", "signal", "times"}
+
+
 def test_runs_with_faults_are_listed(made: dict[str, str]) -> None:
     assert "| 1 (seed 0): gorila, address | 2 rows lost |" in made["faults"] and "all" not in made["faults"]
 

@@ -10,7 +10,9 @@ import pytest
 from pipeline.errors import DivergedError, PipelineError
 from pipeline.roles.divergence import DivergenceGuard
 from studies.dba3c import learning, learning_cases
+from studies.dba3c.settings import OUTPUT
 from studies.dba3c.simulation_grid import WORKERS
+from studies.row_file import RowFile
 from tests.studies.dba3c.toy import TINY, is_figure, learning_rows, network_speeds
 
 
@@ -41,7 +43,7 @@ def test_a_run_that_fails_is_named_at_the_end_and_the_others_are_made(
 ) -> None:
     made: list[str] = []
 
-    def train(chosen: object, case: str, seed: int) -> Any:
+    def train(config: object, case: str) -> Any:
         made.append(case)
         raise PipelineError("diverged")
 
@@ -91,6 +93,28 @@ def test_all_figures_of_learning_are_drawn_when_their_cases_are_there(tmp_path: 
     topics = ("settings", "models", "hidden_layer", "workers", "sync", "adam")
     assert names == {f"dba3c_{topic}.png" for topic in topics}
     assert all(is_figure(path) for path in tmp_path.iterdir())
+
+
+def test_another_game_or_budget_does_not_take_the_place_of_what_is_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RowFile, "has", lambda *_: True)
+    runs, curves = learning_rows(["base", "steps_10", "async"])
+    monkeypatch.setattr(learning, "alike", lambda rows, game, frames: curves if "steps" in rows else runs)
+    arguments = ["--seeds", "0", "--cases", "base", f"--output={tmp_path}", f"--figures={tmp_path}"]
+    for words in ([], ["--game", "Pong"], ["--frames", "4000"]):
+        learning.main([*arguments, *words])
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"dba3c_sync.png", "dba3c_sync_pong_2000000.png", "dba3c_sync_breakout_4000.png"}
+
+
+def test_runs_of_a_processor_that_nobody_noted_are_not_added_to() -> None:
+    if not OUTPUT.is_dir():
+        pytest.skip("a source distribution has no results")
+    rows = learning.learning_rows(OUTPUT)
+    assert rows.has("base", 0, "Breakout", learning_cases.FRAMES)
+    with pytest.raises(ValueError, match=r"learning\.csv has the columns case, .*; these rows have .*, processor, "):
+        rows.has("base", 9, "Breakout", learning_cases.FRAMES)
 
 
 def test_a_figure_whose_cases_are_missing_is_not_drawn(tmp_path: Path) -> None:

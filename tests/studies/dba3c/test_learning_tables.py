@@ -27,8 +27,8 @@ def test_an_asynchronous_update_is_one_gradient() -> None:
     runs = runs_of("base", "steps_10", "async").assign(num_workers=2)
     runs.loc[runs["case"] == "async", "sync"] = False
     _, _, base, _, asynchronous = sync_table(runs).splitlines()
-    assert base == "| `base` | synchronous | 10 | 12.0, 12.0 | 1.5, 1.5 |"
-    assert asynchronous == "| `async` | asynchronous | 5 | 14.0, 14.0 | 1.5, 1.5 |"
+    assert base == "| `base` | synchronous | 10 | 12.0, 12.0 | 1.5, 1.5 | 0123456 |"
+    assert asynchronous == "| `async` | asynchronous | 5 | 14.0, 14.0 | 1.5, 1.5 | 0123456 |"
 
 
 def test_hidden_layers_stand_by_width_and_activation() -> None:
@@ -57,4 +57,4 @@ def test_simulated_minutes_are_measured_updates_of_simulated_seconds() -> None:
 
 def test_betas_stand_beside_the_scores() -> None:
     _, _, paper, _ = adam_table(runs_of("adam_paper", "adam_usual")).splitlines()
-    assert paper == "| `adam_paper` | 0.9, 0.999 | 10.0, 10.0 | 12.0, 12.0 | 2, 2 |"
+    assert paper == "| `adam_paper` | 0.9, 0.999 | 10.0, 10.0 | 12.0, 12.0 | 2, 2 | 0123456 |"

@@ -71,6 +71,47 @@ def test_a_goal_that_was_never_reached_has_no_costs_in_the_table(tmp_path: Path)
     assert eighteen == f"| `dba3c/Pong/0` | 18 | never |  |  | 2 |  {end}"
 
 
+def test_notes_beside_the_runs_are_no_runs(tmp_path: Path) -> None:
+    write_run(tmp_path, played([12.0, 12.0], 4_000_000, 1.0), "dba3c", compute_threads=1, hosts=HOSTS)
+    (tmp_path / "runs" / "dba3c" / "Pong" / "0.processor.txt").write_text("avx2, float32, AMD EPYC, 2 cores\n")
+    assert written_stops(tmp_path)["seed"].tolist() == [0, 0]
+
+
+def test_a_protocol_that_no_run_was_played_under_writes_nothing(tmp_path: Path) -> None:
+    write_run(tmp_path, played([12.0], 4_000_000, 1.0), "dba3c", compute_threads=1, hosts=HOSTS)
+    written = ["--output", str(tmp_path), "--figures", str(tmp_path)]
+    with pytest.raises(SystemExit, match=r"no evaluation under ba3c_50_natur below .*: nothing was written"):
+        stops.main(["--runs-dir", str(tmp_path / "runs"), "--protocol", "ba3c_50_natur", *written])
+    assert not (tmp_path / "stops.csv").exists()
+
+
+@pytest.mark.parametrize("words", [["--experiments", "ba3c"], ["--protocol", "sticky"], ["--runs-dir", "elsewhere"]])
+def test_other_runs_do_not_take_the_place_of_what_is_published(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stops, "evaluation_means", lambda *_: pytest.fail("it was read"))
+    for place in ([], ["--output", str(tmp_path)], ["--figures", str(tmp_path)]):
+        with pytest.raises(SystemExit):
+            stops.main([*words, *place])
+        assert "have other runs than these: name --output and --figures" in capsys.readouterr().err
+
+
+def test_hours_are_drawn_of_the_runs_of_one_commit() -> None:
+    curves = pd.DataFrame(
+        [
+            {"run": f"{experiment}/{seed}", "experiment": experiment, "game": "Pong", "seed": seed, "commit": commit}
+            for experiment, seed, commit in (("dba3c", 0, "old"), ("ba3c", 0, "old"), ("dba3c", 1, "new"))
+        ]
+    ).assign(mean=1.0, steps=1.0, hours=1.0, core_hours=1.0, num_cores=2, num_games=50)
+    labels = [
+        [str(line.get_label()) for line in axes.get_lines() if "seed" in str(line.get_label())]
+        for axes in stops.stops_figure(curves).axes
+    ]
+    ours = ["ba3c, seed 0 (2 cores)", "dba3c, seed 0 (2 cores)"]
+    assert sorted(labels[0]) == [*ours, "dba3c, seed 1 (2 cores)"]
+    assert sorted(labels[1]) == sorted(labels[2]) == ours
+
+
 def test_a_folder_without_runs_is_named(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"no run of dba3c, dba3c_large_batch, ba3c below .*runs"):
         written_stops(tmp_path)

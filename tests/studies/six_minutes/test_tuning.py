@@ -1,14 +1,16 @@
 """How a case is chosen, what its table says, and real runs of one game."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from pipeline.games import ATARI49, GAMES
+from studies import row_file
+from studies.row_file import RowFile
 from studies.scored_runs import ScoredRow
-from studies.six_minutes import tuning
+from studies.six_minutes import atari49, tuning
 from studies.six_minutes.tuning import CASES, DBA3C, GORILA, chosen_case, mean_ranks, tuning_table
 from tests.studies.six_minutes.toy import TINY, row
 
@@ -72,6 +74,31 @@ def test_the_rows_of_berzerk_that_were_kept_to_avx2_say_so_as_the_page_does() ->
     assert berzerk["processor"].tolist() == ["avx2, float32"] * 2 + ["avx2 (restricted), float32"] * 4
     page = " ".join((folder / "README.md").read_text().split())
     assert 'kept to it ("restricted") for the last four rows of Berzerk' in page
+
+
+@pytest.mark.parametrize("rows_of", [tuning.tuning_rows, atari49.atari49_rows])
+def test_a_row_of_another_processor_is_refused_where_it_would_be_ranked_or_pooled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_of: Callable[[Path], RowFile[ScoredRow]]
+) -> None:
+    file = rows_of(tmp_path)
+    file.append(row("gorila", "AirRaid", 1.0))
+    monkeypatch.setattr(row_file, "processor_here", lambda precision: "abacus, float32")
+    with pytest.raises(ValueError, match=r"was measured on avx2, float32, .*, and this is abacus, float32, "):
+        file.has("dba3c", "AirRaid", 0)
+    if rows_of is tuning.tuning_rows:
+        assert not file.has("gorila", "Berzerk", 0), "ranks are within a game"
+    else:
+        with pytest.raises(ValueError, match="was measured on avx2"):
+            file.has("gorila", "Berzerk", 0)
+
+
+def test_a_game_whose_cases_had_several_processors_is_not_ranked_and_says_so() -> None:
+    first, second, third = CASES_OF_GORILA
+    rows = rows_of({first: (1.0, 9.0), second: (2.0, 8.0), third: (3.0, 7.0)}).assign(cpu="AMD EPYC", num_cores=2)
+    rows.loc[(rows["case"] == third) & (rows["game"] == tuning.GAMES[1]), "processor"] = "avx512, bfloat16"
+    assert mean_ranks(rows, GORILA).to_dict() == {first: 3.0, second: 2.0, third: 1.0}
+    _, _, line, *_ = tuning_table(rows).splitlines()
+    assert "9.0 [-1.0, 19.0], below, not ranked |" in line
 
 
 @pytest.mark.slow

@@ -1,0 +1,1 @@
+"""What is aimed at, beside all that was measured of it."""
