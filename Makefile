@@ -123,4 +123,7 @@ sweep-smoke: setup ## 49 games x two small systems over one Dask cluster, ends w
 .PHONY: clean
 clean: ## remove caches and build output; keeps environments and results
 	@rm -rf build dist site .mypy_cache .ruff_cache .pytest_cache
-	@find . \( -path './.venv*' -o -path './$(VENV)' \) -prune -o -type d \( -name __pycache__ -o -name '*.egg-info' \) -print0 | xargs -0 rm -rf
+	@# Whatever an environment is called: its *.egg-info are packages that somebody has installed.
+	@find . -type d \( -path './.venv*' -o -path './$(VENV)' -o -name .git \
+	  -o -exec sh -c 'test -e "$$1/pyvenv.cfg" -o -e "$$1/conda-meta"' - {} \; \) -prune \
+	  -o -type d \( -name __pycache__ -o -name '*.egg-info' \) -print0 | xargs -0 rm -rf

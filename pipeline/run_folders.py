@@ -37,8 +37,17 @@ _INSIDE = frozenset({CHECKPOINTS, RECORDINGS, DISCARDED, "exports", "tensorboard
 """Folders of a run folder, in which there is no other run."""
 
 
+def at_home(word: str) -> str:
+    """The path that a word or a setting names. What begins with ~ is in the home, unless something is called so here.
+
+    Only some shells put the home in its place behind a `name=`, and none does in a file.
+    """
+    return os.path.expanduser(word) if word.startswith("~") and not os.path.lexists(word) else word
+
+
 def places_of(word: str) -> list[Path]:
     """What a word of the command line names: the path of that name if there is one, else what fits the pattern."""
+    word = at_home(word)
     if os.path.lexists(word):
         return [Path(word)]
     return [Path(place) for place in sorted(glob.glob(word, recursive=True))]

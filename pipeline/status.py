@@ -11,6 +11,7 @@ from dask_jobs.terminal import begin
 if __name__ == "__main__":
     begin()  # before the other imports, which take seconds
 
+import contextlib
 import datetime
 import json
 import sys
@@ -29,12 +30,15 @@ from dask_jobs.board import labelled, rounded
 from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING
 from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError, PipelineError, status_of
+from pipeline.experiments.cosmetic import can_redraw
 
 if TYPE_CHECKING:
     from pipeline.experiments.sweeps.status import JobStatus, SweepStatus
 
 _SWEEPS = Path("results/sweeps")
 _WATCH_SECONDS = 2.0
+_LINE_SECONDS = 10.0
+"""Between two lines where the screen cannot be drawn anew."""
 _COLOURS = {DONE: "green", RUNNING: "cyan", WAITING: "dim", FAILED: "red", INTERRUPTED: "yellow"}
 
 
@@ -47,7 +51,8 @@ class StatusArguments:
     config_dir: Path | None = None
     """A folder with files of one's own, the `--config-dir` of the sweep; null: the one that Hydra has noted there."""
     watch: bool = False
-    """Show it again every two seconds, for as long as a command runs it and anything waits or runs."""
+    """Show it again every two seconds, for as long as a command runs it and anything waits or runs; in a file, or on a
+    terminal that cannot be drawn on anew, a line every ten seconds."""
 
 
 def main(words: Sequence[str] | None = None, console: Console | None = None) -> int:
@@ -97,13 +102,19 @@ def _watch(sweep: "SweepStatus", config_dir: Path | None, console: Console) -> "
     """Show it until nothing waits or runs any more, or nobody runs it, or Ctrl-C."""
     from pipeline.experiments.sweeps.status import read_sweep  # as in main
 
+    live = Live(render(sweep), console=console, auto_refresh=False, transient=True) if can_redraw(console) else None
+    line_at = time.monotonic()
     try:
-        with Live(render(sweep), console=console, auto_refresh=False, transient=True) as live:
+        with live or contextlib.nullcontext():
             # Rows of a command that was killed wait for ever.
             while sweep.is_held and (sweep.with_status(RUNNING) or sweep.with_status(WAITING)):
                 time.sleep(_WATCH_SECONDS)
                 sweep = read_sweep(sweep.folder, config_dir)
-                live.update(render(sweep), refresh=True)
+                if live is not None:
+                    live.update(render(sweep), refresh=True)
+                elif time.monotonic() - line_at >= _LINE_SECONDS:
+                    line_at = time.monotonic()
+                    console.print(_summary(sweep), markup=False, highlight=False, soft_wrap=True)
     except KeyboardInterrupt:
         pass
     return sweep

@@ -76,8 +76,10 @@ def whole_path(path: Path, *, is_new: bool = False) -> Iterator[Path]:
 def whole_folder(path: Path) -> Iterator[Path]:
     """A folder to fill, which is at `path` when the block ends, in place of an older one; not after an error.
 
-    Raises OSError if the disk refuses it; what was at `path` stays.
+    Of a link to a folder, as to another disk, the link stays. Raises OSError if the disk refuses it; what was at `path`
+    stays.
     """
+    path = path.resolve() if path.is_symlink() else path
     name = f".{path.name}.{_nobody_s_name()}"
     temporary, older = path.with_name(name), path.with_name(f"{name}.old")
     try:

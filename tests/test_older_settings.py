@@ -6,9 +6,10 @@ import pytest
 
 from docs.site_pages import is_left_out
 from pipeline.config.overrides import compose
-from pipeline.config.tree import from_yaml, to_yaml
+from pipeline.config.tree import to_yaml
 from pipeline.errors import ConfigError
 from pipeline.older_settings import in_settings_of_today
+from tests.config.runs import run_of_yaml
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
@@ -35,9 +36,9 @@ def test_a_setting_that_was_added_later_is_what_was_true_before_and_no_other_may
     )
     of_before = [line for line in lines if line.strip() not in added_later]
     assert len(of_before) == len(lines) - len(added_later)
-    assert from_yaml("".join(of_before)) == run
+    assert run_of_yaml("".join(of_before)) == run
     with pytest.raises(ConfigError, match="seed is missing"):
-        from_yaml("".join(line for line in lines if not line.startswith("seed:")))
+        run_of_yaml("".join(line for line in lines if not line.startswith("seed:")))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def test_so_many_of_the_last_workers_that_straggle_alike_become_a_list(alike: st
     text = to_yaml(compose(words))
     of_before = text.replace("stragglers: []", f"stragglers: {alike}")
     assert of_before != text
-    assert from_yaml(of_before) == compose([*words, f"topology.stragglers={listed}"])
+    assert run_of_yaml(of_before) == compose([*words, f"topology.stragglers={listed}"])
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,7 @@ def test_so_many_of_the_last_workers_that_straggle_alike_become_a_list(alike: st
 def test_stragglers_that_no_version_wrote_are_refused(alike: str) -> None:
     text = to_yaml(compose(["experiment=dba3c", "game=Pong"]))
     with pytest.raises(ConfigError, match=r"topology.stragglers=.*: a list of \[worker"):
-        from_yaml(text.replace("stragglers: []", f"stragglers: {alike}"))
+        run_of_yaml(text.replace("stragglers: []", f"stragglers: {alike}"))
 
 
 def test_settings_of_today_are_left_as_they_are() -> None:
@@ -90,7 +91,7 @@ def test_all_committed_run_folders_can_be_read_but_the_oldest() -> None:
         if is_left_out(str(path.relative_to(CHECKOUT))):  # a user's own runs, of whatever version
             continue
         try:
-            from_yaml(path.read_text())
+            run_of_yaml(path.read_text())
         except ConfigError:
             unread.add(str(path.parent.relative_to(results)))
     assert unread == OF_BEFORE_ACTOR_CRITICS

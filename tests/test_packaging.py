@@ -210,6 +210,17 @@ def test_make_setup_removes_nothing_of_an_environment_that_was_moved_and_says_so
     assert str(house / ".venv") in (house / ".venv" / "bin" / "activate").read_text()
 
 
+def test_make_clean_leaves_what_is_installed_in_an_environment_whatever_it_is_called(house: Path) -> None:
+    kept = [house / name / "lib" / "a.egg-info" for name in (".venv", "env", "conda")]
+    removed = [house / "mine.egg-info", house / "below" / "__pycache__", house / "below" / "mine.egg-info"]
+    for folder in (*kept, *removed):
+        folder.mkdir(parents=True)
+    (house / "env" / "pyvenv.cfg").touch()
+    (house / "conda" / "conda-meta").mkdir()
+    subprocess.run(["make", "clean"], cwd=house, env=_without_make(), capture_output=True, check=True)
+    assert all(folder.exists() for folder in kept) and not any(folder.exists() for folder in removed)
+
+
 def _take_its_python(house: Path) -> None:
     for python in (house / ".venv" / "bin").glob("python*"):
         python.unlink()

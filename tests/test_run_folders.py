@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError
+from pipeline.experiments.files.run_folder import open_folder
 from pipeline.experiments.scoring.request import find_runs
+from pipeline.report import ReportArguments
 from pipeline.results.load import load_runs
 from pipeline.run_folders import files_below, places_of, results_dir_of, run_folders, split_places, unquoted
+from tests.experiments.smoke_runs import smoke_config
 
 
 def make(folder: Path, *names: str) -> Path:
@@ -30,6 +34,25 @@ def test_a_run_is_where_any_of_its_files_is_at_any_depth(tmp_path: Path) -> None
     assert run_folders(tmp_path) == wanted
     assert run_folders(wanted[3]) == wanted[3:]
     assert run_folders(tmp_path / "nowhere") == []
+
+
+def test_a_word_in_the_home_is_there_and_makes_no_folder_called_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = make(tmp_path / "home")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(make(tmp_path / "here"))
+    run = make(home / "runs" / "dqn" / "Pong" / "0", "config.yaml")
+    assert places_of("~/runs") == [home / "runs"] and places_of("~/runs/*/*/0") == [run]
+    assert find_runs(["~/runs/*"]) == [run]
+    assert parse_words(ReportArguments, ["output_dir=~/report"]).output_dir == home / "report"
+    folder = open_folder(smoke_config(Path("~/runs"))).path
+    assert folder == home / "runs" / "smoke_gorila" / "Breakout" / "0" and list(Path().iterdir()) == []
+    # As an earlier version, or a shell that was told to, has made one.
+    make(Path("~/runs"))
+    assert places_of("~/runs") == [Path("~/runs")]
+    assert parse_words(ReportArguments, ["output_dir=~/runs"]).output_dir == Path("~/runs")
+    assert places_of("~nobody-is-called-so/x") == []
 
 
 def test_what_may_not_be_looked_into_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

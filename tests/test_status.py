@@ -16,6 +16,7 @@ from pipeline.experiments.files.run_folder import RunFolder
 from pipeline.experiments.sweeps.status import newest_sweep, read_sweep
 from pipeline.rows import EpisodeRow, UpdateRow
 from pipeline.status import main
+from tests.clusters import wait_until
 from tests.experiments.smoke_runs import smoke_config
 
 DONE: dict[str, Any] = {"status": "done", "attempts": 1, "seconds": 60.0}
@@ -166,6 +167,26 @@ def test_runs_of_a_folder_of_one_s_own_are_found_by_its_name(own_sweep: Path) ->
     assert line_of(text, "Alien") == ["Alien", "1.5"]
 
 
+def test_runs_whose_folder_a_file_names_after_their_game_and_seed_are_found(own_sweep: Path) -> None:
+    conf = own_sweep.parents[1] / "conf"
+    results_dir = f"{own_sweep.parents[1]}/${{game}}_${{seed}}"
+    with (conf / "experiment" / "mine.yaml").open("a") as file:
+        file.write(f"results_dir: {results_dir}\n")
+    ledger = Ledger.open(own_sweep)
+    jobs = [LedgerRow(job, f"experiment=mine game={game} seed=3") for job, game in enumerate(("Alien", "Hero"), 1)]
+    ledger.write(*(job._replace(status="running", attempts=1) for job in jobs))
+    ledger.close()
+    for frames, game in ((1_500, "Alien"), (3_000, "Hero")):
+        path = own_sweep.parents[1] / f"{game}_3" / "mine" / game / "3"
+        path.mkdir(parents=True)
+        folder = RunFolder(path)
+        folder.write([update("bundle-0", frames, 100.0)])
+        folder.close()
+    _, alien, hero = read_sweep(own_sweep, conf).jobs
+    assert alien.run is not None and hero.run is not None
+    assert (alien.game, alien.run.fraction, hero.game, hero.run.fraction) == ("Alien", 0.25, "Hero", 0.5)
+
+
 @pytest.mark.parametrize("note", ["none", "gone", "damaged"])
 def test_jobs_whose_run_is_not_known_are_counted_with_the_reason_and_the_way_out(own_sweep: Path, note: str) -> None:
     if note == "gone":
@@ -243,6 +264,23 @@ def test_a_sweep_is_watched_until_its_last_job_is_done(sweep: Path, monkeypatch:
         ledger.write(*(row._replace(status="done", return_value="1.0") for row in ledger.rows))
         assert "6 done" in watched.result(timeout=60.0).splitlines()[0]
     ledger.close()
+
+
+def test_where_the_screen_cannot_be_drawn_anew_a_watched_sweep_is_lines(
+    sweep: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(status, "_WATCH_SECONDS", 0.01)
+    monkeypatch.setattr(status, "_LINE_SECONDS", 0.02)
+    monkeypatch.setenv("TERM", "dumb")
+    screen = io.StringIO()
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    ledger = Ledger.open(sweep)
+    with ThreadPoolExecutor() as pool:
+        watched = pool.submit(main, [f"sweep_dir={sweep}", "watch=true"], Console(file=screen, width=200))
+        wait_until(lambda: screen.getvalue().count("1 running") > 1, "two lines")
+        ledger.close()
+        assert watched.result(timeout=60.0) == 0
+    assert screen.getvalue().splitlines()[1].startswith(f"{sweep}: 3 done")
 
 
 def test_a_sweep_whose_command_was_killed_is_not_watched_for_ever(sweep: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.whole_file import new_text, whole_file, whole_path, whole_text
+from pipeline.whole_file import new_text, whole_file, whole_folder, whole_path, whole_text
 from tests.killed import killed_while_writing
 
 
@@ -119,3 +119,23 @@ def test_nothing_written_is_an_error_and_leaves_the_older_one(tmp_path: Path) ->
 def test_what_a_killed_process_leaves_begins_with_the_file_s_name_and_has_no_suffix_of_its(tmp_path: Path) -> None:
     left = killed_while_writing(tmp_path / "file.npz")
     assert left.name.startswith(".file.npz.") and left.suffix != ".npz"
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_folder_behind_a_link_takes_the_place_of_what_it_leads_to_and_the_link_stays(
+    tmp_path: Path, is_there: bool
+) -> None:
+    disk, link = tmp_path / "disk", tmp_path / "here" / "agent"
+    disk.mkdir()
+    link.parent.mkdir()
+    link.symlink_to(disk / "agent")
+    if is_there:
+        (disk / "agent").mkdir()
+        (disk / "agent" / "older").touch()
+    with whole_folder(link) as inside:
+        (inside / "newer").touch()
+    assert link.is_symlink() and [path.name for path in link.iterdir()] == ["newer"]
+    assert [path.name for path in disk.iterdir()] == ["agent"] and list(link.parent.iterdir()) == [link]
+    with pytest.raises(KeyboardInterrupt), whole_folder(link) as inside:
+        raise KeyboardInterrupt
+    assert [path.name for path in link.iterdir()] == ["newer"] and [path.name for path in disk.iterdir()] == ["agent"]

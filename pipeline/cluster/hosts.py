@@ -1,4 +1,4 @@
-"""What a host reports of itself, and whether it may take part: all hosts must run the same versions.
+"""What a host reports of itself, and whether it may take part: all hosts must run the same versions and the same code.
 
 Not here: choosing among hosts (`pipeline.cluster.placement`), asking them (`pipeline.cluster.surveyor`).
 """
@@ -18,10 +18,16 @@ import pipeline
 from dask_jobs.host import HostReport as BasicReport
 from dask_jobs.host import report_here
 from pipeline.cluster.host_settings import GPU
+from pipeline.cluster.packages import code_of
 from pipeline.errors import HostMismatchError
 from pipeline.networks import compute
 
 _MUST_BE_EQUAL = ("torch", "ale-py", "distributed")
+_CODE = "code"
+_CODE_HERE = code_of("pipeline", "dask_jobs")
+"""Now, and not when somebody asks: a host that goes on for weeks has the modules of its first run, and not the files
+that somebody has edited or pulled since. That takes 20 ms, of the seconds of torch beside it."""
+_IN_WORDS = {_CODE: "another code of pipeline,"}
 MEMORY_SHARE = 0.8
 """Of the memory that is free or asked for; the rest stays for Python, torch and the emulators."""
 
@@ -39,7 +45,8 @@ class HostReport(BasicReport):
     precision: str
     """What precision "auto" means there: "float32" or "bfloat16"."""
     versions: dict[str, str]
-    """Python (major.minor), pipeline, torch, ale-py, distributed."""
+    """Python (major.minor), pipeline, torch, ale-py, distributed; of pipeline, whose versions are months apart, "code"
+    as well, which stands for its sources when the process began with them."""
     declared_gpus: int | None = None
     """What `dask worker --resources GPU=…` said; None: nothing."""
     resources: tuple[str, ...] = ()
@@ -50,14 +57,18 @@ class HostReport(BasicReport):
     """Since the process began that has started it: its nanny, or the shell of its batch job."""
 
 
-def report_host(dask_worker: Worker | None = None, *, memory_limit_bytes: int | None = None) -> HostReport:
+def report_host(
+    dask_worker: Worker | None = None, *, memory_limit_bytes: int | None = None, tells_code: bool = True
+) -> HostReport:
     """The report of the process that calls this; Dask's `Client.run` puts the worker there that is asked.
 
     `memory_limit_bytes`: what the process may use, whatever its machine has free; None: what its container or job says.
+    `tells_code=False`: for a comparison in which code does not count.
     """
     versions = {"python": ".".join(platform.python_version_tuple()[:2]), "pipeline": pipeline.__version__}
     # A torch build's local part (+cpu, +cu130) may differ between a laptop and a GPU host; the release may not.
     versions |= {name: metadata.version(name).split("+")[0] for name in _MUST_BE_EQUAL}
+    versions |= {_CODE: _CODE_HERE} if tells_code else {}
     here = report_here(memory_limit_bytes)
     device = compute.resolve_device("auto")
     precision = str(compute.resolve_precision("auto", device)).removeprefix("torch.")
@@ -117,14 +128,16 @@ def check_versions(ours: HostReport, hosts: Mapping[str, HostReport]) -> None:
         raise HostMismatchError(
             "hosts with other versions cannot take part:\n  "
             + "\n  ".join(lines)
-            + "\nInstall the same versions there, or start the coordinator from the same environment"
+            + "\nInstall the same versions there, or start the coordinator from the same environment; where only the "
+            "code is another one, bring the checkout up to date there, and start what is older than it anew: the "
+            "`dask worker` processes, or a notebook that is the coordinator"
         )
 
 
 def version_differences(ours: HostReport, theirs: HostReport) -> list[str]:
     """What of their versions is another than the coordinator's, a line each."""
     return [
-        f"{name} {theirs.versions.get(name, 'missing')}, the coordinator has {version}"
+        f"{_IN_WORDS.get(name, name)} {theirs.versions.get(name, 'missing')}, the coordinator has {version}"
         for name, version in ours.versions.items()
         if theirs.versions.get(name) != version
     ]

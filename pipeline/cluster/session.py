@@ -19,9 +19,8 @@ from functools import partial
 from typing import Any, cast
 
 from distributed import Client, Future, wait
-from distributed.utils import format_dashboard_link
 
-from dask_jobs.scheduler import SETTINGS, SETTINGS_HERE, settled
+from dask_jobs.scheduler import SETTINGS, SETTINGS_HERE, dashboard_link, settled
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.host_settings import GPU, KEPT_MEMORY
@@ -89,18 +88,18 @@ class Session:
         self._settings = settings
         # Other kinds of cluster are started for one run, and of granted hosts a sweep keeps the books.
         self._sharing = Sharing(client) if config.is_shared and granted is None else None
-        self._hosts = Surveyor(client, granted, settings.answer_seconds)
+        # Hosts that this process starts here itself are of the same checkout: a file that somebody has saved since is
+        # no reason to lose them, nor those that come in place of dead ones.
+        self._ours = partial(report_host, tells_code=not config.is_on_this_machine)
+        self._hosts = Surveyor(client, granted, settings.answer_seconds, self._ours)
         self._surveying = Errand[bool]("pipeline-survey")
         # Not the same one: whoever waits for a survey must not lose its result to whoever only looks at the hosts.
         self._asking_new = Errand[bool]("pipeline-new-hosts")
 
     @property
     def dashboard_url(self) -> str:
-        """Where the Dask dashboard of this cluster answers."""
-        host = self._config.dashboard_host
-        if host is None:
-            return str(self.client.dashboard_link)
-        return str(format_dashboard_link(host, self.client.scheduler_info()["services"]["dashboard"]))
+        """Where the Dask dashboard of this cluster answers; empty where its scheduler has none."""
+        return dashboard_link(self.client, self._config.dashboard_host) or ""
 
     @property
     def hosts(self) -> dict[str, HostReport]:
@@ -113,16 +112,25 @@ class Session:
         return self._hosts.losses
 
     @property
+    def strangers(self) -> Sequence[str]:
+        """A sentence for each host that came later and takes no part, for it has other code or versions."""
+        return self._hosts.survey.strangers
+
+    @property
     def host_timeout_seconds(self) -> float:
         """How long to wait for a host that is to come; 0 where none will."""
         return self._config.start_timeout_seconds if self.granted is None else 0.0
 
+    def check_versions(self) -> None:
+        """Raise HostMismatchError when versions or code of hosts differ from ours."""
+        check_versions(self._ours(), self.hosts)
+
     def offers(self, *, as_if_alone: bool = False) -> list[Offer]:
         """What each host that is still there offers to a placement, beside what other commands hold of it.
 
-        `as_if_alone`: as if there were no others. Raises HostMismatchError when versions differ.
+        `as_if_alone`: as if there were no others. Raises as `check_versions`.
         """
-        check_versions(report_host(), self.hosts)
+        self.check_versions()
         offers = self._all_offers()
         if self._sharing is None:
             return offers
@@ -133,8 +141,13 @@ class Session:
         return "" if self._sharing is None else self._sharing.in_words()
 
     def hold(self, placement: Placement, demands: Sequence[Demand]) -> bool:
-        """Tell other commands what was placed, in place of what this one held; False if they were faster."""
-        return self._sharing is None or self._sharing.hold(self.name, placement, demands, self._all_offers())
+        """Tell other commands what was placed, in place of what this one held; False if they were faster.
+
+        Threads of tasks that were told to end and have not are told as well: what others sent there would wait behind.
+        """
+        return self._sharing is None or self._sharing.hold(
+            self.name, placement, demands, self._all_offers(), self.staying.threads_kept()
+        )
 
     def hold_also(self, host: str, num_threads: int) -> bool:
         """The same of so many threads of one host, beside what is held elsewhere."""

@@ -54,12 +54,23 @@ class Sharing:
         named = [f"{name} ({_hosts(parts)})" for name, parts in others[:_MOST_NAMED]]
         return ", ".join([*named, *([f"{len(others) - _MOST_NAMED} more"] if len(others) > _MOST_NAMED else [])])
 
-    def hold(self, name: str, placement: Placement, demands: Sequence[Demand], offers: Sequence[Offer]) -> bool:
+    def hold(
+        self,
+        name: str,
+        placement: Placement,
+        demands: Sequence[Demand],
+        offers: Sequence[Offer],
+        threads_kept: Mapping[str, int],
+    ) -> bool:
         """Hold what was placed, in place of what was held before; False if others have taken too much of it meanwhile.
 
-        `offers` are all that the hosts have.
+        `offers` are all that the hosts have; `threads_kept` (address -> number) are held beside what was placed.
         """
-        return self._write(name, _parts(placement, demands), offers)
+        parts = _parts(placement, demands)
+        for address, num_threads in threads_kept.items():
+            before = parts.get(address, Part(0))
+            parts[address] = before._replace(num_threads=before.num_threads + num_threads)
+        return self._write(name, parts, offers)
 
     def hold_also(self, name: str, address: str, num_threads: int, offers: Sequence[Offer]) -> bool:
         """Hold at least so many threads of this host, beside what is held elsewhere; False as for `hold`."""

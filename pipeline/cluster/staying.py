@@ -40,8 +40,12 @@ class Staying:
 
     def threads_left(self, num_threads: Mapping[str, int]) -> dict[str, int]:
         """Address -> threads of each host, less those that are kept from others now; without hosts that have none."""
-        kept = Counter(one.host for one in self._now())
+        kept = self.threads_kept()
         return {host: num - kept[host] for host, num in num_threads.items() if num > kept[host]}
+
+    def threads_kept(self) -> Counter[str]:
+        """Address -> threads of each host that are kept from others now."""
+        return Counter(one.host for one in self._now())
 
     def in_words(self, hosts: Container[str]) -> str:
         """Who stays on which of these hosts now; empty if nobody does."""

@@ -27,6 +27,8 @@ class Survey:
     """Addresses of those hosts, whatever they are; not those that stood still or died, which are asked again."""
     reports: Mapping[str, HostReport]
     """Of those that take part, by address, in a stable order."""
+    strangers: tuple[str, ...] = ()
+    """A sentence for each of those that take no part because they have other versions, or other code."""
 
     def is_complete(self, present: Set[str]) -> bool:
         """Whether all hosts that are there now were asked and have said something."""
@@ -67,12 +69,13 @@ def losses_in_words(answers: Mapping[str, Answer]) -> list[str]:
 
 def later_survey(ours: HostReport, answers: Mapping[str, Answer]) -> Survey:
     """The same of a run under way, without hosts that are not as `ours`; nothing that others are makes it fail."""
-    reports = {
-        address: answer
-        for address, answer in answers.items()
-        if isinstance(answer, HostReport) and not version_differences(ours, answer)
-    }
-    return Survey(frozenset(_of_the_living(answers)), reports)
+    told = {address: answer for address, answer in answers.items() if isinstance(answer, HostReport)}
+    different = {address: lines for address, host in told.items() if (lines := version_differences(ours, host))}
+    return Survey(
+        frozenset(_of_the_living(answers)),
+        {address: host for address, host in told.items() if address not in different},
+        tuple(f"{address} takes no part: it has {'; '.join(lines)}" for address, lines in different.items()),
+    )
 
 
 def _of_the_living(answers: Mapping[str, Answer]) -> dict[str, Answer]:

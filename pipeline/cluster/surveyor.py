@@ -6,7 +6,7 @@ Not here: what follows from their answers (`pipeline.cluster.survey`).
 import asyncio
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from distributed import Client
 
@@ -20,14 +20,22 @@ from pipeline.errors import RemoteLostError
 class Surveyor:
     """The hosts that one run may use, as they are now and as they were when they were asked last."""
 
-    def __init__(self, client: Client, granted: GrantedHosts | None, answer_seconds: float) -> None:
+    def __init__(
+        self,
+        client: Client,
+        granted: GrantedHosts | None,
+        answer_seconds: float,
+        ours: Callable[[], HostReport] = report_host,
+    ) -> None:
         """Asks all hosts; raises as `first_survey`. `granted`: what the run may use of the cluster; None: all.
 
-        `answer_seconds`: how long a scheduler or a host that stands still is waited for.
+        `answer_seconds`: how long a scheduler or a host that stands still is waited for. `ours`: what those that come
+        later have to be like.
         """
         self._client = client
         self._granted = granted
         self._answer_seconds = answer_seconds
+        self._ours = ours
         self._began: dict[str, float] = {}
         """Address of each host that was ever asked -> when it began, on the monotonic clock of this machine."""
         answers = self._answers()
@@ -49,7 +57,7 @@ class Surveyor:
 
     def survey_again(self) -> None:
         """Ask the hosts that are there now, and take those of this installation that answer."""
-        self.survey = later_survey(report_host(), self._answers())
+        self.survey = later_survey(self._ours(), self._answers())
 
     def leave_out(self, address: str) -> None:
         """Take this host for lost until the next survey."""

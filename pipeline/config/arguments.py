@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from pipeline.config.words import no_such
 from pipeline.errors import ConfigError
-from pipeline.run_folders import unquoted
+from pipeline.run_folders import at_home, unquoted
 from pipeline.settings import shown
 
 T = TypeVar("T")
@@ -105,7 +105,7 @@ def _not_empty(text: str) -> str:
 
 _READERS: Mapping[type, tuple[Callable[[str], Any], str]] = {
     str: (_not_empty, "a word"),
-    Path: (lambda text: Path(_not_empty(text)), "a path"),
+    Path: (lambda text: Path(at_home(_not_empty(text))), "a path"),
     int: (int, "a whole number"),
     float: (float, "a number"),
     bool: (lambda text: {"true": True, "false": False}[text.lower()], "true or false"),

@@ -29,8 +29,8 @@ CONFIG_NAME = "config"
 HYDRA_VERSION_BASE = "1.3"
 
 LAUNCHER, DASK = "hydra/launcher", "dask"
-SWEEPER = "hydra/sweeper"
 """The group of launchers, and ours among them."""
+SWEEPER = "hydra/sweeper"
 _DASK_TARGET = "hydra_plugins.dask_launcher.launcher.DaskLauncher"
 
 _COMPOSING = threading.RLock()
@@ -82,6 +82,15 @@ class Files:
         about_sweeps = [word for word in overrides if word.lstrip("+").startswith(("sweep=", f"{SWEEPER}="))]
         chosen = self._composed(about_sweeps, return_hydra_config=True).hydra.runtime.choices[SWEEPER]
         return None if chosen == "basic" else str(chosen)
+
+    def sweep_folder(self, overrides: Sequence[str]) -> Path | None:
+        """Where Hydra and the launcher write of a sweep with these overrides; None where they do not tell it alone."""
+        about_sweeps = [word for word in overrides if word.lstrip("+~").startswith(("sweep=", "hydra.", "hydra/"))]
+        try:
+            return Path(str(self._composed(about_sweeps, return_hydra_config=True).hydra.sweep.dir))
+        except (ConfigError, OmegaConfBaseException):
+            # It may name the game. Words that are wrong are told by others.
+            return None
 
     def launchers(self) -> list[str]:
         """The options of `hydra/launcher` that Hydra finds, plugins', our own and the user's."""
@@ -138,7 +147,11 @@ def resolved(tree: Tree) -> Tree:
     """`tree` with every interpolation followed. Raises ConfigError for one that leads nowhere."""
     # Only groups that have to do with one: OmegaConf takes 15 ms for a whole tree, and a sweep may have a thousand.
     concerned = {
-        name for group in tree for text in _texts(tree[group]) if "${" in text for name in (group, *_named(text, tree))
+        name
+        for group in tree
+        for text in texts_in(tree[group])
+        if "${" in text
+        for name in (group, *_named(text, tree))
     }
     part = {name: value for name, value in tree.items() if name in concerned}
     try:
@@ -147,17 +160,17 @@ def resolved(tree: Tree) -> Tree:
         raise ConfigError([one_line(error)]) from error
 
 
-def _texts(node: Any) -> Iterator[str]:
+def texts_in(node: Any) -> Iterator[str]:
     """Every text in a tree, however deep."""
     match node:
         case str():
             yield node
         case Mapping():
             for value in node.values():
-                yield from _texts(value)
+                yield from texts_in(value)
         case list():
             for value in node:
-                yield from _texts(value)
+                yield from texts_in(value)
 
 
 def _named(text: str, every: Iterable[str]) -> Iterable[str]:

@@ -24,7 +24,15 @@ from pipeline.config.composition import DASK, Files, as_tree, resolved
 from pipeline.config.kept_values import kept_values
 from pipeline.config.own_parts import faults_of_own_parts
 from pipeline.config.run_config import RunConfig
-from pipeline.config.sweep_words import SWEEP, cases, heard_cluster, shared_folder, unfit_cluster, wrong_launcher_words
+from pipeline.config.sweep_words import (
+    SWEEP,
+    cases,
+    heard_cluster,
+    shared_folder,
+    unfit_cluster,
+    unwritable_folder,
+    wrong_launcher_words,
+)
 from pipeline.config.tree import Tree
 from pipeline.config.warm_start import warm_start_mistakes
 from pipeline.config.words import listed, no_such, with_words_typed
@@ -84,7 +92,10 @@ def check_command_line(arguments: Sequence[str], say: Callable[[str], object] = 
     and what of an experiment stays beside an option that was typed.
     """
     words = typed_words(arguments)
-    return [] if words is None else _check(words.overrides, words.multirun, words.own, say)[0]
+    if words is None:
+        return []
+    found = _check(words.overrides, words.multirun, words.own, say)[0]
+    return [*found, *(unwritable_folder(words.overrides, Files(words.own)) if words.multirun else [])]
 
 
 class TypedWords(NamedTuple):
@@ -106,19 +117,14 @@ def typed_words(arguments: Sequence[str]) -> TypedWords | None:
     return TypedWords(words.overrides, words.multirun, None if words.config_dir is None else Path(words.config_dir))
 
 
-def check_overrides(overrides: Sequence[str], *, multirun: bool = False, config_dir: Path | None = None) -> list[str]:
-    """All mistakes in `overrides`, one line each, in the order of the command line; ranges and combinations last.
-
-    With `multirun` a value may be a sweep: each of its choices is checked, together with the first choice of the other
-    sweeps. Other combinations are checked by `from_hydra` in the job that runs them. `config_dir` as for `compose`.
-    """
-    return _check(overrides, multirun=multirun, config_dir=config_dir)[0]
-
-
 def _check(
     overrides: Sequence[str], multirun: bool, config_dir: Path | None, say: Callable[[str], object] | None = None
 ) -> tuple[list[str], RunConfig | None]:
-    """All mistakes, and the run that the first choices make; what is wrong by itself is left out of it."""
+    """All mistakes, and the run that the first choices make; what is wrong by itself is left out of it.
+
+    With `multirun` a value may be a sweep: each of its choices is checked, with the first choice of the other sweeps.
+    Other combinations are checked by `from_hydra` in the job that runs them.
+    """
     if config_dir is not None and not config_dir.is_dir():
         return [f"--config-dir {config_dir}: there is no such folder"], None
     files = Files(config_dir)

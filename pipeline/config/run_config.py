@@ -29,13 +29,13 @@ from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
 from pipeline.replay.config import ReplayConfig
 from pipeline.replay.memory import fit_mistakes
+from pipeline.run_folders import at_home
 from pipeline.seeding import seed_mistakes
 from pipeline.settings import MISSING, NAMES_OF_CLASSES, as_settings, flat, is_of_the_course, shown
 from pipeline.topologies.config import TopologyConfig
 from pipeline.topologies.needs import RoleNeeds
 
-DEVICES = ("auto", "cpu", "cuda")
-PRECISIONS = ("auto", "float32", "bfloat16")
+DEVICES, PRECISIONS = ("auto", "cpu", "cuda"), ("auto", "float32", "bfloat16")
 PROGRESS_KINDS = ("auto", "bar", "lines", "none")
 TENSORBOARD, MLFLOW, WANDB = "tensorboard", "mlflow", "wandb"
 LOGGING_TOOLS = (TENSORBOARD, MLFLOW, WANDB)
@@ -115,7 +115,7 @@ class RunConfig:
     @property
     def folder(self) -> Path:
         """Where the run lives."""
-        return Path(self.results_dir) / self.experiment / self.game / str(self.seed)
+        return Path(at_home(self.results_dir)) / self.experiment / self.game / str(self.seed)
 
     def mistakes(self) -> list[str]:
         """Everything that is out of range or cannot go together, one line each, beginning with the setting's name.

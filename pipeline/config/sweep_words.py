@@ -17,6 +17,7 @@ from pipeline.config.composition import DASK, LAUNCHER, SWEEPER, Files, resolved
 from pipeline.config.run_config import RunConfig
 from pipeline.config.tree import Tree
 from pipeline.config.words import no_such
+from pipeline.disk import why_unwritable
 from pipeline.errors import ConfigError
 from pipeline.settings import leaves
 
@@ -77,6 +78,15 @@ def unfit_cluster(
     if run is not None and run.cluster.groups:
         found.append("cluster.groups: a sweep grants its jobs whatever host is free: leave out groups")
     return found + _unheard_address(run, heard)
+
+
+def unwritable_folder(overrides: Sequence[str], files: Files) -> list[str]:
+    """The mistake of a sweep whose own folder cannot be written, be it read-only or full; none where nothing starts."""
+    is_plan = any(word.key_or_group == "plan" and word.value() is True for word in map(_read, overrides) if word)
+    folder = None if is_plan else files.sweep_folder(overrides)
+    if folder is None or (why := why_unwritable(folder)) is None:
+        return []
+    return [f"hydra.sweep.dir={folder} cannot be written: {why}; choose another, as hydra.sweep.dir=/tmp/sweep"]
 
 
 def heard_cluster(

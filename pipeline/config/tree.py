@@ -74,11 +74,6 @@ def to_yaml(config: RunConfig) -> str:
     return OmegaConf.to_yaml(OmegaConf.create(as_settings(config)))
 
 
-def from_yaml(text: str) -> RunConfig:
-    """The configuration that `to_yaml` wrote. Raises ConfigError as `build` does."""
-    return build(tree_from_yaml(text))
-
-
 def tree_from_yaml(text: str) -> Tree:
     """The settings that `to_yaml` wrote, here or in an earlier version. Raises ConfigError if the text holds none."""
     try:

@@ -21,7 +21,7 @@ from pipeline.extras import how_to_install
 from pipeline.games import GAMES
 from pipeline.numbered_files import numbers_in
 from pipeline.older_settings import in_settings_of_today
-from pipeline.run_folders import CHECKPOINTS
+from pipeline.run_folders import CHECKPOINTS, at_home, named_path
 from pipeline.settings import as_settings, shown
 
 RUN, CHECKPOINT, EXPORT = "run", "checkpoint", "export"
@@ -44,10 +44,11 @@ class Source(NamedTuple):
 
 def find_source(name: str) -> Source:
     """What is there. Raises ValueError with the end of a sentence where it is nothing that can be begun from."""
-    path = Path(name)
+    path = Path(at_home(name))
     try:
         if path.is_file() and path.suffix == ".npz":
-            run = next((above for above in list(path.parents)[:_DEEPEST] if (above / "config.yaml").is_file()), None)
+            above = list(named_path(path).parents)[:_DEEPEST]
+            run = next((folder for folder in above if (folder / "config.yaml").is_file()), None)
             return Source(CHECKPOINT, path, {} if run is None else _of_run(run))
         if (path / "config.yaml").is_file():
             if not numbers_in(path / CHECKPOINTS):

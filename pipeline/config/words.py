@@ -50,6 +50,12 @@ def listed(known: Iterable[str]) -> str:
     return ", ".join(names) if rest <= 0 else f"{', '.join(names[:_MOST_LISTED])} and {rest} more"
 
 
+def lines_below(lines: Sequence[str], most: int) -> str:
+    """Each on a line of its own; of many the first ones, and how many more there are."""
+    more = len(lines) - most
+    return "".join(f"\n  {line}" for line in [*lines[:most], *([f"and {more} more"] if more > 0 else [])])
+
+
 def no_folder_name(setting: str, name: str) -> list[str]:
     """The mistake of a name that would not stay where it is put: one that goes up, or is a path; none of any other."""
     if _FOLDER_NAME.fullmatch(name) is not None:

@@ -74,20 +74,30 @@ class Fail(NamedTuple):
 class Life:
     """One run, from its first generation to its end."""
 
-    def __init__(self, budget: BudgetConfig, max_restarts: int, *, evaluates_when_interrupted: bool = True) -> None:
+    def __init__(
+        self,
+        budget: BudgetConfig,
+        max_restarts: int,
+        *,
+        evaluates_when_interrupted: bool = True,
+        num_begun: int = 0,
+    ) -> None:
+        """`num_begun`: the highest generation that an earlier start of the run has begun."""
         self._budget = budget
         self._max_restarts = max_restarts
         self.evaluates_when_interrupted = evaluates_when_interrupted
         """Else an interrupted run leaves them to whoever resumes it."""
-        self._generation = 0
+        self.generation = num_begun
+        """The highest that has begun, in any start of the run."""
         self._num_lost = 0
         """Generations that ended with the loss of a shard."""
 
     def begin_generation(self, of_checkpoint: int) -> int:
         """Number of the generation that begins from a checkpoint of another: higher than any before."""
-        # Not of the checkpoint alone: generations that were lost before their first one have used up theirs.
-        self._generation = max(self._generation, of_checkpoint) + 1
-        return self._generation
+        # Not of the checkpoint alone: generations that were lost before their first one, and starts that were killed
+        # before it, have used up theirs, and what they left or still write goes by their numbers.
+        self.generation = max(self.generation, of_checkpoint) + 1
+        return self.generation
 
     def end_reason(self, look: Look) -> str | None:
         """Why the training ends now, the first of INTERRUPTED, BUDGET and SCORE that is true; None: it goes on."""
@@ -105,16 +115,19 @@ class Life:
         goal = self._budget.score
         return limit == SCORE and goal is not None and look.best_mean is not None and look.best_mean >= goal
 
-    def after_error(self, error: Exception, *, was_foreseen: bool = False) -> Recover | Fail:
+    def after_error(
+        self, error: Exception, *, was_foreseen: bool = False, is_interrupted: bool = False
+    ) -> Recover | Fail:
         """What follows when a generation ends with an error, be it one of ours or not.
 
         `was_foreseen`: a host has left because its time was over, which may happen as often as it likes.
+        `is_interrupted`: the run begins no other generation, and ends in order however often it has lost a shard.
         """
         if isinstance(error, SchedulerLostError):
             return Fail(error, Saves.KEPT)
         if isinstance(error, RemoteLostError):
             self._num_lost += not was_foreseen
-            if 0 < self._max_restarts >= self._num_lost:
+            if is_interrupted or 0 < self._max_restarts >= self._num_lost:
                 return Recover()
             why = f"shards were lost {self._num_lost} times, the last time because {error}"
             return Fail(RoleFailedError(why), Saves.KEPT)

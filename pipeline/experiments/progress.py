@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from dask_jobs.board import rounded
 from pipeline.cluster.glance import RunGlance
+from pipeline.experiments.cosmetic import can_redraw
 
 _LINE_SECONDS = 10.0
 _BAR_WIDTH = 11
@@ -101,7 +102,7 @@ def line(glance: RunGlance, width: int | None = None) -> str:
 
 
 def _kind_on(console: Console, kind: str) -> str:
-    return ("bar" if console.is_terminal else "lines") if kind == "auto" else kind
+    return ("bar" if can_redraw(console) else "lines") if kind == "auto" else kind
 
 
 def _bar(console: Console, *, is_shown: bool) -> Progress:

@@ -18,7 +18,7 @@ from pipeline.experiments.cosmetic import Cosmetic
 from pipeline.experiments.curves.logger import LoggedRun
 from pipeline.experiments.curves.loggers import Loggers
 from pipeline.experiments.files.checkpoint import Checkpoint
-from pipeline.experiments.files.run_folder import RunFolder
+from pipeline.experiments.files.run_folder import GENERATION, RunFolder
 from pipeline.experiments.files.run_log import LOG, log
 from pipeline.experiments.life import Every
 from pipeline.experiments.meter import RunMeter
@@ -101,6 +101,10 @@ class RunRecord:
         """Tell others where the training has ended."""
         with self.cosmetic.trying("showing the progress"):
             self._publish(self._meter.glance(roles))
+
+    def begins(self, generation: int) -> None:
+        """Keep that one with this number begins, before anything of it is there: no later start takes it again."""
+        self._folder.write_run(self._folder.read_run() | {GENERATION: generation})
 
     def restarted(self) -> None:
         """Count a role that was started again."""

@@ -26,10 +26,14 @@ class _OutrunError(PlacementError):
 def plan_beside_others(config: RunConfig, session: Session, console: Console) -> Plan:
     """The plan on what others have left, held from now on; waits for them where the hosts would do without them.
 
-    Raises HostMismatchError where they cannot import what the run names, PlacementError when the hosts would not do, or
-    others have not left within `cluster.start_timeout_seconds`; with `config.plan` it does not wait, and holds nothing.
+    Raises HostMismatchError where they have other versions or other code, or cannot import what the run names,
+    PlacementError when the hosts would not do, or others have not left within `cluster.start_timeout_seconds`; with
+    `config.plan` it does not wait, and holds nothing.
     """
-    check_importable(session.client, session.hosts, config.own_modules)
+    # First: they are asked something then that other code may not understand.
+    session.check_versions()
+    compares_code = not config.cluster.is_on_this_machine  # see Session
+    check_importable(session.client, session.hosts, config.own_modules, compares_code=compares_code)
     limit_seconds = config.cluster.start_timeout_seconds
     end, num_looks, has_told = time.monotonic() + limit_seconds, 0, False
     while True:
@@ -67,15 +71,17 @@ def plan_beside_others(config: RunConfig, session: Session, console: Console) ->
 def plan_now(config: RunConfig, session: Session, may_lack: Sequence[str] = ()) -> Plan:
     """The plan on what others have left at this moment, held from now on unless `config.plan`; `may_lack` as there.
 
-    Raises PlacementError, with the names of the others.
+    Raises PlacementError, with the names of the others, and of hosts that are not as this process.
     """
     others = session.others()
     try:
         plan = make_plan(config, session.offers(), granted=session.granted, may_lack=may_lack)
     except PlacementError as error:
-        if not others:
+        besides = [f"Others have {others}: wait for their end, or start more hosts"] if others else []
+        besides += session.strangers
+        if not besides:
             raise
-        raise PlacementError(f"{error}\nOthers have {others}: wait for their end, or start more hosts") from error
+        raise PlacementError("\n".join([str(error), *besides])) from error
     if not config.plan and not session.hold(plan.placement, plan.demands):
         raise _OutrunError(f"others have just taken hosts of this plan: {session.others() or 'they have left again'}")
     return plan

@@ -9,6 +9,7 @@ Not here: the training between its start and its last checkpoint (`pipeline.expe
 
 import contextlib
 import threading
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import urljoin
@@ -35,7 +36,7 @@ from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
 from pipeline.experiments.files.exact import keep_rows
 from pipeline.experiments.files.job_logs import JOBS, jobs_kept
-from pipeline.experiments.files.run_folder import RunFolder, open_folder
+from pipeline.experiments.files.run_folder import GENERATION, RunFolder, open_folder
 from pipeline.experiments.interrupts import ending_at_once, interruptible, warning_of_job
 from pipeline.experiments.life import BUDGET, INTERRUPTED, SCORE, Life, RunTiming
 from pipeline.experiments.outlook import foretell, is_worth_a_rehearsal
@@ -83,11 +84,13 @@ def _train(
     launch_id: str | None,
 ) -> RunResult:
     check_process()
+    # Once: the program around may go elsewhere meanwhile, as a notebook does whose training is a thread.
+    place = config.folder.absolute()
     console = console or Console(file=lasting_output())
     check_installed(config.logging_tools)
     check_roles(config)
     start_states.load_for(config.evaluation, config.game)  # raises if they are missing or do not fit
-    cluster = config.cluster.of_run(f"{config.experiment}-{config.game}-{config.seed}", config.folder / JOBS)
+    cluster = config.cluster.of_run(f"{config.experiment}-{config.game}-{config.seed}", place / JOBS)
     hosts = 1, config.topology.compute_threads
     if cluster.can_tell_hosts_before_start:
         plan = make_plan(config)
@@ -114,8 +117,8 @@ def _train(
         # Hosts that were granted are shared with runs that come and go.
         if granted is None and is_worth_a_rehearsal(config):
             say(foretell(config))
-        with jobs_kept(config.folder) if config.overwrite else contextlib.nullcontext():
-            folder = open_folder(config)
+        with jobs_kept(place) if config.overwrite else contextlib.nullcontext():
+            folder = open_folder(config, place)
         with folder.hold():
             run = _Run(config, session, plan, folder, console, evaluates_when_interrupted, launch_id, RunTiming())
             return run.carry_out()
@@ -142,15 +145,22 @@ class _Run:
         self._console = console
         self._launch_id = launch_id
         self._interrupt = threading.Event()
-        self._exact = exact_run(config)
+        # To who writes there: the folder that was opened, wherever the program goes.
+        placed = replace(config, results_dir=str(folder.path.parents[2]))
+        self._exact = exact_run(placed)
         self._origin: dict[str, Any] | None = None
         # After a loss, the roles of a deterministic run have no state that the shards' one fits to.
         max_restarts = 0 if config.deterministic else config.cluster.max_restarts
-        self._life = Life(config.budget, max_restarts, evaluates_when_interrupted=evaluates_when_interrupted)
+        self._life = Life(
+            config.budget,
+            max_restarts,
+            evaluates_when_interrupted=evaluates_when_interrupted,
+            num_begun=folder.generation,
+        )
         publish = partial(glance.publish, session.client)
         self._record = RunRecord(config, folder, console, publish, timing.publish_seconds)
         self._training = Training(
-            config, session, plan, folder, self._record, self._life, self._interrupt, timing, self._exact
+            placed, session, plan, folder, self._record, self._life, self._interrupt, timing, self._exact
         )
 
     def carry_out(self) -> RunResult:
@@ -166,15 +176,15 @@ class _Run:
             return self._result(reason, start)
         hosts, placement = self._session.hosts, self._plan.placement
         run = provenance.begin(run, self._config, hosts, placement, self._origin, self._launch_id)
-        self._folder.write_run(run)
+        self._write_run(run)
         self._write_changes()
         try:
             end, reason = self._train_and_evaluate(start, seconds_since_1970(run["started_at"]))
         except BaseException as error:  # whatever it is, the folder says why its run has ended
             with contextlib.suppress(OSError):  # of a disk that is full, which may be why
-                self._folder.write_run(run | {"end_reason": self._life.error_reason(error)})
+                self._write_run(run | {"end_reason": self._life.error_reason(error)})
             raise
-        self._folder.write_run(provenance.end(run, reason, end.wall_seconds, self._config.num_frames(end.num_steps)))
+        self._write_run(provenance.end(run, reason, end.wall_seconds, self._config.num_frames(end.num_steps)))
         if end.num_steps == start.num_steps:
             self._record.say("no role has made a step since this start: what is scored is what was there before")
         self._print_table()
@@ -187,6 +197,9 @@ class _Run:
 
             score = final_score(self._folder.path, self._config)
         return RunResult(self._folder.path, reason, self._config.num_frames(end.num_steps), score)
+
+    def _write_run(self, run: dict[str, Any]) -> None:
+        self._folder.write_run(run | {GENERATION: self._life.generation})
 
     def _write_changes(self) -> None:
         """Keep what the code has beside its commit, which alone would not say what ran."""
@@ -261,7 +274,7 @@ class _Run:
     def _print_dashboard(self) -> None:
         with self._record.cosmetic.trying("the dashboard"):
             url = self._session.dashboard_url
-            if pages := register(self._session.client, self._record.say):
+            if (pages := register(self._session.client, self._record.say)) and url:
                 self._record.say(f"dashboard {' and '.join(urljoin(url, page) for page in pages)}")
 
     def _print_table(self) -> None:

@@ -53,11 +53,6 @@ class Saver:
         self._put_off()
         return saved
 
-    @property
-    def is_taking(self) -> bool:
-        """Whether one was begun by `save_if_due` that has not heard yet what became of it."""
-        return self._taking.is_under_way
-
     def settle(self) -> None:
         """None is taken any more when this returns: none of a generation that is over may come after it."""
         self._taking.settle()

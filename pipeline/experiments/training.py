@@ -81,16 +81,18 @@ class Training:
         # Before any role starts: a run that is resumed for its final games, or told to end already, trains no further.
         while (ended := self._life.end_reason(self.look(start.progress))) is None:
             generation = self._life.begin_generation(start.generation)
+            self._record.begins(generation)
             spec = fleet_spec(self._config, self._plan.demands, generation, self._desk)
             fleet = Fleet(self._session, coordinator, spec, self._plan.placement)
             try:
                 coordinator.let_roles_run(start.progress)
-                fleet.start(start.server, start.progress)
+                fleet.start(start.server, start.progress, self._interrupt.is_set)
                 self._record.say(f"building {listed([role.name for role in spec.roles])}")
                 reason = self._watch(fleet, coordinator, generation)
                 return self._end(fleet, coordinator, generation), reason
             except Exception as error:  # whatever it is, what was learned is not to be lost with it
-                follows = self._life.after_error(error, was_foreseen=_was_foreseen(error, fleet, self._session))
+                was_foreseen, is_over = _was_foreseen(error, fleet, self._session), self._interrupt.is_set()
+                follows = self._life.after_error(error, was_foreseen=was_foreseen, is_interrupted=is_over)
                 if not isinstance(follows, Recover):
                     match follows.saves:
                         case Saves.ALL:

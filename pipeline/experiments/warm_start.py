@@ -15,11 +15,13 @@ import numpy as np
 
 from pipeline.config.run_config import RunConfig
 from pipeline.config.warm_start import CHECKPOINT, EXPORT, find_source
+from pipeline.config.words import listed
 from pipeline.errors import CheckpointError, ExportError
 from pipeline.experiments.exports.formats import FORMATS, load_tensors
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint, Fit
 from pipeline.experiments.files.run_folder import CHECKPOINTS
+from pipeline.experiments.plan import network_of
 from pipeline.experiments.specs import checkpoint_fit
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.roles.evaluator import load_replica
@@ -70,7 +72,10 @@ def sentence_of(origin: dict[str, Any]) -> str:
 
 
 def _checkpoint(kind: str, path: Path, fit: Fit, say: Callable[[str], None], *, with_slots: bool) -> Checkpoint:
-    taken = checkpoint.load(path) if kind == CHECKPOINT else checkpoint.load_newest(path / CHECKPOINTS, say=say)
+    if kind == CHECKPOINT:
+        taken = checkpoint.load(path, any_name=True)
+    else:
+        taken = checkpoint.load_newest(path / CHECKPOINTS, say=say)
     if taken.server.params.size != fit.num_parameters:
         raise CheckpointError(
             f"init_from={path} holds {taken.server.params.size:,} parameters, this network has {fit.num_parameters:,}: "
@@ -85,13 +90,25 @@ def _checkpoint(kind: str, path: Path, fit: Fit, say: Callable[[str], None], *, 
 
 
 def _from_tensors(config: RunConfig, tensors: dict[str, Float32Array], fresh: Float32Array) -> Float32Array:
-    """The flat vector whose ordinary module has these tensors; what that does not have (noise) stays as in `fresh`."""
-    params = fresh.copy()
+    """The flat vector whose ordinary module has these tensors; noise, which that does not have, stays as in `fresh`."""
+    params, is_told = fresh.copy(), np.zeros(fresh.size, bool)
     for name, places in _places(config, fresh.size).items():
         if name not in tensors or tensors[name].shape != places.shape:
             found = tensors[name].shape if name in tensors else "missing"
             raise ExportError(f"init_from={config.init_from}: {name} is {found}, this network has {places.shape}")
         params[places] = tensors[name]
+        is_told[places] = True
+    ends = np.cumsum([shape.size for shape in network_of(config).shapes])
+    untold = [
+        shape.name
+        for shape, end in zip(network_of(config).shapes, ends, strict=True)
+        if not shape.name.endswith(_OF_NOISE) and not is_told[end - shape.size : end].all()
+    ]
+    if untold:
+        raise ExportError(
+            f"init_from={config.init_from} is an exported agent, which has no {listed(untold)} of this network: name "
+            "the run's folder, or a checkpoint of it"
+        )
     return params
 
 
@@ -112,3 +129,5 @@ def _places(config: RunConfig, size: int) -> dict[str, Any]:
 
 
 _BASE = 4096
+_OF_NOISE = "_sigma"
+"""How names of parameters end that an agent which plays without noise has not."""

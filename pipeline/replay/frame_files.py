@@ -10,6 +10,7 @@ Not here: all else of a replay, which is part of its role's state (`pipeline.exp
 its frames (`pipeline.replay.keeper`).
 """
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -90,10 +91,11 @@ class FrameFiles:
         self._whole_up_to = reader.end // stretch * stretch
 
     def delete_before(self, step: int, reader: FrameReader) -> None:
-        """Delete the files that hold only steps before this one."""
+        """Delete the files that hold only steps before this one, where the disk allows it: they are of no more use."""
         for start in numbers_in(self._folder):
             if start + self._stretch(reader) <= step:
-                self._path(start).unlink()
+                with contextlib.suppress(OSError):
+                    self._path(start).unlink()
 
     def _behind_older(self, start: int, num_older: int, frames: np.ndarray, reader: FrameReader) -> np.ndarray:
         """`frames` behind so many older ones, which the replay holds no more: an earlier checkpoint may need them."""

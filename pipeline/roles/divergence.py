@@ -55,7 +55,9 @@ class BlindnessGuard:
         """`max_blind`: such measures in a row, after which the run ends with a reason."""
         self._max_blind = max_blind
         self.num_in_a_row = 0
-        """Measures that were blind; all its state."""
+        """Measures that were blind; all its state that is saved."""
+        self._has_answered = False
+        """Whether an answer was ever another one than 0."""
 
     def see(self, answers: torch.Tensor, version: int) -> None:
         """Take `answers` (B,), one per state, of parameters of `version`.
@@ -64,9 +66,9 @@ class BlindnessGuard:
         """
         lowest, highest = (value.item() for value in answers.detach().aminmax())
         largest = max(abs(lowest), abs(highest))
-        # Exactly 0 is what an output layer that begins at zero answers until the first reward; a network whose
-        # rectifiers are off answers its last bias, which every reward changes.
-        is_blind = largest > 0 and highest - lowest <= _SAME * largest
+        # Exactly 0 is what an output layer that begins at zero answers until the first reward.
+        self._has_answered = self._has_answered or largest > 0 or self.num_in_a_row > 0
+        is_blind = self._has_answered and highest - lowest <= _SAME * largest
         self.num_in_a_row = self.num_in_a_row + 1 if is_blind else 0
         if self.num_in_a_row >= self._max_blind:
             raise DivergedError(

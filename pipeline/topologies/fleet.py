@@ -12,13 +12,14 @@ where they stand at first (`pipeline.cluster.placement`), what is saved of the s
 import contextlib
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.coordination.tasks import RoleResult
 from pipeline.cluster.placement import Demand, Placement
 from pipeline.cluster.session import Session
+from pipeline.envs.episodes import never
 from pipeline.errors import CallTimeoutError, PlacementError, RemoteLostError
 from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.quorum_size import QuorumRange, least_of
@@ -110,14 +111,17 @@ class Fleet:
         """Roles that were started again so far."""
         return self._supervision.num_restarted
 
-    def start(self, snapshot: ServerSnapshot, before: Mapping[str, RoleProgress]) -> None:
+    def start(
+        self, snapshot: ServerSnapshot, before: Mapping[str, RoleProgress], stop: Callable[[], bool] = never
+    ) -> None:
         """Create the shards from `snapshot` and start the roles where `before` (by role) says that they were.
 
-        Roles that the placement has no host for wait for one.
+        Roles that the placement has no host for wait for one. Raises RemoteLostError for a shard that was not created,
+        or is waited for no longer since `stop` says so: a replay that was saved may take minutes to load.
         """
         if self._spec.quorum is not None:
             snapshot = snapshot.at_one_version()
-        self._servers.start(snapshot)
+        self._servers.start(snapshot, stop)
         self._roles.begin(self._servers.addresses, before)
         for order in self._supervision.begin(self._placement, time.monotonic()):
             self._roles.start(order, before)

@@ -18,6 +18,7 @@ from pipeline.cluster.remotes.quorum import HostedLeader, HostedSynchronousShard
 from pipeline.cluster.remotes.replays import HostedReplay, ReplayAddress
 from pipeline.cluster.remotes.shards import HostedShard, ShardAddress
 from pipeline.cluster.session import Session, Task
+from pipeline.envs.episodes import never
 from pipeline.errors import RemoteLostError
 from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.config import ParamServerConfig
@@ -62,6 +63,7 @@ class HostedServers:
         self._generation = generation
         self._host_of = host_of
         self._load_seconds = max(load_seconds, param_server.timeout_seconds)
+        self._stop: Callable[[], bool] = never
         self._hosted: dict[str, Task] = {}
         """Dask frees an actor when its last future goes."""
 
@@ -70,8 +72,9 @@ class HostedServers:
         """Role names of those that are there, the parameter shards first."""
         return tuple(self._hosted)
 
-    def start(self, snapshot: ServerSnapshot) -> None:
-        """Create them. Raises RemoteLostError for one that is not there in time."""
+    def start(self, snapshot: ServerSnapshot, stop: Callable[[], bool]) -> None:
+        """Create them. Raises RemoteLostError for one that is not there in time, or once `stop` says so."""
+        self._stop = stop
         shards = self._start_shards(snapshot)
         leader = self._start_leader(shards, snapshot.version)
         self.addresses = ServerAddresses(shards, self._start_replays(), leader)
@@ -128,6 +131,8 @@ class HostedServers:
             self._session.wait_for([task], seconds)
             if not task.done() and host not in self._session.present_hosts():
                 raise RemoteLostError(lost)
+            if not task.done() and self._stop():
+                raise RemoteLostError(f"{name} is not waited for")
         if not task.done():
             raise RemoteLostError(late)
         try:

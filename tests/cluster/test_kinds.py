@@ -22,11 +22,12 @@ from pipeline.cluster.offers import future_offers
 from pipeline.cluster.session import open_session
 from pipeline.config import composition
 from pipeline.config.composition import config_directory
-from pipeline.config.overrides import check_overrides, compose
-from pipeline.config.tree import from_yaml, to_yaml
+from pipeline.config.overrides import compose
+from pipeline.config.tree import to_yaml
 from pipeline.errors import ConfigError
 from pipeline.kinds import imported
 from tests.clusters import LIMIT_SECONDS, cluster_config
+from tests.config.runs import mistakes_in, run_of_yaml
 
 SETTINGS = """
 kind: toy
@@ -73,7 +74,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_a_new_kind_composes_starts_and_runs_a_task(toy: None) -> None:
     run = compose(["game=Pong", "cluster=toy", "cluster.greeting=hi"])
-    assert from_yaml(to_yaml(run)) == run
+    assert run_of_yaml(to_yaml(run)) == run
     assert future_offers(run.cluster, {None: 2}, 1) is not None
     with open_session(run.cluster, num_hosts=2, threads_per_host=1) as session:
         assert [offer.memory_bytes for offer in session.offers()] == [10**9, 10**9]
@@ -83,7 +84,7 @@ def test_a_new_kind_composes_starts_and_runs_a_task(toy: None) -> None:
 
 
 def test_mistakes_in_the_settings_of_a_new_kind_are_found_with_all_others(toy: None) -> None:
-    assert check_overrides(["game=Pongg", "cluster=toy", "cluster.greeting=''", "cluster.hosts=[a]"]) == [
+    assert mistakes_in(["game=Pongg", "cluster=toy", "cluster.greeting=''", "cluster.hosts=[a]"]) == [
         "cluster.hosts=[a]: no such setting of cluster kind=toy; it belongs to kind=ssh",
         "game=Pongg: no such game; did you mean Pong?",
         "cluster.greeting is missing",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster
 
-from pipeline.cluster.packages import check_importable, why_not_importable
+from pipeline.cluster.packages import check_importable, code_of, why_not_importable, why_unfit
 from pipeline.errors import HostMismatchError, PlacementError
 
 
@@ -16,6 +16,51 @@ def test_all_modules_that_are_not_there_are_told_in_a_line_each() -> None:
     assert why_not_importable(["json", "pipeline.seeding"]) == []
     said = ["nowhere.lion: No module named 'nowhere'", "elsewhere: No module named 'elsewhere'"]
     assert why_not_importable(["json", "nowhere.lion", "elsewhere"]) == said
+
+
+def test_the_same_sources_have_the_same_digits_wherever_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(where: str, files: dict[str, str]) -> str:
+        for name, text in files.items():
+            path = tmp_path / where / "lions" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        with monkeypatch.context() as changed:
+            changed.syspath_prepend(str(tmp_path / where))
+            code_of.cache_clear()
+            return code_of("lions")
+
+    sources = {"a.py": "x = 1\n", "inner/b.py": "y = 2\n"}
+    code = told("checkout", sources)
+    beside = {"a.pyc": "?", "_version.py": "z = 3\n", ".#a.py": "", ".notes/b.py": ""}
+    assert code == told("installed", sources | beside) != ""
+    assert told("moved", {"a.py": "x = 1\n", "other/b.py": "y = 2\n"}) != code
+    assert told("edited", sources | {"inner/b.py": "y = 3\n"}) != code
+    assert code_of("nowhere") == code_of("sys") == ""
+
+
+def test_a_host_that_has_imported_a_module_before_it_was_edited_is_refused_and_one_that_has_not_takes_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_agent.py").write_text("num_units = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    code_of.cache_clear()
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=True, memory_limit=0, dashboard_address=None)
+    with cluster, Client(cluster) as client:
+        (host,) = client.nthreads()
+        check_importable(client, [host], ["my_agent"])
+        (tmp_path / "my_agent.py").write_text("num_units = 2\n")
+        check_importable(client, [host], ["my_agent"])  # this command has imported the old one, too
+        code_of.cache_clear()  # the next command
+        with pytest.raises(HostMismatchError, match=rf"{host} has other code of my_agent .* start hosts anew"):
+            check_importable(client, [host], ["my_agent"])
+        check_importable(client, [host], ["my_agent"], compares_code=False)
+        client.restart()
+        (host,) = client.nthreads()
+        check_importable(client, [host], ["my_agent"])
+    assert why_unfit([], {"my_agent": ""}) == [], "nothing is known of an archive"
+    sys.modules.pop("my_agent", None)
 
 
 def test_a_host_of_the_run_that_cannot_import_what_it_names_or_stands_still_is_refused(

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import dask
 import psutil
 import pytest
 from dask.system import CPU_COUNT
@@ -95,6 +96,12 @@ def test_the_dashboard_link_that_is_printed_answers_and_is_bound_to_loopback(ses
     with urllib.request.urlopen(session.dashboard_url, timeout=LIMIT_SECONDS) as answer:
         assert answer.status == 200
         assert b"Dask" in answer.read()
+
+
+def test_a_form_of_links_that_names_a_variable_which_is_not_set_here_is_left_out(session: Session) -> None:
+    plain = session.dashboard_url
+    with dask.config.set({"distributed.dashboard.link": "https://{SET_NOWHERE}/proxy/{port}/status"}):
+        assert session.dashboard_url == plain
 
 
 def test_nothing_listens_on_other_interfaces_than_loopback(session: Session) -> None:

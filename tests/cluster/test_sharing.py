@@ -1,6 +1,7 @@
 """Commands on one scheduler: each sees what the others hold, and no two hold the same."""
 
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 
 import pytest
@@ -64,6 +65,17 @@ def test_a_server_on_a_host_of_its_own_is_held_and_a_full_host_is_no_offer(pair:
     assert [(offer.address, offer.num_threads) for offer in ours.offers()] == [(placement["shard-0"].address, 1)]
     assert ours.open_hosts(1) == {placement["shard-0"].address} and ours.open_hosts(2) == set()
     assert theirs.open_hosts(2) == set(theirs.hosts)
+
+
+def test_a_thread_of_one_who_was_told_to_end_and_has_not_is_nobody_s(pair: tuple[Session, Session]) -> None:
+    ours, theirs = pair
+    stays: Future[None] = Future()
+    first, second = theirs.offers()
+    theirs.staying.add(stays, "worker-0", first.address)
+    for left in ([1, 1], [2, 1]):
+        assert theirs.hold({"worker-1": second}, [Demand("worker-1", 1, 0)])
+        assert threads(ours) == left
+        stays.cancel()
 
 
 def test_what_is_held_later_takes_the_place_of_what_was_held_before(pair: tuple[Session, Session]) -> None:

@@ -20,7 +20,7 @@ def test_a_host_has_the_threads_that_nobody_keeps_and_is_none_without_any() -> N
     assert staying.threads_left({"a": 1, "b": 2}) == {"a": 1, "b": 2} and staying.in_words("ab") == ""
     staying.add(task, "bundle-0", "a")
     staying.add(Task(), "bundle-1", "b")
-    assert staying.threads_left({"a": 1, "b": 2}) == {"b": 1}
+    assert staying.threads_left({"a": 1, "b": 2}) == {"b": 1} and staying.threads_kept() == {"a": 1, "b": 1}
     assert staying.in_words("ab") == "bundle-0 on a, bundle-1 on b"
     task.is_over = True
     assert staying.threads_left({"a": 1, "b": 2}) == {"a": 1, "b": 1} and staying.in_words("ab") == "bundle-1 on b"

@@ -78,6 +78,8 @@ def test_such_a_host_is_left_out_of_a_run_under_way_and_not_asked_again(answer: 
     assert survey.reports == {"tcp://a:1": OURS}
     assert survey.is_complete({"tcp://a:1", "tcp://b:2"})
     assert survey.fit({"tcp://a:1", "tcp://b:2"}) == {"tcp://a:1"}
+    of_others = ("tcp://b:2 takes no part: it has torch 1.0.0, the coordinator has 2.13.0",)
+    assert survey.strangers == (of_others if answer is OTHERS else ())
 
 
 def test_a_host_that_stands_still_is_left_out_of_a_run_under_way_until_it_answers() -> None:

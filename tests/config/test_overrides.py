@@ -13,23 +13,17 @@ from hydra.core.global_hydra import GlobalHydra
 
 from pipeline.config import tree as config_tree
 from pipeline.config.composition import CONFIG_NAME, HYDRA_VERSION_BASE, Files, config_directory, resolved
-from pipeline.config.overrides import (
-    check_command_line,
-    check_overrides,
-    compose,
-    compose_cluster,
-    compose_onto,
-    from_hydra,
-)
+from pipeline.config.overrides import check_command_line, compose, compose_cluster, compose_onto, from_hydra
 from pipeline.config.tree import to_yaml, tree_from_yaml
 from pipeline.errors import ConfigError
 from pipeline.optimizers.config import AdamConfig, RMSPropConfig
+from tests.config.runs import mistakes_in
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 def check(words: str) -> list[str]:
-    return check_overrides(words.split())
+    return mistakes_in(words.split())
 
 
 def test_the_overrides_of_a_command_line_make_the_run() -> None:
@@ -392,8 +386,8 @@ def test_a_whole_number_may_be_written_as_a_power_of_ten() -> None:
 
 def test_functions_of_hydra_under_python_o_are_one_sentence() -> None:
     code = (
-        "from pipeline.config.overrides import check_overrides\n"
-        "print(*check_overrides(['seed=range(0,2)'], multirun=True))"
+        "from pipeline.config.overrides import check_command_line\n"
+        "print(*check_command_line(['seed=range(0,2)', '-m']))"
     )
     done = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert "seed=range(0,2): Hydra cannot read this: python -O takes its asserts away: leave out -O" in done.stdout

@@ -6,11 +6,12 @@ from importlib import import_module
 import pytest
 
 from pipeline.algorithms.config import ActorCriticConfig
-from pipeline.config.overrides import check_overrides, compose
+from pipeline.config.overrides import compose
 from pipeline.config.own_parts import faults_of_own_parts
-from pipeline.config.tree import from_yaml, to_yaml
+from pipeline.config.tree import to_yaml
 from pipeline.networks.config import QNetworkConfig
 from pipeline.networks.network import QNetwork
+from tests.config.runs import mistakes_in, run_of_yaml
 from tests.conftest import OWN
 
 CONF = OWN / "conf"
@@ -56,6 +57,6 @@ def test_a_network_that_cannot_be_made_is_told_with_what_it_was_made_for() -> No
 def test_who_reads_a_saved_run_tries_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     saved = to_yaml(compose(MINE, CONF))
     monkeypatch.setattr(import_module("mylab.lion").Lion, "apply", lambda *_: None)
-    assert from_yaml(saved).experiment == "mine"
-    (line,) = check_overrides(MINE, config_dir=CONF)
+    assert run_of_yaml(saved).experiment == "mine"
+    (line,) = mistakes_in(MINE, config_dir=CONF)
     assert "leaves the parameters as they are" in line

@@ -12,6 +12,7 @@ from pipeline.config.composition import CONFIG_NAME, HYDRA_VERSION_BASE, config_
 from pipeline.config.overrides import check_command_line
 from pipeline.games import ATARI49
 from pipeline.results.published import published_directory
+from tests.config.runs import mistakes_in
 
 SWEEPS = sorted(file.stem for file in (config_directory() / "sweep").glob("*.yaml"))
 
@@ -189,3 +190,24 @@ def test_what_is_said_of_the_launcher_on_the_command_line_wins() -> None:
 )  # fmt: skip
 def test_each_mistake_in_naming_a_sweep_or_its_launcher_has_its_line(line: str, mistakes: list[str]) -> None:
     assert check_command_line(line.split()) == mistakes
+
+
+def test_a_folder_of_the_sweep_that_cannot_be_written_is_told_with_the_other_mistakes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["game=Pong", "seed=0,1", f"results_dir={tmp_path}"]
+    assert mistakes_in(words, multirun=True) == []
+    # As in a checkout that is read-only; the folder of one run alone is what results_dir says.
+    monkeypatch.chdir("/proc")
+    assert mistakes_in(["game=Pong", f"results_dir={tmp_path}"]) == []
+    for which, folder in (
+        (["game=Pong"], "results/sweeps/ad_hoc"),
+        (["+sweep=smoke"], "results/sweeps/smoke"),
+        (["game=Pong", "hydra.sweep.dir=/proc/sweep"], "/proc/sweep"),
+    ):
+        (told,) = mistakes_in([*words[1:], *which], multirun=True)
+        assert told.startswith(f"hydra.sweep.dir={folder} cannot be written: ")
+    both = mistakes_in([*words, "replay.capcity=1"], multirun=True)
+    assert len(both) == 2 and "did you mean" in both[0] and both[1].startswith("hydra.sweep.dir=")
+    assert mistakes_in([*words, f"hydra.sweep.dir={tmp_path}/new"], multirun=True) == []
+    assert mistakes_in([*words, "plan=true"], multirun=True) == [], "nothing is written"

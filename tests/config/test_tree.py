@@ -12,11 +12,12 @@ from pipeline.cluster.kinds.local import LocalConfig
 from pipeline.cluster.kinds.ssh import SshConfig
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
-from pipeline.config.tree import build, from_yaml, setting_names, to_yaml, unknown_setting, wrong_type
+from pipeline.config.tree import build, setting_names, to_yaml, unknown_setting, wrong_type
 from pipeline.errors import ConfigError
 from pipeline.networks.config import QNetworkConfig
 from pipeline.optimizers.config import AdaGradConfig
 from pipeline.topologies.kinds.workers import WorkersConfig
+from tests.config.runs import run_of_yaml
 
 Tree = dict[str, Any]
 
@@ -101,27 +102,27 @@ def test_a_list_of_texts_is_kept_in_its_order_and_read_back_equal() -> None:
     run = compose(["game=Pong", "cluster=ssh", "cluster.hosts=[node1,10.0.0.2,7]"])
     assert isinstance(run.cluster, SshConfig)
     assert run.cluster.hosts == ("node1", "10.0.0.2", "7")
-    assert from_yaml(to_yaml(run)) == run
+    assert run_of_yaml(to_yaml(run)) == run
 
 
 def test_pairs_of_an_update_and_a_value_are_kept_in_their_order_and_read_back_equal() -> None:
     run = compose(["game=Pong", "optimizer.learning_rate_changes=[[1000,1],[2000,0.5]]"])
     assert run.optimizer.learning_rate_changes == ((1000, 1.0), (2000, 0.5))
-    assert from_yaml(to_yaml(run)) == run
+    assert run_of_yaml(to_yaml(run)) == run
 
 
 def test_stragglers_are_kept_and_read_back_equal() -> None:
     run = compose(["experiment=dba3c", "game=Pong", "topology.stragglers=[[1,constant,1],[0,exponential,0.5]]"])
     assert isinstance(run.topology, WorkersConfig)
     assert run.topology.stragglers == ((1, "constant", 1.0), (0, "exponential", 0.5))
-    assert from_yaml(to_yaml(run)) == run
+    assert run_of_yaml(to_yaml(run)) == run
 
 
 def test_groups_of_hosts_are_kept_and_read_back_equal() -> None:
     words = "cluster.groups=[{name:gpus,roles:[bundle],gpus_per_host:1,directives:['--gres=gpu:1']}]"
     run = compose(["experiment=gorila", "game=Pong", "cluster=slurm", words])
     assert run.cluster.groups == (HostGroup("gpus", ("bundle",), gpus_per_host=1, directives=("--gres=gpu:1",)),)
-    assert from_yaml(to_yaml(run)) == run
+    assert run_of_yaml(to_yaml(run)) == run
 
 
 @pytest.mark.parametrize(
@@ -160,20 +161,20 @@ def test_a_run_written_as_yaml_is_read_back_equal(experiment: str) -> None:
     run = compose(
         [f"experiment={experiment}", "game=Pong", "seed=0", "optimizer.learning_rate=1e-5", "budget.minutes=3"]
     )
-    assert from_yaml(to_yaml(run)) == run
+    assert run_of_yaml(to_yaml(run)) == run
 
 
 def test_text_that_looks_like_something_else_survives_yaml(run: RunConfig) -> None:
     assert isinstance(run.cluster, LocalConfig)
     cluster = dataclasses.replace(run.cluster, dashboard_address="8787")
     odd = dataclasses.replace(run, results_dir="1e5", cluster=cluster)
-    assert from_yaml(to_yaml(odd)) == odd
+    assert run_of_yaml(to_yaml(odd)) == odd
 
 
 @pytest.mark.parametrize("text", ["- a\n- b\n", "seed: [1", ""])
 def test_a_damaged_file_is_a_config_error(text: str) -> None:
     with pytest.raises(ConfigError):
-        from_yaml(text)
+        run_of_yaml(text)
 
 
 def test_the_settings_of_a_run_are_those_of_its_own_optimizer(tree: Tree) -> None:

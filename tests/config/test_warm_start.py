@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config.overrides import check_overrides, compose
+from pipeline.config.overrides import compose
 from pipeline.config.tree import to_yaml
+from pipeline.config.warm_start import CHECKPOINT, find_source
+from tests.config.runs import mistakes_in
 
 
 @pytest.fixture
@@ -20,7 +22,7 @@ def source(tmp_path: Path) -> Path:
 
 def mistakes(source: Path, *words: str, game: str = "Breakout") -> list[str]:
     given = ["experiment=smoke_dqn", f"game={game}", "seed=1", f"results_dir={source.parents[2]}"]
-    return check_overrides([*given, f"init_from={source}", *words])
+    return mistakes_in([*given, f"init_from={source}", *words])
 
 
 def test_the_same_network_and_actions_fit(source: Path) -> None:
@@ -48,10 +50,23 @@ def test_a_network_of_one_s_own_module_fits_its_own_run_and_first_weights_do_not
     assert mistakes(source, "network.initial_weights=he") == []
 
 
+@pytest.mark.parametrize("below", ["", "checkpoints", "checkpoints/best"])
+def test_a_checkpoint_is_held_against_its_run_wherever_it_is_named_from(
+    below: str, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (source / "checkpoints" / "best").mkdir()
+    monkeypatch.chdir(source / below)
+    for up in ("checkpoints", "best", "."):
+        if (path := Path(up, "000000000000.npz")).parent.is_dir():
+            path.touch()
+            found = find_source(str(path))
+            assert found.kind == CHECKPOINT and found.settings["experiment"] == "smoke_dqn"
+
+
 def test_a_source_has_to_be_there_and_to_stay(source: Path, tmp_path: Path) -> None:
     (line,) = mistakes(tmp_path)
     assert "is no run folder, no checkpoint (.npz) and no exported agent" in line
     found = mistakes(source, "seed=0", "overwrite=true")
     assert any("in this run's own folder, which overwrite=true empties" in line for line in found)
-    (line,) = check_overrides(["game=Pong", "init_from_optimizer=true"])
+    (line,) = mistakes_in(["game=Pong", "init_from_optimizer=true"])
     assert line.startswith("init_from_optimizer=true needs init_from")

@@ -16,10 +16,11 @@ from pipeline.algorithms.config import ActorCriticConfig, PqnConfig, QLearningCo
 from pipeline.config import overrides
 from pipeline.config.composition import config_directory
 from pipeline.config.run_config import RunConfig
-from pipeline.config.tree import from_yaml, to_yaml
+from pipeline.config.tree import to_yaml
 from pipeline.networks.config import LayeredConfig, QNetworkConfig
 from pipeline.replay.config import ReplayConfig
 from pipeline.topologies.kinds.workers import WorkersConfig
+from tests.config.runs import run_of_yaml
 
 CONF = config_directory()
 OF_SWEEPS = ("hydra", "sweep")
@@ -111,7 +112,7 @@ def test_an_experiment_is_named_after_its_file(experiment: str) -> None:
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_an_experiment_is_read_from_a_run_folder_as_it_was_written(experiment: str) -> None:
     run = compose([f"experiment={experiment}", "game=Pong"])
-    assert from_yaml(to_yaml(run)) == run
+    assert run_of_yaml(to_yaml(run)) == run
 
 
 class QLearning(NamedTuple):

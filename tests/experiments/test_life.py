@@ -87,6 +87,8 @@ def test_generations_are_numbered_upwards_whatever_checkpoint_they_begin_from() 
     assert run.begin_generation(of_checkpoint=4) == 6
     assert run.begin_generation(of_checkpoint=3) == 7
     assert run.begin_generation(of_checkpoint=7) == 8
+    # As another start had, which was killed before its first checkpoint.
+    assert Life(LIMITS, 2, num_begun=8).begin_generation(of_checkpoint=7) == 9
 
 
 @pytest.mark.parametrize("error", [LOST, BrokenQuorumError("the shards no longer agree")])
@@ -117,6 +119,11 @@ def test_a_run_that_may_never_go_back_does_not_after_a_foreseen_loss_either() ->
 
 def test_a_run_without_restarts_fails_at_the_first_loss() -> None:
     assert isinstance(life(max_restarts=0).after_error(LOST), Fail)
+
+
+def test_a_run_that_is_told_to_end_ends_in_order_however_often_it_has_lost_a_shard() -> None:
+    run = life(max_restarts=0)
+    assert [run.after_error(LOST, is_interrupted=True) for _ in range(3)] == [Recover()] * 3
 
 
 @pytest.mark.parametrize(

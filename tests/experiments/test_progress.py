@@ -87,6 +87,33 @@ def test_elsewhere_than_on_a_terminal_there_is_a_line_every_ten_seconds(clock: C
     assert [printed.split()[0] for printed in console.file.getvalue().splitlines()] == ["10", "20"]
 
 
+@pytest.mark.parametrize(
+    ("environ", "is_terminal", "kind"),
+    [
+        ({"TERM": "xterm"}, True, "bar"),
+        ({"TERM": "dumb"}, True, "lines"),  # Rich draws nothing on it
+        ({"TERM": "xterm", "FORCE_COLOR": "1"}, True, "bar"),
+        ({"TERM": "xterm", "FORCE_COLOR": "1"}, False, "lines"),
+        ({"TERM": "xterm", "TTY_COMPATIBLE": "1"}, False, "lines"),
+    ],
+)
+def test_a_bar_is_drawn_where_it_can_be_drawn_anew_and_nowhere_else(
+    environ: dict[str, str], is_terminal: bool, kind: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    shown_to = io.StringIO()
+    monkeypatch.setattr(shown_to, "isatty", lambda: is_terminal)
+    with RunProgress(Console(file=shown_to, width=200), "auto") as shown:
+        clock.now = 10.0
+        shown.show(glance(num_frames=1_234))
+    printed = shown_to.getvalue()
+    assert "1,234 frames" in printed, "something is shown"
+    assert ("\u2501" in printed) == (kind == "bar") and printed.startswith("1,234 frames") == (kind == "lines")
+
+
 def test_nothing_is_printed_when_nothing_was_asked_for(clock: Clock) -> None:
     console = Console(file=io.StringIO())
     shown = RunProgress(console, "none")

@@ -10,8 +10,10 @@ from typing import NamedTuple
 import pytest
 from rich.console import Console
 
+from pipeline.cluster.hosts import report_host
 from pipeline.cluster.placement import Demand, place
 from pipeline.cluster.session import Session, open_session
+from pipeline.cluster.survey import later_survey
 from pipeline.config.run_config import RunConfig
 from pipeline.errors import PlacementError
 from pipeline.experiments.room import plan_beside_others, plan_now
@@ -116,6 +118,15 @@ def test_a_plan_whose_hosts_others_take_meanwhile_is_not_carried_out(
     offers = shared.ours.offers(as_if_alone=True)
     monkeypatch.setattr(shared.ours, "offers", lambda **_: offers)
     with pytest.raises(PlacementError, match=r"others have just taken hosts of this plan: dba3c on \[Pong\]"):
+        plan_now(config_for(tmp_path), shared.ours)
+
+
+def test_a_run_that_lacks_hosts_names_those_that_have_come_with_other_code(shared: Shared, tmp_path: Path) -> None:
+    shared.theirs.close()
+    edited = report_host()
+    edited.versions["code"] = "0123456789ab"
+    shared.ours._hosts.survey = later_survey(edited, shared.ours.hosts)
+    with pytest.raises(PlacementError, match=r"(?s)offered .*\ntcp:\S+ takes no part: it has another code of pipeline"):
         plan_now(config_for(tmp_path), shared.ours)
 
 

@@ -55,7 +55,7 @@ def files_alone(every_minutes: float) -> CheckpointConfig:
 def look(saver: Saver, fleet: Fleet) -> None:
     """Once, and until what was begun has been heard of."""
     saver.save_if_due(fleet, {}, 1)
-    while saver.is_taking:
+    while saver._taking.is_under_way:
         saver.save_if_due(fleet, {}, 1)
 
 
@@ -92,7 +92,7 @@ def test_a_shard_that_stands_still_holds_up_nobody_who_looks_for_a_checkpoint(tm
     clock.now = 60.0
     for _ in range(100):
         saver.save_if_due(fleet, {}, 1)
-    assert saver.is_taking and slow.num_asked == 1
+    assert saver._taking.is_under_way and slow.num_asked == 1
     slow.go_on.set()
     saver.settle()
     assert checkpoint.any_in(tmp_path), "and nothing comes after it was settled"

@@ -1,12 +1,14 @@
 """Runs that begin with the parameters of another one."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pipeline import api
-from pipeline.errors import CheckpointError, RunFolderError
+from pipeline.errors import CheckpointError, ExportError, RunFolderError
+from pipeline.experiments import run, warm_start
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.plan import network_of
 from pipeline.experiments.specs import checkpoint_fit
@@ -42,6 +44,44 @@ def test_a_checkpoint_alone_that_does_not_fit_is_one_sentence(tmp_path: Path) ->
     config = smoke_config(tmp_path, f"init_from={path}", experiment="smoke_dqn")
     with pytest.raises(CheckpointError, match=r"parameters, this network has .*: give this run the same network"):
         begin_warm(config, np.zeros(checkpoint_fit(config).num_parameters, np.float32), print)
+
+
+def test_a_copy_of_a_checkpoint_may_be_called_as_its_owner_likes(tmp_path: Path) -> None:
+    path, params = saved(tmp_path, "smoke_dqn")
+    config = smoke_config(tmp_path, f"init_from={path.rename(tmp_path / 'my best.npz')}", experiment="smoke_dqn")
+    begun = begin_warm(config, np.zeros_like(params), print)
+    np.testing.assert_array_equal(begun.start.server.params, params)
+    assert begun.origin["version"] == 9
+
+
+def test_what_cannot_be_read_or_does_not_fit_is_told_before_there_is_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "open_session", None)
+    path, _ = saved(tmp_path, "smoke_dqn", "network.hidden_units=8")
+    damaged = tmp_path / "damaged.npz"
+    damaged.write_bytes(path.read_bytes()[:1_000])
+    for source, told in ((path, "parameters, this network has"), (damaged, "cannot be read")):
+        config = smoke_config(tmp_path / "runs", f"init_from={source}", experiment="smoke_dqn")
+        with pytest.raises(CheckpointError, match=told):
+            api.train(config)
+        assert not (tmp_path / "runs").exists()
+
+
+def test_an_exported_agent_that_lacks_parameters_of_the_network_is_refused_by_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = replace(smoke_config(tmp_path, experiment="smoke_rainbow"), init_from="agent")
+    fresh = network_of(config).initial_parameters(np.random.default_rng(1))
+    places = warm_start._places(config, fresh.size)
+    tensors = {name: fresh[where] for name, where in places.items()}
+    np.testing.assert_array_equal(warm_start._from_tensors(config, tensors, fresh), fresh)
+    # As of a module that has one of them in another form, which its export then lacks.
+    monkeypatch.setattr(warm_start, "_places", lambda *_: dict(list(places.items())[1:]))
+    with pytest.raises(
+        ExportError, match=r"init_from=agent is an exported agent, which has no conv1\.weight of this network: name"
+    ):
+        warm_start._from_tensors(config, tensors, fresh)
 
 
 @pytest.mark.slow

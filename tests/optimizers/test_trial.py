@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.config.overrides import check_overrides
 from pipeline.optimizers.optimizer import FlatOptimizer, OptimizerConfig
 from pipeline.optimizers.trial import faults
 from pipeline.types import Float32Array
+from tests.config.runs import mistakes_in
 from tests.conftest import OWN
 from tests.optimizers.test_optimizer import CONFIGS
 
@@ -126,7 +126,7 @@ def test_each_fault_is_told_with_what_is_wanted(config: OptimizerConfig, told: s
 
 def test_ones_own_is_tried_with_the_other_mistakes(own_package: None, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["experiment=mine", "game=Pong", "optimizer.learning_rate=1e-3"]
-    assert check_overrides(words, config_dir=OWN / "conf") == []
+    assert mistakes_in(words, config_dir=OWN / "conf") == []
     monkeypatch.setattr(import_module("mylab.lion").Lion, "apply", rebound)
-    (line,) = check_overrides(words, config_dir=OWN / "conf")
+    (line,) = mistakes_in(words, config_dir=OWN / "conf")
     assert line.startswith("optimizer.kind=mylab.lion.LionConfig") and "leaves the parameters as they are" in line

@@ -1,5 +1,6 @@
 """Frames in files: only new ones are written, older checkpoints stay whole, and what is damaged is named."""
 
+import errno
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,19 @@ def test_files_whose_steps_nobody_needs_are_deleted(tmp_path: Path) -> None:
     save(saved, replay)
     saved.delete_before(replay.frames[0].start, replay.frames[0])
     assert min(int(path.stem) for path in tmp_path.glob("*.npz")) == 16
+    assert_loads(tmp_path, replay)
+
+
+def test_files_that_cannot_be_deleted_are_in_nobody_s_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replay, saved = replay_of(), files(tmp_path)
+    play(replay, 60)
+    save(saved, replay)
+
+    def refuse(path: Path, **_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted", str(path))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    saved.delete_before(replay.frames[0].start, replay.frames[0])
     assert_loads(tmp_path, replay)
 
 

@@ -97,6 +97,16 @@ def test_the_same_answer_to_all_states_too_often_in_a_row_is_an_error_that_says_
         guard.see(same, version=7)
 
 
+def test_a_network_without_a_last_bias_that_has_answered_and_answers_nothing_any_more_is_blind() -> None:
+    guard, nothing = BlindnessGuard(max_blind=3), torch.zeros(5)
+    for answers in (nothing, nothing, nothing, torch.tensor([0.0, 0.25]), nothing, nothing):
+        guard.see(answers, version=0)
+    again = BlindnessGuard(max_blind=3)  # of a run that was resumed
+    again.num_in_a_row = guard.num_in_a_row
+    with pytest.raises(DivergedError, match="same answer, 0, to every state"):
+        again.see(nothing, version=8)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_real_network_whose_first_convolution_is_off_is_found_out_and_a_fresh_one_is_not(dtype: torch.dtype) -> None:

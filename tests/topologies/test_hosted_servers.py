@@ -1,6 +1,6 @@
 """How long servers may take to be created, and what becomes of one whose host is lost meanwhile."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, cast
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pipeline.cluster.session import Session
+from pipeline.envs.episodes import never
 from pipeline.errors import RemoteLostError
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.roles.replay_server import ReplayServerSpec
@@ -49,7 +50,7 @@ def test_a_server_that_its_host_was_lost_for_is_lost_and_an_error_of_its_own_sta
     session = cast(Session, SessionThatLosesIt(present))
     servers = HostedServers(session, server_config(), ADAGRAD, None, (), 0, lambda _: HOST, load_seconds=0.0)
     with pytest.raises(error):
-        servers.start(first_snapshot(np.zeros(8, np.float32)))
+        servers.start(first_snapshot(np.zeros(8, np.float32)), never)
 
 
 class SessionThatLoads(SessionThatLosesIt):
@@ -83,14 +84,14 @@ class SessionThatLoads(SessionThatLosesIt):
         return {HOST} if self.begun.count("look") < self._leaves_after else set()
 
 
-def loaded(session: SessionThatLoads, load_seconds: float = 900.0) -> HostedServers:
+def loaded(session: SessionThatLoads, load_seconds: float = 900.0, stop: Callable[[], bool] = never) -> HostedServers:
     """A shard and two replays, started on it; a call has no time worth to speak of."""
     config = server_config(num_shards=1, timeout_seconds=1e-6)
     replays = [ReplayServerSpec(bundle_spec(), f"replay-{i}", num_writers=1) for i in range(2)]
     servers = HostedServers(
         cast(Session, session), config, ADAGRAD, None, replays, 0, lambda _: HOST, load_seconds=load_seconds
     )
-    servers.start(first_snapshot(np.zeros(8, np.float32)))
+    servers.start(first_snapshot(np.zeros(8, np.float32)), stop)
     return servers
 
 
@@ -107,3 +108,9 @@ def test_a_replay_whose_host_goes_while_it_loads_is_lost_at_once_and_one_that_ne
         loaded(SessionThatLoads(num_looks=1_000_000, leaves_after=3))
     with pytest.raises(RemoteLostError, match=r"replay-0 was not created within 0\.02 s"):
         loaded(SessionThatLoads(num_looks=1_000_000_000), load_seconds=0.02)
+
+
+def test_a_replay_that_loads_keeps_no_run_that_stop() -> None:
+    session = SessionThatLoads(num_looks=1_000_000)
+    with pytest.raises(RemoteLostError, match="replay-0 is not waited for"):
+        loaded(session, stop=lambda: session.begun.count("look") == 5)

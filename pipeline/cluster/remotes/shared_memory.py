@@ -87,8 +87,9 @@ class TakenMemories:
 
 
 def can_share() -> bool:
-    """Whether this system can make memory without a name."""
-    return sys.platform == "linux"
+    """Whether this system, and this Python, can make memory without a name."""
+    # A Python that was built against an old glibc (conda-forge's, some of uv's) has not the call, whatever the system.
+    return sys.platform == "linux" and hasattr(os, "memfd_create")
 
 
 def _size(slot_bytes: int) -> int:

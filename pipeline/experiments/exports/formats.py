@@ -30,7 +30,8 @@ EXTRA = "export"
 """Of `pyproject.toml`."""
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
-"""How far answers may lie apart: float32 sums in another order differ by less."""
+"""How far answers may lie apart, as a share of the largest, and at least: float32 sums in another order differ by less.
+Of the largest, since a small answer may be the difference of large sums."""
 
 Answers = tuple[Float32Array, ...]
 """Q-values (B, A); or logits (B, A) and value (B,)."""
@@ -117,7 +118,8 @@ def _answers_of(module: "Callable[[torch.Tensor], object]", observations: UInt8A
 
 
 def _distance(who: str, found: Float32Array, wanted: Float32Array) -> float:
-    if found.shape != wanted.shape or not np.allclose(found, wanted, RELATIVE, ABSOLUTE):
+    limit = ABSOLUTE + RELATIVE * float(np.abs(wanted).max(initial=0.0))
+    if found.shape != wanted.shape or not np.allclose(found, wanted, 0.0, limit):
         raise ExportError(
             f"{who} answers {found.ravel()[:4].tolist()}, the agent {wanted.ravel()[:4].tolist()}: nothing was left"
         )

@@ -100,8 +100,11 @@ def is_finite(server: ServerSnapshot) -> bool:
     return bool(np.isfinite(server.params).all() and np.isfinite(server.target).all())
 
 
-def load(path: Path, fit: Fit | None = None) -> Checkpoint:
-    """Read one checkpoint. Raises CheckpointError if it is damaged, of another format, or does not `fit`."""
+def load(path: Path, fit: Fit | None = None, *, any_name: bool = False) -> Checkpoint:
+    """Read one checkpoint. Raises CheckpointError if it is damaged, of another format, or does not `fit`.
+
+    `any_name`: of a copy, which may be called as its owner likes; else the name has to be that of its update.
+    """
     try:
         # Members are stored as they are: none is larger than the file.
         arrays = arrays_in(path, path.stat().st_size)
@@ -109,7 +112,7 @@ def load(path: Path, fit: Fit | None = None) -> Checkpoint:
         if (number := meta.pop("format", None)) != FORMAT:
             raise CheckpointError(f"{path} has format {number}, this version of pipeline reads {FORMAT}")
         loaded = _checked(meta, arrays)
-        if path != path_of(path.parent, loaded.server.version):
+        if not any_name and path != path_of(path.parent, loaded.server.version):
             raise ValueError(f"it is of update {loaded.server.version:,}, its name of another")
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{path} cannot be read: {error}") from error

@@ -134,7 +134,9 @@ class ExactFiles:
         """Delete the states whose checkpoint is gone, and frames that no others need."""
         for version in self._with_states():
             if not self._checkpoint_of(version).exists():
-                self.path_of(version).unlink()
+                # As of checkpoints: one that cannot be deleted is no reason to end a training.
+                with contextlib.suppress(OSError):
+                    self.path_of(version).unlink()
         kept = [self._needed_by(version) for version in self.versions()]
         for name, reader in frames.items():
             if wanted := [one[name] for one in kept if name in one]:

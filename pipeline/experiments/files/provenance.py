@@ -22,6 +22,11 @@ from pipeline.envs.rom import rom_md5
 _GIT_SECONDS = 10.0
 """A run does not wait longer for its commit: a checkout on a network disk may take minutes to compare."""
 
+_AS_APPLY_READS = (
+    *("--no-ext-diff", "--no-textconv", "--no-color", "--binary", "--submodule=short", "--no-relative", "--unified=3"),
+    *("--src-prefix=a/", "--dst-prefix=b/"),
+)
+"""Whatever the user's own git shows differences with, and wherever below the checkout it is asked."""
 _MOST_CHANGES = 1_000_000
 """Characters: what is longer is no small change to a commit."""
 
@@ -101,7 +106,7 @@ def commit() -> str | None:
     As it was when first asked: what has been imported does not change any more.
     """
     try:
-        head = _git("rev-parse", "HEAD")
+        head = _git("rev-parse", "HEAD").strip()
         return head + ("+" if _git("status", "--porcelain", "--untracked-files=no") else "")
     except (OSError, subprocess.SubprocessError):
         return None
@@ -123,12 +128,12 @@ def changes() -> str | None:
     As it was when first asked.
     """
     try:
-        text = _git("diff", "HEAD", "--", ":/")
+        text = _git("diff", "HEAD", *_AS_APPLY_READS, "--", ":/")
     except (OSError, subprocess.SubprocessError):
         return None
     if len(text) > _MOST_CHANGES:
         return f"{len(text):,} characters differ from the commit; at most {_MOST_CHANGES:,} are kept here\n"
-    return f"{text}\n" if text else None
+    return text or None
 
 
 def command() -> str | None:
@@ -154,7 +159,7 @@ def coordinator() -> dict[str, str | None]:
 
 
 def _git(*arguments: str) -> str:
-    """What git says of the checkout that holds this file.
+    """What git says of the checkout that holds this file, line ends and all.
 
     Raises CalledProcessError where it is installed: a checkout around that is somebody else's.
     """
@@ -162,11 +167,9 @@ def _git(*arguments: str) -> str:
     for words in (["ls-files", "--error-unmatch", file.name], arguments):
         # Without locks: one that is killed when it takes too long would leave the index of a checkout locked.
         command = ["git", "--no-optional-locks", "-C", str(file.parent), *words]
-        # Whatever letters a changed file has: what it says is only kept.
-        done = subprocess.run(
-            command, capture_output=True, encoding="utf-8", errors="replace", check=True, timeout=_GIT_SECONDS
-        )
-    return done.stdout.strip()
+        done = subprocess.run(command, capture_output=True, check=True, timeout=_GIT_SECONDS)
+    # Whatever letters a changed file has: what it says is only kept. Its line ends are part of it.
+    return done.stdout.decode("utf-8", errors="replace")
 
 
 def _now() -> str:

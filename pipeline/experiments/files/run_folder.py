@@ -5,7 +5,7 @@
 
 Only the coordinator writes here; hosts need no shared disk. `run.json` gets its `end_reason` last: a folder without one
 is of a run that goes on, or that was killed.
-Not here: reading folders back into tables (`pipeline.results.load`).
+Not here: its config (`.config_anywhere`), reading folders back into tables (`pipeline.results.load`).
 """
 
 import contextlib
@@ -20,19 +20,20 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from pipeline.checked_files import bytes_in
+from pipeline.checked_files import LARGEST_COUNT
 from pipeline.config.run_config import RunConfig, differences
-from pipeline.config.tree import Tree, build, to_yaml, tree_from_yaml
+from pipeline.config.tree import to_yaml
+from pipeline.config.words import lines_below
 from pipeline.disk import why_unwritable
-from pipeline.errors import ConfigError, RunFolderError, UnfitFolderError
+from pipeline.errors import RunFolderError, UnfitFolderError
 from pipeline.experiments.files import checkpoint, run_lock
 from pipeline.experiments.files.checkpoint import Checkpoint
+from pipeline.experiments.files.config_anywhere import read_config as read_config
 from pipeline.experiments.files.deletion import HIDDEN, delete
 from pipeline.experiments.files.exact import keep_rows
 from pipeline.experiments.files.job_logs import JOBS
 from pipeline.experiments.files.newer_rows import set_newer_aside, set_newer_checkpoints_aside
 from pipeline.experiments.files.row_lines import columns_of, lines_of, what_is_foreign
-from pipeline.kinds import is_of_own_class
 from pipeline.rows import ROW_FILES, EpisodeRow, EvaluationRow, Row
 from pipeline.run_facts import RUN, facts_in
 from pipeline.run_folders import CHECKPOINTS as CHECKPOINTS
@@ -41,23 +42,40 @@ from pipeline.run_folders import DISCARDED as DISCARDED
 from pipeline.run_folders import RECORDINGS as RECORDINGS
 from pipeline.whole_file import new_text, whole_text
 
+GENERATION = "generation"
+"""The fact in `run.json` that says which generation of the run has begun last, in any of its starts."""
+
 _ANEW = "delete the run and start anew: overwrite=true"
 _OTHER_PLACE = "choose another results_dir"
-_MOST_MISTAKES, _MOST_CHANGED = 3, 12
-"""Settings that are named: as examples of a config that does not fit; of those that are not the run's."""
+_MOST_CHANGED = 12
+"""Settings that are named of those that are not the run's."""
 
 
 class RunFolder:
     """Made by `open_folder`. `write` is for one thread at a time, in a process that holds `run_lock`."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, num_begun: int = 0) -> None:
+        """`num_begun`: the highest generation of a run that was deleted here."""
+        self._num_begun = num_begun
+        self.path = path.absolute()
+        """Absolute: the program around a run may go elsewhere (`os.chdir`) while it goes on."""
         self._files: dict[type[Any], io.TextIOWrapper] = {}
 
     @property
     def checkpoints(self) -> Path:
         """Where the checkpoints are."""
         return self.path / CHECKPOINTS
+
+    @property
+    def generation(self) -> int:
+        """The highest that has begun here, in a deleted run, too: of one that was killed, roles may go on for a while.
+
+        As far as `run.json` says, which older versions wrote without it; 0 then.
+        """
+        number = self.read_run().get(GENERATION)
+        if not isinstance(number, int) or not 0 <= number <= LARGEST_COUNT:
+            return self._num_begun
+        return max(self._num_begun, number)
 
     def hold(self) -> AbstractContextManager[None]:
         """Refuse every other writer meanwhile. Raises RunFolderError if there is one."""
@@ -144,57 +162,12 @@ class RunFolder:
         return self._files[row_type]
 
 
-def read_config(path: Path) -> RunConfig:
-    """The config of the run whose folder is `path`.
+def check_folder(config: RunConfig, place: Path | None = None) -> None:
+    """Raise RunFolderError if the run's folder is taken, cannot be made, or is unfit to be resumed. Changes nothing.
 
-    Raises RunFolderError if there is none, it is of another version of pipeline, or files that it names are gone.
+    `place`: see `open_folder`.
     """
-    tree = saved_settings(path)
-    check_version(path, tree)
-    try:
-        return build(tree)
-    except ConfigError as error:
-        raise names_the_unusable(path, error) from error
-
-
-def names_the_unusable(path: Path, error: ConfigError) -> UnfitFolderError:
-    """What a run folder's config asks for that is gone here, or was changed."""
-    return UnfitFolderError(f"{path / CONFIG} names what cannot be used here: {'; '.join(error.mistakes)}")
-
-
-def saved_settings(path: Path) -> Tree:
-    """What `config.yaml` in the run folder `path` says. Raises RunFolderError if there is none, or it is none."""
-    try:
-        if not (text := bytes_in(path / CONFIG).decode()).strip("\0 \n"):
-            raise ValueError("it is empty")
-        return tree_from_yaml(text)
-    except (OSError, ValueError, ConfigError) as error:
-        raise RunFolderError(f"{path / CONFIG} cannot be read: {error}") from error
-
-
-def check_version(path: Path, tree: Tree, aside: tuple[str, ...] = ("cluster",)) -> None:
-    """Raise RunFolderError if the settings of a run folder are of another version of pipeline.
-
-    Those of the groups `aside` do not count: others take their place, or what they name may be gone. Nor do classes of
-    the user's own, which may be gone or changed.
-    """
-    try:
-        build(tree)
-    except ConfigError as error:
-        mistakes = [line for line in error.mistakes if not line.startswith(aside) and not is_of_own_class(line)]
-        if not mistakes:
-            return
-        commit = RunFolder(path).read_run().get("commit")
-        which = f", commit {str(commit)[:7]} of it" if commit else ""
-        raise UnfitFolderError(
-            f"{path / CONFIG} was written by another version of pipeline{which}: go on with that version, or start "
-            f"another run (another seed or results_dir). What does not fit:{_below(mistakes, _MOST_MISTAKES)}"
-        ) from error
-
-
-def check_folder(config: RunConfig) -> None:
-    """Raise RunFolderError if the run's folder is taken, cannot be made, or is unfit to be resumed. Changes nothing."""
-    path = config.folder
+    path = place or config.folder
     if (why := why_unwritable(path)) is not None:
         raise RunFolderError(f"{path} cannot be written: {why}; {_OTHER_PLACE}")
     if path.is_symlink() and not path.exists():
@@ -218,18 +191,22 @@ def check_folder(config: RunConfig) -> None:
         _check_checkpoints(path)
 
 
-def open_folder(config: RunConfig) -> RunFolder:
-    """The run's folder, new, emptied or to be resumed, as the config says. Raises what `check_folder` raises."""
-    path = config.folder
+def open_folder(config: RunConfig, place: Path | None = None) -> RunFolder:
+    """The run's folder, new, emptied or to be resumed, as the config says. Raises what `check_folder` raises.
+
+    `place`: where it was when its command began, of a results_dir that is not absolute; None: as the name says now.
+    """
+    path = place or config.folder
     # Before the look, which refuses what is no path: a run that another command begins meanwhile is not ours.
     exists = os.path.exists(path / CONFIG)
-    check_folder(config)
+    check_folder(config, path)
     # A command that waits for the old file finds that it is there no more, and not that it is free.
     with run_lock.hold(path / CONFIG) if exists else contextlib.nullcontext():
+        num_begun = RunFolder(path).generation
         if exists and config.overwrite:
             delete(path)
         path.mkdir(parents=True, exist_ok=True)
-        folder = RunFolder(path)
+        folder = RunFolder(path, num_begun)
         # Without it, checkpoints are of no use.
         if exists and not config.overwrite:
             whole_text(path / CONFIG, to_yaml(config))
@@ -247,14 +224,30 @@ def _begin(path: Path, config: RunConfig) -> None:
 
 
 def _is_ours_to_begin(path: Path) -> bool:
-    # A start that ended before its config was written leaves no more than this.
-    return all(entry.name == JOBS or entry.name.startswith(HIDDEN) for entry in path.iterdir())
+    # A start that ended before its config was written leaves no more than this, nor an overwrite whose checkpoints were
+    # on another disk.
+    return all(
+        entry.name == JOBS or entry.name.startswith(HIDDEN) or (entry.is_symlink() and _is_empty(entry))
+        for entry in path.iterdir()
+    )
+
+
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and all(entry.name.startswith(HIDDEN) for entry in folder.iterdir())
+
+
+def _saved_run(path: Path, config: RunConfig) -> RunConfig:
+    try:
+        return read_config(path)
+    except UnfitFolderError:
+        # A resume may have another cluster, and the old one's certificates, say, may be gone.
+        return read_config(path, config.cluster)
 
 
 def _check_same_run(path: Path, config: RunConfig) -> None:
-    if changed := differences(read_config(path), config):
+    if changed := differences(_saved_run(path, config), config):
         raise UnfitFolderError(
-            f"{path} cannot be resumed with other settings:{_below(changed, _MOST_CHANGED)}\n"
+            f"{path} cannot be resumed with other settings:{lines_below(changed, _MOST_CHANGED)}\n"
             "Give the same settings again, or start another run (another seed or results_dir); with "
             f"init_from={path} it begins with these parameters"
         )
@@ -264,12 +257,6 @@ def _check_same_run(path: Path, config: RunConfig) -> None:
         if header and columns_of(header) != [field.name for field in dataclasses.fields(row_type)]:
             way_out = "go on with that version, or start another run (another seed or results_dir)"
             raise UnfitFolderError(f"{path / name} {what_is_foreign(header, way_out)}")
-
-
-def _below(lines: Sequence[str], most: int) -> str:
-    """Each on a line of its own; of many the first ones, and how many more there are."""
-    more = len(lines) - most
-    return "".join(f"\n  {line}" for line in [*lines[:most], *([f"and {more} more"] if more > 0 else [])])
 
 
 def _check_checkpoints(path: Path) -> None:

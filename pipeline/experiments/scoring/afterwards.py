@@ -34,8 +34,9 @@ from pipeline.disk import told_if_refused
 from pipeline.errors import CheckpointError, ConfigError, PipelineError, RecordingError, RunFolderError
 from pipeline.evaluation import recordings
 from pipeline.experiments.files import checkpoint, evaluation_rows, run_lock
+from pipeline.experiments.files.config_anywhere import check_version, saved_settings
 from pipeline.experiments.files.job_logs import JOBS
-from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS, check_version, saved_settings
+from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS
 from pipeline.experiments.interrupts import ending_at_once, interruptible
 from pipeline.experiments.progress import GamesProgress
 from pipeline.experiments.scoring.chosen_parameters import chosen_checkpoint
@@ -61,6 +62,9 @@ class Result(NamedTuple):
 
 class _Planned(NamedTuple):
     folder: Path
+    """As it was named."""
+    place: Path
+    """The same, absolute: the program around may go elsewhere while games are played."""
     config: RunConfig
     evaluation: Evaluation
 
@@ -75,7 +79,7 @@ def evaluate_runs(request: EvaluationRequest, console: Console | None = None) ->
     console, request = console or Console(file=lasting_output()), request.in_full()
     cluster, planned = _plan(request)
     with ExitStack() as stack:
-        _hold_all(stack, [one.folder for one in planned])
+        _hold_all(stack, [one.place for one in planned])
         wanted = []
         for one in planned:
             if request.again or not _is_there(one):
@@ -127,12 +131,13 @@ def _config(folder: Path, protocol: str | None, request: EvaluationRequest) -> R
 
 
 def _planned(folder: Path, config: RunConfig, which: str, seed: int | None) -> _Planned:
-    path, loaded = chosen_checkpoint(folder / CHECKPOINTS, which, checkpoint_fit(config))
+    place = folder.absolute()
+    path, loaded = chosen_checkpoint(place / CHECKPOINTS, which, checkpoint_fit(config))
     spec = evaluator_spec(config, loaded, BEST if which == BEST else CHECKPOINT)
     if seed is not None:
         spec = replace(spec, seed=seed)
     evaluation_rows.keys_in(folder)  # raises where rows could not be added
-    return _Planned(folder, config, Evaluation(spec, lambda: checkpoint.load(path).server.params))
+    return _Planned(folder, place, config, Evaluation(spec, lambda: checkpoint.load(path).server.params))
 
 
 def _note(mistakes: dict[str, list[Path]], folder: Path, error: PipelineError) -> None:
@@ -159,7 +164,7 @@ def _hold_all(stack: ExitStack, folders: Iterable[Path]) -> None:
 
 
 def _is_there(one: _Planned) -> bool:
-    return evaluation_rows.keys_of(one.evaluation.spec) <= evaluation_rows.keys_in(one.folder)
+    return evaluation_rows.keys_of(one.evaluation.spec) <= evaluation_rows.keys_in(one.place)
 
 
 def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threading.Event, console: Console) -> int:
@@ -170,17 +175,19 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
     num_played = 0
     with (
         ending_at_once(),
-        open_session(cluster.of_run(_name_of_jobs(wanted), wanted[0].folder / JOBS), num_hosts, threads) as session,
+        open_session(cluster.of_run(_name_of_jobs(wanted), wanted[0].place / JOBS), num_hosts, threads) as session,
         interruptible(interrupt),
         GamesProgress(console, "auto", "evaluation") as progress,
     ):
         session.name = f"{len(wanted)} evaluation(s) of runs that are over"
         session.offers()  # raises where hosts have other versions
         own_modules = [module for one in wanted for module in one.config.own_modules]
-        check_importable(session.client, session.hosts, own_modules)
+        compares_code = not cluster.is_on_this_machine  # see Session
+        check_importable(session.client, session.hosts, own_modules, compares_code=compares_code)
+        dashboard = f"; dashboard {session.dashboard_url}" if session.dashboard_url else ""
         console.print(
-            f"{len(wanted)} evaluation(s) on {len(session.present_hosts())} host(s), Ctrl-C keeps what is finished; "
-            f"dashboard {session.dashboard_url}",
+            f"{len(wanted)} evaluation(s) on {len(session.present_hosts())} host(s), Ctrl-C keeps what is finished"
+            f"{dashboard}",
             markup=False,
             highlight=False,
             soft_wrap=True,
@@ -190,10 +197,10 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
         for index, games in play_all(session, cluster, all_evaluations, interrupt, say, show=progress.show):
             one = wanted[index]
             # Scores without their games are better than none.
-            evaluation_rows.add(one.folder, [game.row for game in games])
+            evaluation_rows.add(one.place, [game.row for game in games])
             num_played += 1
             try:
-                recordings.save(one.folder / RECORDINGS, games)
+                recordings.save(one.place / RECORDINGS, games)
             except RecordingError as error:
                 say(f"games are scored and not recorded: {error}")
             mean = statistics.fmean(game.row.score for game in games)
@@ -215,11 +222,9 @@ def _name(one: _Planned) -> str:
 
 def _print_tables(planned: Sequence[_Planned], console: Console) -> None:
     # Apart by results folder: a run of the same experiment, game and seed in another one is another run.
-    tables: dict[tuple[str, Path], list[Path]] = {}
+    tables: dict[tuple[str, Path], dict[Path, Path]] = {}
     for one in planned:
-        folders = tables.setdefault((one.config.game, results_dir_of(one.folder)), [])
-        if one.folder not in folders:
-            folders.append(one.folder)
+        tables.setdefault((one.config.game, results_dir_of(one.place)), {}).setdefault(one.place, one.folder)
     for (game, _), folders in tables.items():
-        runs = f"{len(folders)} runs" if len(folders) > 1 else str(folders[0])
+        runs = f"{len(folders)} runs" if len(folders) > 1 else str(next(iter(folders.values())))
         console.print(as_rich(game_table(join_runs(load_run(folder) for folder in folders), game), f"{game}, {runs}"))

@@ -27,17 +27,19 @@ from dask_jobs.ledger import (
     is_held,
     read_ledger,
 )
-from pipeline.config.composition import Files, resolved
+from pipeline.config.composition import Files, resolved, texts_in
 from pipeline.config.course import fraction_spent
 from pipeline.config.run_config import RunConfig
-from pipeline.config.tree import build
+from pipeline.config.tree import Tree, build
 from pipeline.errors import ConfigError, RunFolderError, SweepError
 from pipeline.experiments.files.run_folder import RunFolder
 from pipeline.results.row_files import read_rows
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, UpdateRow
 
 _OF_ONE_RUN = ("game=", "seed=")
-"""Words of which nothing else in the config depends, so that jobs which differ only in them are composed once."""
+"""Words of which nothing else in the config depends, as a rule: jobs which differ only in them are composed once."""
+_NAMED = re.compile(r"\$\{[^}]*\b(game|seed)\b")
+"""As in `results_dir: results/${game}`, where something does."""
 _BETWEEN_WORDS = re.compile(r" (?=[+~]*[\w@/.]+=)")
 """A value may have spaces, too."""
 _QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
@@ -168,18 +170,29 @@ def _words_of(overrides: str) -> list[str]:
 
 
 def _config(words: Sequence[str], files: Files) -> RunConfig:
-    if any("${" in word or (word.startswith(_OF_ONE_RUN) and _QUOTED.search(word)) for word in words):
-        # A results_dir that names the seed, say; or a game in quotes.
+    # Any game: the job's own is put in its place.
+    common = (*(word for word in words if not word.startswith(_OF_ONE_RUN)), "game=Pong")
+    is_quoted = any(word.startswith(_OF_ONE_RUN) and _QUOTED.search(word) for word in words)
+    if is_quoted or any("${" in word for word in words) or _names_game_or_seed(common, files):
         return _composed(tuple(words), files)
     own = dict(word.split("=", 1) for word in words if word.startswith(_OF_ONE_RUN))
-    # Any game: the job's own is put in its place.
-    common = _composed((*(word for word in words if not word.startswith(_OF_ONE_RUN)), "game=Pong"), files)
-    return replace(common, game=own.get("game", common.game), seed=int(own.get("seed", common.seed)))
+    of_all = _composed(common, files)
+    return replace(of_all, game=own.get("game", of_all.game), seed=int(own.get("seed", of_all.seed)))
+
+
+def _names_game_or_seed(words: tuple[str, ...], files: Files) -> bool:
+    """Whether a setting of these words' files, a results_dir say, is made of the run's game or seed."""
+    return any(_NAMED.search(text) for text in texts_in(_tree(words, files)))
 
 
 @functools.cache
 def _composed(words: tuple[str, ...], files: Files) -> RunConfig:
-    return build(resolved(files.compose_tree(words)))
+    return build(resolved(_tree(words, files)))
+
+
+@functools.cache
+def _tree(words: tuple[str, ...], files: Files) -> Tree:
+    return files.compose_tree(words)
 
 
 def _is_whole(row: LedgerRow, config: RunConfig) -> bool:

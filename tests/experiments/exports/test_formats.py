@@ -1,5 +1,6 @@
 """Files of exported agents: each answers as the module that it was written from, for every kind of network."""
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,6 +63,26 @@ def test_a_module_that_answers_otherwise_than_the_agent_leaves_no_file(tmp_path:
         with pytest.raises(ExportError, match=r"as_module\(\) of this agent .* answers \[.*, the agent \[.*: nothing"):
             write(module, frames, wrong, tmp_path, ["safetensors"])
     assert list(tmp_path.iterdir()) == []
+
+
+class Constant(torch.nn.Module):
+    """Answers a large number and a small one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answer = torch.nn.Parameter(torch.tensor([40.0, 0.02]))
+
+    def forward(self, frames: torch.Tensor) -> torch.Tensor:
+        return self.answer + torch.zeros(len(frames), 1)
+
+
+def test_a_small_answer_beside_a_large_one_may_differ_by_the_rounding_of_sums_as_large(tmp_path: Path) -> None:
+    frames = np.zeros((3, 1, 4, 4), np.uint8)
+    for apart, is_near in ((1e-3, True), (1e-2, False)):
+        wanted = np.array([[40.0, 0.02 + apart]] * 3, np.float32)
+        with contextlib.nullcontext() if is_near else pytest.raises(ExportError, match="nothing was left"):
+            found = write(Constant(), frames, (wanted,), tmp_path, ["safetensors"])
+            assert found["safetensors"] == pytest.approx(apart, rel=0.01)
 
 
 class Moody(torch.nn.Module):

@@ -3,6 +3,7 @@
 That a run goes on bit for bit from them: `tests.experiments.test_exact`.
 """
 
+import errno
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,6 +64,20 @@ def test_states_and_checkpoints_that_do_not_fit_the_run_are_told_by_their_file(t
         ExactRun(tmp_path, 2, Other).find_start(FIT, print)
     with pytest.raises(CheckpointError, match=r"7\.npz holds 3 parameters, the network has 4"):
         ExactRun(tmp_path, 2, Count).find_start(Fit(4, ()), print)
+
+
+def test_states_that_cannot_be_deleted_end_no_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    states = [save(tmp_path, version) for version in (7, 8, 9)]  # two checkpoints are kept
+
+    def refuse(path: Path, **_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted", str(path))
+
+    with monkeypatch.context() as refused:
+        refused.setattr(Path, "unlink", refuse)
+        ExactFiles(tmp_path, Count).delete_without_checkpoint({})
+    assert all(path.exists() for path in states)
+    ExactFiles(tmp_path, Count).delete_without_checkpoint({})
+    assert [path.exists() for path in states] == [False, True, True]
 
 
 def test_a_run_without_states_begins_anew(tmp_path: Path) -> None:

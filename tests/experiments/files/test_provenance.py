@@ -98,6 +98,48 @@ def test_changes_of_the_code_are_kept_as_git_reads_them_again(tmp_path: Path, mo
     assert "characters differ from the commit; at most 10 are kept here" in str(provenance.changes())
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"a = 1\n\n\n\n", b"a = 2\n\n\n\n"),  # ends in context that is blank
+        (b"a = 1", b"a = 2"),
+        (b"a = 1\r\nb = 1\r\n", b"a = 2\r\nb = 1\r\n"),
+        (b"\0\1\2", b"\0\1\3\xff"),
+    ],
+)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        [],
+        ["diff.noprefix=true"],
+        ["diff.mnemonicPrefix=true", "color.ui=always", "diff.context=0", "diff.relative=true"],
+        ["diff.external=echo"],
+    ],
+)
+def test_changes_can_be_applied_whatever_the_file_and_however_the_user_s_git_shows_differences(
+    before: bytes, after: bytes, settings: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, changed = tmp_path / "below" / "code.py", tmp_path / "changed"
+    code.parent.mkdir()
+    code.write_text("")
+    changed.write_bytes(before)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "first")
+    for setting in settings:
+        git(tmp_path, "config", *setting.split("="))
+    changed.write_bytes(after)
+    monkeypatch.setattr(provenance, "__file__", str(code))
+    changes = provenance.changes()
+    assert changes is not None
+    changed.write_bytes(before)
+    (tmp_path / "code.diff").write_bytes(changes.encode())
+    git(tmp_path, "apply", "--check", "code.diff")
+    git(tmp_path, "apply", "code.diff")
+    assert changed.read_bytes() == after
+
+
 def test_a_command_is_as_it_was_typed_without_where_python_lies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "orig_argv", ["/opt/bin/python3", "-m", "pipeline.train", "game=Pong", "results_dir=a b"])
     assert provenance.command() == "python3 -m pipeline.train game=Pong 'results_dir=a b'"

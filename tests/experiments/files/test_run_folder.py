@@ -1,13 +1,15 @@
 """Run folders: never overwritten silently, written as rows come, trimmed back to a checkpoint."""
 
+import re
 import shutil
 from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from omegaconf import OmegaConf
 
-from pipeline.config.tree import from_yaml, to_yaml
+from pipeline.config.tree import to_yaml
 from pipeline.errors import RunFolderError, UnfitFolderError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
@@ -18,6 +20,9 @@ from pipeline.experiments.files.run_folder import RunFolder, check_folder, open_
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run, load_runs
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, UpdateRow
+from pipeline.settings import as_settings
+from tests.clusters import cluster_config
+from tests.config.runs import run_of_yaml
 from tests.experiments.smoke_runs import smoke_config
 from tests.killed import killed_while_writing
 from tests.networks import modules
@@ -40,7 +45,7 @@ def test_a_run_lives_at_experiment_game_seed_with_its_settings(tmp_path: Path) -
     config = smoke_config(tmp_path, "seed=3")
     folder = open_folder(config)
     assert folder.path == config.folder == tmp_path / "smoke_gorila" / "Breakout" / "3"
-    assert from_yaml((folder.path / "config.yaml").read_text()) == config
+    assert run_of_yaml((folder.path / "config.yaml").read_text()) == config
 
 
 def test_a_taken_folder_is_refused_with_both_ways_out_and_left_alone(tmp_path: Path) -> None:
@@ -124,6 +129,26 @@ def test_a_folder_of_another_version_is_told_as_that_with_its_commit_and_a_few_o
     assert len(others) == 4 and others[-1].strip().startswith("and ") and others[-1].endswith(" more")
 
 
+def test_a_run_is_resumed_on_another_cluster_where_its_old_one_cannot_be_used_any_more(tmp_path: Path) -> None:
+    path = open_folder(smoke_config(tmp_path)).path / "config.yaml"
+    here = path.read_text()
+    before, cluster, after = re.split(r"(?<=\n)(?=cluster:|evaluation:)", here)
+    assert cluster.startswith("cluster:")
+    gone = OmegaConf.to_yaml({"cluster": as_settings(cluster_config("address", address="tls://here:8786"))})
+    assert "tls_ca_file: null" in gone
+    for old in (
+        gone.replace("tls_ca_file: null", f"tls_ca_file: {tmp_path}/gone.pem"),
+        "cluster:\n  kind: of_an_older_version\n  num_lions: 3\n",
+    ):
+        path.write_text(f"{before}{old}{after}")
+        with pytest.raises(UnfitFolderError, match="names what cannot be used here: cluster"):
+            read_config(path.parent)
+        with pytest.raises(UnfitFolderError, match=r"cannot be resumed with other settings:\s+replay\.capacity: "):
+            check_folder(smoke_config(tmp_path, "resume=true", "replay.capacity=5_000"))
+        open_folder(smoke_config(tmp_path, "resume=true"))
+        assert path.read_text() == here.replace("resume: false", "resume: true")
+
+
 def test_rows_that_the_disk_refuses_are_told_as_what_they_are(tmp_path: Path) -> None:
     folder = open_folder(smoke_config(tmp_path))
     (folder.path / "episodes.csv").unlink()
@@ -178,7 +203,7 @@ def test_the_update_rows_of_a_run_are_its_algorithm_s(tmp_path: Path) -> None:
 def test_a_resume_may_raise_the_budget_and_the_folder_remembers_it(tmp_path: Path) -> None:
     save_checkpoint(open_folder(smoke_config(tmp_path)))
     folder = open_folder(smoke_config(tmp_path, "resume=true", "budget.frames=99"))
-    assert from_yaml((folder.path / "config.yaml").read_text()).budget.frames == 99
+    assert run_of_yaml((folder.path / "config.yaml").read_text()).budget.frames == 99
 
 
 def test_resume_and_overwrite_are_welcome_where_there_is_no_run_yet(tmp_path: Path) -> None:
@@ -250,7 +275,7 @@ def test_a_start_that_was_killed_while_it_wrote_its_settings_begins_again(tmp_pa
     config = smoke_config(tmp_path)
     killed_while_writing(config.folder / "config.yaml")
     check_folder(config)
-    assert from_yaml((open_folder(config).path / "config.yaml").read_text()) == config
+    assert run_of_yaml((open_folder(config).path / "config.yaml").read_text()) == config
 
 
 def test_run_json_is_replaced_whole(tmp_path: Path) -> None:

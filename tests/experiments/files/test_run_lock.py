@@ -51,8 +51,8 @@ def test_of_two_that_begin_the_same_run_at_once_one_has_it(tmp_path: Path, monke
     config = smoke_config(tmp_path)
     check = run_folder.check_folder
 
-    def late(given: RunConfig) -> None:
-        check(given)
+    def late(given: RunConfig, place: Path | None) -> None:
+        check(given, place)
         # Behind the look, another command begins.
         monkeypatch.setattr(run_folder, "check_folder", check)
         open_folder(given)
