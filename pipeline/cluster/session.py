@@ -88,9 +88,10 @@ class Session:
         self._settings = settings
         # Other kinds of cluster are started for one run, and of granted hosts a sweep keeps the books.
         self._sharing = Sharing(client) if config.is_shared and granted is None else None
-        # Hosts that this process starts here itself are of the same checkout: a file that somebody has saved since is
-        # no reason to lose them, nor those that come in place of dead ones.
-        self._ours = partial(report_host, tells_code=not config.is_on_this_machine)
+        self.compares_code = not (config.is_on_this_machine or (granted is not None and granted.are_on_this_machine))
+        """Whether hosts need the code of this process. Those that were started here are of the same checkout: a file
+        that somebody has saved since is no reason to lose them, nor those that come in place of dead ones."""
+        self._ours = partial(report_host, tells_code=self.compares_code)
         self._hosts = Surveyor(client, granted, settings.answer_seconds, self._ours)
         self._surveying = Errand[bool]("pipeline-survey")
         # Not the same one: whoever waits for a survey must not lose its result to whoever only looks at the hosts.

@@ -32,8 +32,7 @@ def plan_beside_others(config: RunConfig, session: Session, console: Console) ->
     """
     # First: they are asked something then that other code may not understand.
     session.check_versions()
-    compares_code = not config.cluster.is_on_this_machine  # see Session
-    check_importable(session.client, session.hosts, config.own_modules, compares_code=compares_code)
+    check_importable(session.client, session.hosts, config.own_modules, compares_code=session.compares_code)
     limit_seconds = config.cluster.start_timeout_seconds
     end, num_looks, has_told = time.monotonic() + limit_seconds, 0, False
     while True:

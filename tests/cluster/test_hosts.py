@@ -20,6 +20,7 @@ from distributed import Client, LocalCluster, Scheduler, Worker
 
 import pipeline
 from pipeline.cluster import hosts, surveyor
+from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.hosts import HostReport, check_versions, open_hosts, report_host
 from pipeline.cluster.session import Session, open_session
 from pipeline.errors import HostMismatchError
@@ -161,6 +162,9 @@ def test_a_session_offers_no_host_that_began_before_its_code_was_edited_but_one_
             session.offers()
         session.survey_again()
         assert session.hosts == {} and len(session.strangers) == len(known)
+    granted = GrantedHosts(dict.fromkeys(known, 1), {}, are_on_this_machine=True)
+    with open_session(cluster_config("address", address=address), 1, 1, granted) as session:
+        assert session.offers()
     assert processes_session.offers()
     processes_session.survey_again()
     assert processes_session.hosts.keys() == known.keys() and processes_session.strangers == ()

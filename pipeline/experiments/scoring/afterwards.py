@@ -182,8 +182,7 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
         session.name = f"{len(wanted)} evaluation(s) of runs that are over"
         session.offers()  # raises where hosts have other versions
         own_modules = [module for one in wanted for module in one.config.own_modules]
-        compares_code = not cluster.is_on_this_machine  # see Session
-        check_importable(session.client, session.hosts, own_modules, compares_code=compares_code)
+        check_importable(session.client, session.hosts, own_modules, compares_code=session.compares_code)
         dashboard = f"; dashboard {session.dashboard_url}" if session.dashboard_url else ""
         console.print(
             f"{len(wanted)} evaluation(s) on {len(session.present_hosts())} host(s), Ctrl-C keeps what is finished"
