@@ -77,8 +77,7 @@ class Session:
         self.client = client
         self.run_id = uuid.uuid4().hex[:8]
         """Names this run among all that share the cluster."""
-        self.name = f"run {self.run_id}"
-        """What others are told that it is."""
+        self.name = f"run {self.run_id}"  # what others are told that it is
         self.granted = granted
         """What the run may use of the cluster, from its beginning to its end; None: all."""
         self.staying = Staying()
@@ -89,8 +88,8 @@ class Session:
         # Other kinds of cluster are started for one run, and of granted hosts a sweep keeps the books.
         self._sharing = Sharing(client) if config.is_shared and granted is None else None
         self.compares_code = not (config.is_on_this_machine or (granted is not None and granted.are_on_this_machine))
-        """Whether hosts need the code of this process. Those that were started here are of the same checkout: a file
-        that somebody has saved since is no reason to lose them, nor those that come in place of dead ones."""
+        """Whether hosts need the code of this process. Those that were started here have its checkout, whatever files
+        somebody has saved since."""
         self._ours = partial(report_host, tells_code=self.compares_code)
         self._hosts = Surveyor(client, granted, settings.answer_seconds, self._ours)
         self._surveying = Errand[bool]("pipeline-survey")

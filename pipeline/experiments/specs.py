@@ -110,7 +110,10 @@ def how_replays_go_on(config: RunConfig) -> str:
     if config.replay is None:
         return ""
     if config.checkpoint.replay:
-        return "the replay goes on as it was saved"
+        kept = kept_replays(config)
+        if kept is None or kept.are_there():
+            return "the replay goes on as it was saved"
+        return "no replay was saved so far: it is filled anew before learning goes on"
     return "the replay is filled anew before learning goes on (checkpoint.replay=true saves it)"
 
 

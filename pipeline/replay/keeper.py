@@ -57,6 +57,10 @@ class KeptReplays:
                 ]
             )
 
+    def are_there(self) -> bool:
+        """Whether any was saved; of one whose first save has not ended nothing is."""
+        return any(Path(self.folder).glob(f"*/*/{STATE}"))
+
 
 def kept(
     make: Callable[[], ReplayMemory], where: KeptReplays | None, owner: str, start: int

@@ -142,8 +142,7 @@ class Fleet:
 
         None while a role waits that updates wait for.
         """
-        lost = self._supervision.lost
-        if lost and not self._supervision.has_quorum():
+        if self._supervision.lost and not self._supervision.has_quorum():
             return set()
         ours = {self._host_of(name) for name in (*self._supervision.standing, *self._servers.names)}
         return self._session.open_hosts(num_threads) - ours
@@ -254,7 +253,8 @@ class Fleet:
         return said if search.failure is None else self._wait(search.failure)
 
     def _wait(self, why: Exception) -> list[str]:
-        limit_seconds = self._session.host_timeout_seconds
+        limit_seconds, besides = self._session.host_timeout_seconds, self._session.strangers
+        why = PlacementError("\n".join([str(why), *besides])) if besides else why
         return self._carry_out(self._supervision.not_found(why, limit_seconds, time.monotonic()))
 
     def _release_quorum(self) -> None:
