@@ -16,7 +16,7 @@ from tests.protocols import ba3c_protocol, nature_protocol
 @pytest.fixture(scope="module")
 def game() -> PlayedGame:
     """Some 12 seconds of Breakout with sticky actions, and a point."""
-    (game,) = random_games(seed=1, sticky_probability=0.25)
+    (game,) = random_games(seed=4, sticky_probability=0.25)
     return game
 
 
