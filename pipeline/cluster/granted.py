@@ -14,8 +14,6 @@ class GrantedHosts(NamedTuple):
     """Its threads on each, by address."""
     seats: Mapping[str, str]
     """Role -> address of the host where there is room for it and for what stands beside it."""
-    are_on_this_machine: bool = False
-    """Whether the sweep has started them, from this checkout; else they are somebody's."""
 
     def among(self, present: Mapping[str, int]) -> dict[str, int]:
         """Those that are there, with the threads granted; `present`: the threads of each host, by address."""

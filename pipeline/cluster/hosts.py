@@ -134,10 +134,16 @@ def check_versions(ours: HostReport, hosts: Mapping[str, HostReport]) -> None:
         )
 
 
+def with_other_code(hosts: Mapping[str, HostReport]) -> list[str]:
+    """Addresses of those that began with other sources of this project than this process."""
+    return sorted(address for address, host in hosts.items() if host.versions.get(_CODE, "") not in ("", _CODE_HERE))
+
+
 def version_differences(ours: HostReport, theirs: HostReport) -> list[str]:
     """What of their versions is another than the coordinator's, a line each."""
     return [
         f"{_IN_WORDS.get(name, name)} {theirs.versions.get(name, 'missing')}, the coordinator has {version}"
         for name, version in ours.versions.items()
-        if theirs.versions.get(name) != version
+        # Of sources that are compiled away on one side, there is nothing to compare.
+        if theirs.versions.get(name) != version and not (name == _CODE and "" in (version, theirs.versions.get(name)))
     ]

@@ -41,7 +41,7 @@ def check_importable(
     """
     if not modules:
         return
-    code_here = {package: code_of(package) for package in map(_package_of, modules) if compares_code}
+    code_here = {package: code_of(package) for package in map(package_of, modules) if compares_code}
 
     def ask() -> Any:
         question = why_unfit, list(modules), code_here
@@ -80,7 +80,7 @@ def why_unfit(modules: Sequence[str], code_there: Mapping[str, str]) -> list[str
         if code and (ours := code_of(package)) and ours != code:
             found.append(
                 f"has other code of {package} ({ours}) than this command ({code}): bring its files up to date there, "
-                "and start hosts anew that have imported older ones"
+                "and start anew what has imported older ones, be it hosts or this program"
             )
     return found
 
@@ -129,8 +129,18 @@ def _sources(package: str) -> Iterator[tuple[str, Path]]:
         yield Path(spec.origin).name, Path(spec.origin)
 
 
-def _package_of(module: str) -> str:
-    return module.partition(".")[0]
+def package_of(module: str) -> str:
+    """The package around a module, or the module itself where there is none.
+
+    A folder without an __init__.py is none: it may be a whole checkout, its environments and results included.
+    """
+    names = module.split(".")
+    for end in range(1, len(names)):
+        package = ".".join(names[:end])
+        with contextlib.suppress(ImportError, ValueError):
+            if (spec := find_spec(package)) is not None and spec.origin is not None:
+                return package
+    return module
 
 
 def _told(error: Exception | SystemExit) -> str:

@@ -75,21 +75,19 @@ class Session:
     ) -> None:
         """`granted`: what the run may use of the cluster; None: all. Raises as `open_session` does."""
         self.client = client
-        self.run_id = uuid.uuid4().hex[:8]
-        """Names this run among all that share the cluster."""
+        self.run_id = uuid.uuid4().hex[:8]  # names this run among all that share the cluster
         self.name = f"run {self.run_id}"  # what others are told that it is
         self.granted = granted
         """What the run may use of the cluster, from its beginning to its end; None: all."""
-        self.staying = Staying()
-        """Tasks of this run that were told to end and have not."""
+        self.staying = Staying()  # tasks of this run that were told to end and have not
         self._config = config
         self._num_hosts = num_hosts
         self._settings = settings
         # Other kinds of cluster are started for one run, and of granted hosts a sweep keeps the books.
         self._sharing = Sharing(client) if config.is_shared and granted is None else None
-        self.compares_code = not (config.is_on_this_machine or (granted is not None and granted.are_on_this_machine))
+        self.compares_code = not config.is_on_this_machine and granted is None
         """Whether hosts need the code of this process. Those that were started here have its checkout, whatever files
-        somebody has saved since."""
+        somebody has saved since; and no such file is to fail all jobs that are left of a sweep."""
         self._ours = partial(report_host, tells_code=self.compares_code)
         self._hosts = Surveyor(client, granted, settings.answer_seconds, self._ours)
         self._surveying = Errand[bool]("pipeline-survey")
@@ -145,13 +143,13 @@ class Session:
 
         Threads of tasks that were told to end and have not are told as well: what others sent there would wait behind.
         """
-        return self._sharing is None or self._sharing.hold(
-            self.name, placement, demands, self._all_offers(), self.staying.threads_kept()
-        )
+        whole, kept = self._all_offers(whole=True), self.staying.threads_kept()
+        return self._sharing is None or self._sharing.hold(self.name, placement, demands, whole, kept)
 
     def hold_also(self, host: str, num_threads: int) -> bool:
         """The same of so many threads of one host, beside what is held elsewhere."""
-        return self._sharing is None or self._sharing.hold_also(self.name, host, num_threads, self._all_offers())
+        whole = self._all_offers(whole=True)
+        return self._sharing is None or self._sharing.hold_also(self.name, host, num_threads, whole)
 
     def submit(
         self,
@@ -260,8 +258,9 @@ class Session:
         self.survey_again()
         return True
 
-    def _all_offers(self) -> list[Offer]:
-        return present_offers(self._config, self.hosts, self.staying.threads_left(self._hosts.num_threads()))
+    def _all_offers(self, *, whole: bool = False) -> list[Offer]:
+        there = self._hosts.num_threads()
+        return present_offers(self._config, self.hosts, there if whole else self.staying.threads_left(there))
 
 
 @contextlib.contextmanager

@@ -86,6 +86,8 @@ class Files:
     def sweep_folder(self, overrides: Sequence[str]) -> Path | None:
         """Where Hydra and the launcher write of a sweep with these overrides; None where they do not tell it alone."""
         about_sweeps = [word for word in overrides if word.lstrip("+~").startswith(("sweep=", "hydra.", "hydra/"))]
+        # A file of one's own may say so as well; of several that are swept Hydra reads none for it.
+        about_sweeps += [word for word in overrides if word.startswith("experiment=") and "," not in word]
         try:
             return Path(str(self._composed(about_sweeps, return_hydra_config=True).hydra.sweep.dir))
         except (ConfigError, OmegaConfBaseException):

@@ -28,8 +28,8 @@ RUN, CHECKPOINT, EXPORT = "run", "checkpoint", "export"
 
 _FIRST_VALUES = ("noise_scale", "policy_scale", "initial_weights")
 """Of a network: what its parameters begin with. Another one's are taken as they are."""
-_DEEPEST = 3
-"""Folders between a run's and its checkpoints, that of the best ones included."""
+_DEEPEST = 2
+"""Folders around a checkpoint up to that of all of its run, that of the best ones included."""
 
 
 class Source(NamedTuple):
@@ -47,8 +47,7 @@ def find_source(name: str) -> Source:
     path = Path(at_home(name))
     try:
         if path.is_file() and path.suffix == ".npz":
-            above = list(named_path(path).parents)[:_DEEPEST]
-            run = next((folder for folder in above if (folder / "config.yaml").is_file()), None)
+            run = _run_around(named_path(path))
             return Source(CHECKPOINT, path, {} if run is None else _of_run(run))
         if (path / "config.yaml").is_file():
             if not numbers_in(path / CHECKPOINTS):
@@ -75,6 +74,12 @@ def warm_start_mistakes(config: RunConfig) -> list[str]:
     except ValueError as error:
         return [f"init_from={name} {error}"]
     return [f"init_from={name} {line}" for line in _unfit(config, source)]
+
+
+def _run_around(checkpoint: Path) -> Path | None:
+    # A copy may lie anywhere, beneath other tools' config.yaml as well.
+    above = [folder.parent for folder in list(checkpoint.parents)[:_DEEPEST] if folder.name == CHECKPOINTS]
+    return next((folder for folder in (checkpoint.parent, *above) if (folder / "config.yaml").is_file()), None)
 
 
 def _of_run(folder: Path) -> Mapping[str, Any]:

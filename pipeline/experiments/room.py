@@ -9,9 +9,11 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from pipeline.cluster.hosts import with_other_code
 from pipeline.cluster.packages import check_importable
 from pipeline.cluster.session import Session
 from pipeline.config.run_config import RunConfig
+from pipeline.config.words import listed
 from pipeline.errors import PlacementError
 from pipeline.experiments.plan import Plan, make_plan
 
@@ -33,6 +35,13 @@ def plan_beside_others(config: RunConfig, session: Session, console: Console) ->
     # First: they are asked something then that other code may not understand.
     session.check_versions()
     check_importable(session.client, session.hosts, config.own_modules, compares_code=session.compares_code)
+    if session.granted is not None and (older := with_other_code(session.hosts)):
+        console.print(
+            f"warning: {listed(older)} began with other files of pipeline than this job: some were edited since. Start "
+            "the hosts anew for runs of one code",
+            markup=False,
+            highlight=False,
+        )
     limit_seconds = config.cluster.start_timeout_seconds
     end, num_looks, has_told = time.monotonic() + limit_seconds, 0, False
     while True:

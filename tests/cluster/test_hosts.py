@@ -162,9 +162,9 @@ def test_a_session_offers_no_host_that_began_before_its_code_was_edited_but_one_
             session.offers()
         session.survey_again()
         assert session.hosts == {} and len(session.strangers) == len(known)
-    granted = GrantedHosts(dict.fromkeys(known, 1), {}, are_on_this_machine=True)
+    granted = GrantedHosts(dict.fromkeys(known, 1), {})
     with open_session(cluster_config("address", address=address), 1, 1, granted) as session:
-        assert session.offers()
+        assert session.offers() and hosts.with_other_code(session.hosts) == sorted(known)
     assert processes_session.offers()
     processes_session.survey_again()
     assert processes_session.hosts.keys() == known.keys() and processes_session.strangers == ()

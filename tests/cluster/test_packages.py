@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster
 
-from pipeline.cluster.packages import check_importable, code_of, why_not_importable, why_unfit
+from pipeline.cluster.packages import check_importable, code_of, package_of, why_not_importable, why_unfit
 from pipeline.errors import HostMismatchError, PlacementError
 
 
@@ -40,6 +40,20 @@ def test_the_same_sources_have_the_same_digits_wherever_they_are(
     assert code_of("nowhere") == code_of("sys") == ""
 
 
+def test_a_folder_that_is_no_package_of_its_own_is_not_taken_for_the_code_of_what_is_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("agents/__init__.py", "agents/lion.py", "loose.py", "venv/torch.py"):
+        file = tmp_path / "their_research" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = [package_of(f"their_research.{name}") for name in ("agents.lion", "agents", "loose")]
+    assert found == ["their_research.agents", "their_research.agents", "their_research.loose"]
+    assert package_of("pipeline.roles.actor") == "pipeline" and package_of("json") == "json"
+    assert code_of("their_research.loose") not in ("", code_of("their_research.agents"))
+
+
 def test_a_host_that_has_imported_a_module_before_it_was_edited_is_refused_and_one_that_has_not_takes_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,7 +67,7 @@ def test_a_host_that_has_imported_a_module_before_it_was_edited_is_refused_and_o
         (tmp_path / "my_agent.py").write_text("num_units = 2\n")
         check_importable(client, [host], ["my_agent"])  # this command has imported the old one, too
         code_of.cache_clear()  # the next command
-        with pytest.raises(HostMismatchError, match=rf"{host} has other code of my_agent .* start hosts anew"):
+        with pytest.raises(HostMismatchError, match=rf"{host} has other code of my_agent .* start anew what has"):
             check_importable(client, [host], ["my_agent"])
         check_importable(client, [host], ["my_agent"], compares_code=False)
         client.restart()

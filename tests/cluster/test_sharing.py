@@ -78,6 +78,16 @@ def test_a_thread_of_one_who_was_told_to_end_and_has_not_is_nobody_s(pair: tuple
         stays.cancel()
 
 
+def test_a_host_that_is_full_with_one_who_stays_keeps_nobody_from_another_host(pair: tuple[Session, Session]) -> None:
+    ours, theirs = pair
+    first, second = theirs.offers()
+    assert ours.hold({"bundle-0": first}, [Demand("bundle-0", 1, 0)])
+    assert theirs.hold({"worker-0": first}, [Demand("worker-0", 1, 0)])
+    theirs.staying.add(Future(), "worker-0", first.address)
+    assert theirs.hold({"worker-0": second}, [Demand("worker-0", 1, 0)])
+    assert threads(ours) == [1, 1]
+
+
 def test_what_is_held_later_takes_the_place_of_what_was_held_before(pair: tuple[Session, Session]) -> None:
     ours, theirs = pair
     first, second = theirs.offers()

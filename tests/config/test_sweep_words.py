@@ -211,3 +211,14 @@ def test_a_folder_of_the_sweep_that_cannot_be_written_is_told_with_the_other_mis
     assert len(both) == 2 and "did you mean" in both[0] and both[1].startswith("hydra.sweep.dir=")
     assert mistakes_in([*words, f"hydra.sweep.dir={tmp_path}/new"], multirun=True) == []
     assert mistakes_in([*words, "plan=true"], multirun=True) == [], "nothing is written"
+
+
+def test_a_file_of_one_s_own_may_say_where_a_sweep_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "experiment").mkdir()
+    mine = "# @package _global_\ndefaults: [dqn]\nhydra:\n  sweep:\n    dir: {}\n"
+    monkeypatch.chdir("/proc")
+    words = ["-m", "--config-dir", str(tmp_path), "experiment=mine", "game=Pong", "seed=0,1", f"results_dir={tmp_path}"]
+    for folder, mistakes in ((tmp_path / "sweep", 0), (Path("/proc/sweep"), 1)):
+        (tmp_path / "experiment" / "mine.yaml").write_text(mine.format(folder))
+        told = check_command_line(words)
+        assert [line.startswith(f"hydra.sweep.dir={folder} cannot be written: ") for line in told] == [True] * mistakes

@@ -63,6 +63,16 @@ def test_a_checkpoint_is_held_against_its_run_wherever_it_is_named_from(
             assert found.kind == CHECKPOINT and found.settings["experiment"] == "smoke_dqn"
 
 
+def test_a_copy_of_a_checkpoint_beneath_another_tool_s_config_is_of_no_known_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.yaml").write_text("theme: material\n")
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "good.npz").touch()
+    monkeypatch.chdir(tmp_path / "agents")
+    assert find_source("good.npz").settings == {}
+
+
 def test_a_source_has_to_be_there_and_to_stay(source: Path, tmp_path: Path) -> None:
     (line,) = mistakes(tmp_path)
     assert "is no run folder, no checkpoint (.npz) and no exported agent" in line

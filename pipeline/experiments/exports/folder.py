@@ -85,7 +85,7 @@ def mistakes_of_place(folder: Path, *, overwrite: bool) -> list[str]:
     """Why an export cannot be written there, a line each, beginning with the word of the command line."""
     if Path.cwd().is_relative_to(folder.resolve()):
         return [f"out={folder} is where the command is typed, or around it: name a folder of the export's own"]
-    if (why := why_unwritable(folder.parent)) is not None:
+    if (why := why_unwritable(folder.resolve().parent)) is not None:  # a link stays
         return [f"out={folder} cannot be written: {why}; name another folder"]
     if not folder.exists():
         return []

@@ -23,7 +23,7 @@ _GIT_SECONDS = 10.0
 """A run does not wait longer for its commit: a checkout on a network disk may take minutes to compare."""
 
 _AS_APPLY_READS = (
-    *("--no-ext-diff", "--no-textconv", "--no-color", "--binary", "--submodule=short", "--no-relative", "--unified=3"),
+    *("--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short", "--unified=3"),
     *("--src-prefix=a/", "--dst-prefix=b/"),
 )
 """Whatever the user's own git shows differences with, and wherever below the checkout it is asked."""
@@ -128,12 +128,19 @@ def changes() -> str | None:
     As it was when first asked.
     """
     try:
-        text = _git("diff", "HEAD", *_AS_APPLY_READS, "--", ":/")
+        text = _difference("--binary")
+        if len(text) > _MOST_CHANGES:  # figures drawn anew, say: what differs in the code matters more
+            text = _difference()
     except (OSError, subprocess.SubprocessError):
         return None
     if len(text) > _MOST_CHANGES:
         return f"{len(text):,} characters differ from the commit; at most {_MOST_CHANGES:,} are kept here\n"
     return text or None
+
+
+def _difference(*options: str) -> str:
+    # An option for `diff.relative`, --no-relative, is not known to git before 2.28.
+    return _git("-c", "diff.relative=false", "diff", "HEAD", *_AS_APPLY_READS, *options, "--", ":/")
 
 
 def command() -> str | None:

@@ -224,16 +224,8 @@ def _begin(path: Path, config: RunConfig) -> None:
 
 
 def _is_ours_to_begin(path: Path) -> bool:
-    # A start that ended before its config was written leaves no more than this, nor an overwrite whose checkpoints were
-    # on another disk.
-    return all(
-        entry.name == JOBS or entry.name.startswith(HIDDEN) or (entry.is_symlink() and _is_empty(entry))
-        for entry in path.iterdir()
-    )
-
-
-def _is_empty(folder: Path) -> bool:
-    return folder.is_dir() and all(entry.name.startswith(HIDDEN) for entry in folder.iterdir())
+    # A start that ended before its config was written leaves no more than this.
+    return all(entry.name == JOBS or entry.name.startswith(HIDDEN) for entry in path.iterdir())
 
 
 def _saved_run(path: Path, config: RunConfig) -> RunConfig:

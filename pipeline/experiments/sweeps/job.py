@@ -67,7 +67,7 @@ def run_granted(config: RunConfig, grant: Grant, console: Console | None = None)
     result = train(
         run,
         console,
-        granted=None if grant.fits_one_host else _granted_hosts(run, grant, config.cluster.is_on_this_machine),
+        granted=None if grant.fits_one_host else _granted_hosts(run, grant),
         evaluates_when_interrupted=False,
         launch_id=grant.launch_id,
     )
@@ -99,11 +99,10 @@ def granted_config(config: RunConfig, grant: Grant) -> RunConfig:
     return replace(config, cluster=cluster, resume=not begins_anew, overwrite=begins_anew)
 
 
-def _granted_hosts(config: RunConfig, grant: Grant, are_on_this_machine: bool) -> GrantedHosts:
+def _granted_hosts(config: RunConfig, grant: Grant) -> GrantedHosts:
     # Parts were asked for in this order (`job_needs`).
     roles = [demand.role for demand in host_demands(config)]
-    # Of the kinds whose hosts a run starts here: for those the sweep has started its own.
-    return GrantedHosts(grant.hosts, dict(zip(roles, grant.seats, strict=True)), are_on_this_machine)
+    return GrantedHosts(grant.hosts, dict(zip(roles, grant.seats, strict=True)))
 
 
 def mean_score(result: RunResult) -> float | None:

@@ -13,6 +13,7 @@ from pipeline import api
 from pipeline.config.warm_start import warm_start_mistakes
 from pipeline.errors import ConfigError, ExportError
 from pipeline.experiments.exports import folder, formats
+from pipeline.experiments.exports.folder import mistakes_of_place
 from pipeline.networks.nature import NatureTorso
 from pipeline.networks.ordinary import OrdinaryTorso
 from pipeline.networks.parameters import Tensors
@@ -110,3 +111,13 @@ def test_an_export_that_fails_leaves_nothing(run: Path, tmp_path: Path, monkeypa
     with pytest.raises(ExportError, match="nothing was left"):
         api.export_policy(run, "pt2", out=tmp_path / "agent")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_to_a_place_where_nothing_can_be_written_is_a_mistake(tmp_path: Path) -> None:
+    link = tmp_path / "agent"
+    link.symlink_to("/proc/agent")
+    (told,) = mistakes_of_place(link, overwrite=True)
+    assert told.startswith(f"out={link} cannot be written: ")
+    link.unlink()
+    link.symlink_to(tmp_path / "elsewhere")
+    assert mistakes_of_place(link, overwrite=True) == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.experiments.files import checkpoint, run_folder
+from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.run_folder import open_folder
 from pipeline.results.load import load_runs
 from tests.experiments.files.test_run_folder import EPISODE, FILES, raise_interrupt, save_checkpoint
@@ -48,34 +48,6 @@ def test_an_overwrite_behind_a_link_that_was_cut_short_is_made_good_by_the_same_
     open_folder(smoke_config(tmp_path, "overwrite=true"))
     open_folder(smoke_config(tmp_path, "overwrite=true"))
     assert {entry.name for entry in disk.iterdir()} == {"config.yaml", *FILES}
-
-
-def test_overwrite_empties_checkpoints_on_another_disk_and_leaves_the_link(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    disk = tmp_path / "disk"
-    folder = open_folder(smoke_config(tmp_path))
-    save_checkpoint(folder)
-    folder.checkpoints.rename(disk)
-    folder.checkpoints.symlink_to(disk)
-    with monkeypatch.context() as interrupted:
-        # Between two of its steps: the same command makes it good.
-        interrupted.setattr(run_folder, "_begin", raise_interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            open_folder(smoke_config(tmp_path, "overwrite=true"))
-    again = open_folder(smoke_config(tmp_path, "overwrite=true"))
-    assert again.checkpoints.is_symlink() and list(disk.iterdir()) == []
-    assert {entry.name for entry in again.path.iterdir()} == {"config.yaml", "checkpoints", *FILES}
-    save_checkpoint(again)
-    assert checkpoint.any_in(disk)
-
-
-def test_overwrite_leaves_checkpoints_of_another_run_that_a_link_leads_to(tmp_path: Path) -> None:
-    other, folder = open_folder(smoke_config(tmp_path)), open_folder(smoke_config(tmp_path, "seed=1"))
-    save_checkpoint(other)
-    folder.checkpoints.symlink_to(other.checkpoints)
-    again = open_folder(smoke_config(tmp_path, "seed=1", "overwrite=true"))
-    assert not again.checkpoints.exists() and checkpoint.any_in(other.checkpoints)
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,14 @@ def test_changes_of_the_code_are_kept_as_git_reads_them_again(tmp_path: Path, mo
     assert [provenance.commit(), provenance.changes(), provenance.num_untracked()] == [None, None, None]
 
     monkeypatch.setattr(provenance, "__file__", str(code))
+    (tmp_path / "drawn.png").write_bytes(b"\0")
+    git(tmp_path, "add", "drawn.png")
+    (tmp_path / "drawn.png").write_bytes(os.urandom(2_000))
+    monkeypatch.setattr(provenance, "_MOST_CHANGES", 1_500)
+    provenance.changes.cache_clear()
+    # What differs in the code matters more than the bytes of a figure.
+    told = str(provenance.changes())
+    assert "Binary files" in told and "a = '" in told
     monkeypatch.setattr(provenance, "_MOST_CHANGES", 10)
     provenance.changes.cache_clear()
     assert "characters differ from the commit; at most 10 are kept here" in str(provenance.changes())
