@@ -4,7 +4,6 @@ Not here: what there is to show (`board`).
 """
 
 import datetime
-import os
 import time
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from rich.text import Text
 from dask_jobs.board import Board, JobSight, rounded
 from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING, LedgerRow
 from dask_jobs.outcome import log_name
+from dask_jobs.terminal import can_redraw
 
 _LINE_SECONDS = 30.0
 _BAR_WIDTH = 20
@@ -58,16 +58,6 @@ class Display:
         """A line for the user, above the table."""
         if self._style != "none":
             self._console.print(Text(text), soft_wrap=True)
-
-
-def can_redraw(console: Console) -> bool:
-    """Whether a table can be drawn anew in its place; elsewhere Rich draws none at all, or one below the other."""
-    # An editor's terminal (TERM=dumb).
-    if not console.is_interactive or console.is_dumb_terminal:
-        return False
-    # These ask for colours, as CI does, and have Rich take a file for a terminal.
-    asks_for_colours = "FORCE_COLOR" in os.environ or os.environ.get("TTY_COMPATIBLE") == "1"
-    return not asks_for_colours or console.file.isatty()
 
 
 def ending(board: Board, ledger: Path, log_folder: Path) -> str:

@@ -6,6 +6,7 @@
     one that is gone (`| head`), or whose disk is full        is said to be so, once, where it can be said
     Ctrl-C that nobody hears                                  one sentence, and the status that shells give to it
     the end of a process                                      without a last search for garbage (`leave_at_once`)
+    a terminal that cannot move its cursor                    is told from others (`can_redraw`)
 
 Not here: Ctrl-C and other signals that somebody hears (`interrupts`).
 """
@@ -17,7 +18,10 @@ import io
 import os
 import sys
 from types import TracebackType
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+if TYPE_CHECKING:  # its import takes a while, and this comes before all
+    from rich.console import Console
 
 INTERRUPTED_STATUS = 130
 """What shells give to a program that SIGINT ended."""
@@ -154,3 +158,13 @@ def _tell(kind: type[BaseException], error: BaseException, trace: TracebackType 
         # Of what uncaught errors do, Python lets this be chosen.
         sys.exit(INTERRUPTED_STATUS)
     sys.__excepthook__(kind, error, trace)
+
+
+def can_redraw(console: "Console") -> bool:
+    """Whether a table can be drawn anew in its place; elsewhere Rich draws none at all, or one below the other."""
+    # An editor's terminal (TERM=dumb).
+    if not console.is_interactive or console.is_dumb_terminal:
+        return False
+    # These ask for colours, as CI does, and have Rich take a file for a terminal.
+    asks_for_colours = "FORCE_COLOR" in os.environ or os.environ.get("TTY_COMPATIBLE") == "1"
+    return not asks_for_colours or console.file.isatty()

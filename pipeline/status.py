@@ -6,7 +6,7 @@ wherever the files are seen, while the sweep runs and afterwards.
 Not here: what is read (`pipeline.experiments.sweeps.status`).
 """
 
-from dask_jobs.terminal import begin
+from dask_jobs.terminal import begin, can_redraw
 
 if __name__ == "__main__":
     begin()  # before the other imports, which take seconds
@@ -30,7 +30,6 @@ from dask_jobs.board import labelled, rounded
 from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, RUNNING, WAITING
 from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError, PipelineError, status_of
-from pipeline.experiments.cosmetic import can_redraw
 
 if TYPE_CHECKING:
     from pipeline.experiments.sweeps.status import JobStatus, SweepStatus

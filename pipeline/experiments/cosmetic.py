@@ -8,22 +8,9 @@ Not here: what a run keeps. A disk that refuses rows ends it (`pipeline.experime
 """
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 
-from rich.console import Console
-
 from pipeline.errors import in_words
-
-
-def can_redraw(console: Console) -> bool:
-    """Whether what is on the screen can be drawn anew in its place; elsewhere lines have to follow each other."""
-    # On a dumb terminal (TERM=dumb, as in Emacs) Rich draws nothing at all.
-    if not console.is_interactive:
-        return False
-    # These speak of colours, and Rich takes a file for a terminal by them.
-    speaks_of_colours = "FORCE_COLOR" in os.environ or os.environ.get("TTY_COMPATIBLE") == "1"
-    return not speaks_of_colours or console.file.isatty()
 
 
 class Cosmetic:

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from dask_jobs.board import rounded
+from dask_jobs.terminal import can_redraw
 from pipeline.cluster.glance import RunGlance
-from pipeline.experiments.cosmetic import can_redraw
 
 _LINE_SECONDS = 10.0
 _BAR_WIDTH = 11

@@ -7,8 +7,9 @@ import pytest
 from rich.console import Console
 
 from dask_jobs.board import Board, labelled
-from dask_jobs.display import Display, can_redraw, ending
+from dask_jobs.display import Display, ending
 from dask_jobs.ledger import DONE, FAILED, RUNNING, WAITING, LedgerRow
+from dask_jobs.terminal import can_redraw
 
 ROWS = [
     LedgerRow(0, "game=Pong n=1", DONE, 1, "tcp://a:1", seconds=60.0, return_value="1.5"),
