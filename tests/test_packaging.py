@@ -243,7 +243,7 @@ def _is_made_by_make() -> bool:
     return (
         Path(sys.prefix).resolve() == environment.resolve()
         and made_for.is_file()
-        and made_for.read_text() == f"{CHECKOUT}\n"
+        and made_for.read_text() == f"{environment.resolve()}\n"
         and subprocess.run(question, cwd=CHECKOUT, env=_without_make(), capture_output=True).returncode == 0
     )
 
