@@ -64,6 +64,7 @@ def main(num_params: int = NUM_PARAMS, num_rounds: int = 300) -> None:
                 num_params=num_params,
                 num_rounds=num_rounds,
                 **medians,
+                push_pull_over_socket=median_ratio(tcp, measured["socket"]),
                 memory_over_tcp=median_ratio(memory, tcp),
                 memory_over_tcp_low=low,
                 memory_over_tcp_high=high,

@@ -4,6 +4,7 @@ Hydra reads this module at the start of every program that it finds the launcher
 Not here: connections that use them (`scheduler`).
 """
 
+import os
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -42,9 +43,9 @@ class HasTlsFiles(Protocol):
 
 
 def given_tls_files(settings: HasTlsFiles) -> dict[str, str]:
-    """Those of the three that are given, by the names of their settings."""
+    """Paths of those of the three that are given, by the names of their settings. "~" is the home."""
     files = {name: getattr(settings, name) for name in TlsFiles._fields}
-    return {name: file for name, file in files.items() if file is not None}
+    return {name: os.path.expanduser(file) for name, file in files.items() if file is not None}
 
 
 def tls_mistakes(settings: HasTlsFiles, address: str | None = None) -> list[str]:

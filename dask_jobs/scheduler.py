@@ -172,21 +172,22 @@ def start_here(
         )
 
 
-def dashboard_link(client: Client, host: str | None = None) -> str | None:
-    """Where the scheduler's dashboard answers, in the form that Dask's configuration gives it; None: it has none.
+def dashboard_link(identity: Mapping[str, Any], address: str, host: str | None = None) -> str | None:
+    """Where a scheduler's dashboard answers, in the form that Dask's configuration gives it; None: it has none.
 
-    `host`: where it is reached, if not where the scheduler is. A form that cannot be filled in is left out: it may name
-    a variable that only some environments have, and a link is nothing that work may end of.
+    `identity`: what the scheduler has told of itself (`Client.dashboard_link` asks for that, and waits without end).
+    `address`: where it is reached; `host`: where its dashboard is, if not there. A form that cannot be filled in is
+    left out: it may name a variable that only some environments have, and a link is nothing that work may end of.
     """
-    scheduler = client.scheduler_info(n_workers=0)
-    if (port := scheduler["services"].get("dashboard")) is None:
+    if (port := identity["services"].get("dashboard")) is None:
         return None
+    host = host or get_address_host(address)
+    host = f"[{host}]" if ":" in host else host
     try:
-        return str(client.dashboard_link if host is None else format_dashboard_link(host, port))
+        return str(format_dashboard_link(host, port))
     except Exception:  # the form is anything that people write, and so is what is wrong with it
-        host = host or get_address_host(scheduler["address"])
         scheme = "https" if dask.config.get("distributed.scheduler.dashboard.tls.cert") else "http"
-        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/status"
+        return f"{scheme}://{host}:{port}/status"
 
 
 def _security(tls: TlsFiles) -> Security:

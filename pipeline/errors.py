@@ -3,7 +3,7 @@
     PipelineError
     ├── ConfigError          the command line or a config file asks for something that cannot be
     ├── PlacementError       the cluster that is there cannot hold what the run wants
-    ├── HostMismatchError    a host runs another version of something that must be equal
+    ├── HostMismatchError    a host has other versions or code than this process, or lacks a module of the run
     ├── RunFolderError       the run folder is taken, damaged or of another experiment
     │   └── UnfitFolderError     what is in it does not go with the settings, however often it is tried
     ├── SweepError           the folder of a sweep has no ledger, or none that can be read
@@ -67,7 +67,7 @@ class PlacementError(PipelineError):
 
 
 class HostMismatchError(PipelineError):
-    """A host runs another version of Python, the project, torch or ale-py; both versions stand in the message."""
+    """A host has another version of Python or of what must be equal, other code, or lacks a module; what, is told."""
 
 
 class RunFolderError(PipelineError):

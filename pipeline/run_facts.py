@@ -15,6 +15,9 @@ from pipeline.errors import RunFolderError
 RUN = "run.json"
 """Name of the file inside a run folder."""
 
+GENERATION = "generation"
+"""The fact that says which generation of the run has begun last, in any of its starts."""
+
 
 def _is_time(value: Any) -> bool:
     try:
@@ -32,6 +35,7 @@ _FITS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "started_at": (_is_time, "a time with its zone"),
     "resumed_at": (lambda value: isinstance(value, list), "a list"),
     "hosts": (lambda value: isinstance(value, list) and all(isinstance(one, dict) for one in value), "a list"),
+    GENERATION: (_is_count, "a whole number from 0 on"),
     "init_from": (lambda value: value is None or isinstance(value, dict), "an object or null"),
     "end_reason": (lambda value: value is None or isinstance(value, str), "a text or null"),
     "total_frames": (_is_count, "a whole number from 0 on"),

@@ -11,9 +11,9 @@ import numpy as np
 MAX_EMULATOR_SEED = 2**31 - 1
 """ALE takes seeds below 2^31; -1 would mean "unseeded"."""
 
-_GAMES_OF_THE_PAPERS = 30
-"""Of an evaluation. The first seed once left room for as many games as were asked for; these keep theirs, so that the
-commands of committed evaluations repeat them."""
+_USUAL_GAMES = 30
+"""Of an evaluation. Its first seed left room for as many games as were asked for, once. Those of this many keep theirs,
+so that their commands repeat what is committed; those of 50 games are others since (`ba3c_50`)."""
 
 MAX_SEED = 2**63 - 1
 """Of a run: tables hold it as 64 bits."""
@@ -39,7 +39,7 @@ def emulator_seeds(seed: int, *names: str | int, count: int) -> np.ndarray:
 
 def game_seeds(seed: int, *names: str | int, count: int) -> np.ndarray:
     """The same, for games that may become more: (count,) of which the first ones are those of any smaller count."""
-    first = _entropy(seed, names) % (MAX_EMULATOR_SEED - _GAMES_OF_THE_PAPERS)
+    first = _entropy(seed, names) % (MAX_EMULATOR_SEED - _USUAL_GAMES)
     return np.arange(first, first + count, dtype=np.int64) % (MAX_EMULATOR_SEED + 1)
 
 

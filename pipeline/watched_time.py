@@ -6,7 +6,9 @@
 One who waits for others with a deadline cannot tell on a clock whether they were late, or all stood still together: a
 job that Slurm has suspended, a laptop that slept. What it waits for is then as far as before, and may be here a moment
 after the pause, too late for every clock. So each look adds a second at most, and whoever waits looks that often.
-Not here: deadlines of those who look more seldom, and whose limit says how often (`WatchedTime`, `longest_seconds`).
+Whoever looks more seldom, by a limit of its own, says how much a look may add (`longest_seconds`).
+Not here: what a pause is a part of: when something is due (`pipeline.experiments.life.Every`), how long a run has taken
+(`pipeline.roles.place`).
 """
 
 import time
@@ -34,6 +36,11 @@ class WatchedTime:
         self._looked_at = now
         self.seconds += step
         return step
+
+    def now(self) -> float:
+        """Look; the sum of what all looks have added: a clock for who passes one on, and looks as often."""
+        self.look()
+        return self.seconds
 
 
 def waits(

@@ -1,11 +1,14 @@
-"""The words of a study that trains or plays on games and leaves rows.
+"""The words of a study that trains or plays on games and leaves rows, and what they may not overwrite.
 
-Not here: studies that take other words (each has them itself).
+Not here: words that a study has for itself, where its rows lie (`studies.row_file`).
 """
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+
+FIGURES = Path("docs/figures")
+"""Those that are published, of the rows below `results/`."""
 
 
 def parsed(
@@ -28,3 +31,21 @@ def parsed(
     parser.add_argument("--output", type=Path, default=output, help="where the rows go")
     parser.add_argument("words", nargs="*", help="more settings of each run")
     return parser.parse_args(arguments)
+
+
+def refuse_published(word: str, place: Path, published: Path, **differs: bool) -> None:
+    """End the program where what it makes would take the place of what is published, which is of other runs.
+
+    `word` names the place; `differs`: setting -> whether it is another one than that of what is published.
+    """
+    others = [name.replace("_", "-") for name, is_other in differs.items() if is_other]
+    if others and place.resolve() == published.resolve():
+        raise SystemExit(
+            f"{published} is of other runs than these, which differ in {', '.join(others)}: nothing was made. Name "
+            f"{word} of their own"
+        )
+
+
+def with_game(game: str, usual: str, overrides: Sequence[str]) -> list[str]:
+    """What runs have on top of the settings of their study; a game that is not its `usual` one is among it."""
+    return [*([] if game == usual else [f"game={game}"]), *overrides]

@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def row_file(folder: Path) -> RowFile[TrainedRow]:
     """What is in `folder`; the case of a row is its first sums."""
-    return RowFile(folder / "scores.csv", TrainedRow, ("game", "case", "seed"), of_one_processor=True)
+    return RowFile(folder / "scores.csv", TrainedRow, ("game", "case", "seed"), one_processor_within=())
 
 
 def tables(folder: Path) -> dict[str, str]:

@@ -112,7 +112,7 @@ def sweep_table(rows: pd.DataFrame) -> str:
 
 def _row_file(folder: Path, game: str) -> RowFile[SweepRow]:
     settings = ("optimizer", "learning_rate", "epsilon", "experiment", "seed")
-    return RowFile(folder / f"{game}.csv", SweepRow, settings, of_one_processor=True)
+    return RowFile(folder / f"{game}.csv", SweepRow, settings, one_processor_within=())
 
 
 def _config(chosen: argparse.Namespace, optimizer: str, learning_rate: float, epsilon: float) -> RunConfig:

@@ -11,7 +11,8 @@ The experiments of `+sweep=q_learning_quick`, with the same frames, gradients pe
 moves early. A row a run goes into results/quick_agents/runs.csv and its curve into curves.csv as soon as it is there;
 runs that are there are not made again. From all rows of a game come improvements.csv (does an agent beat dqn?),
 time_to_score.csv (how long until the score that dqn has after two, three, four minutes?) and the figure
-docs/figures/quick_agents.png; of another game than Breakout they have its name behind theirs.
+docs/figures/quick_agents.png; of another game than Breakout they have its name behind theirs. The figure of another
+--output, or of runs with --overrides, needs a --figures of its own.
 
 18 runs of 5 to 15 minutes on two cores; less with --seeds or --cases. Wall times mean something if nothing else runs,
 and on one kind of processor: another one cannot add to the rows.
@@ -36,6 +37,7 @@ from pipeline.results.comparison import probability_of_improvement
 from pipeline.results.formats import cell, interval_cell
 from pipeline.results.scores import FloatArray
 from pipeline.results.style import COLOURS, STYLE, save_figure
+from studies.arguments import FIGURES, refuse_published
 from studies.row_file import RowFile
 from studies.trained_runs import (
     FIRST_GORILA_QUICK,
@@ -59,6 +61,7 @@ CASES: dict[str, tuple[str, ...]] = {
 BASELINE = "dqn"
 ROLES, BUNDLES = "global", "gorila"
 """The same agent in separate roles, and in bundles."""
+OUTPUT = Path("results/quick_agents")
 GAME = "Breakout"
 """Of the tables; other games are only compared and drawn."""
 _MINUTES = (2.0, 3.0, 4.0)
@@ -74,10 +77,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
     parser.add_argument("--runs-dir", default="outputs/quick_agents", help="where the run folders go, or are")
-    parser.add_argument("--output", type=Path, default=Path("results/quick_agents"), help="where the rows go")
-    parser.add_argument("--figures", type=Path, default=Path("docs/figures"), help="where the figure goes")
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="where the rows go")
+    parser.add_argument("--figures", type=Path, default=FIGURES, help="where the figure goes")
     parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
     chosen = parser.parse_args(arguments)
+    refuse_published(
+        "--figures",
+        chosen.figures,
+        FIGURES,
+        overrides=bool(chosen.overrides),
+        output=chosen.output != OUTPUT,
+    )
     # Seed after seed, so that all cases have one before one of them has three.
     for seed in chosen.seeds:
         for case in chosen.cases:
@@ -169,15 +179,16 @@ def times_table(curves: pd.DataFrame) -> str:
 
 def roles_table(runs: pd.DataFrame) -> str:
     """How often a run of separate roles scores higher than one of bundles; TrainedRows."""
-    ours, theirs = (runs[runs["case"] == case]["evaluation_mean"].to_numpy() for case in (ROLES, BUNDLES))
-    chance = probability_of_improvement(ours, theirs)
+    both = runs[runs["case"].isin([ROLES, BUNDLES])]
+    (chance,) = improvements(both, BUNDLES).to_dict("records")
+    ours, theirs = (both[both["case"] == case]["evaluation_mean"].to_numpy() for case in (ROLES, BUNDLES))
     return markdown(
         [
             {
                 "agent": f"`{ROLES}`",
                 f"runs that score higher than one of `{BUNDLES}`": f"{(ours[:, None] > theirs).sum()} of "
                 f"{ours.size * theirs.size} pairs",
-                "chance": interval_cell(chance.probability, chance.low, chance.high, 2),
+                "chance": interval_cell(chance["probability"], chance["low"], chance["high"], 2),
             }
         ]
     )
@@ -189,7 +200,7 @@ def _of_game(file: RowFile[Any], game: str) -> pd.DataFrame:
 
 
 def _run_rows(folder: Path) -> RowFile[TrainedRow]:
-    return RowFile(folder / "runs.csv", TrainedRow, ("case", "seed", "game", "frames"), of_one_processor=True)
+    return RowFile(folder / "runs.csv", TrainedRow, ("case", "seed", "game", "frames"), one_processor_within=())
 
 
 def _curve_rows(folder: Path) -> CurvesFile:

@@ -2,9 +2,10 @@
 
 Each row carries what it was measured on (`measuring.provenance`). Which rows are there already is told by the settings
 among their columns, not by the commit: to measure anew, delete the rows or the file.
-What two kinds of processor have made is never put together: rows name theirs, as a setting that a study compares, or
-by `of_one_processor`, where a file is of one kind, or what is compared within it. Nor are runs of a study put together
-with those that somebody has changed by more settings (`made_with`): a file is of one list of these.
+Where a file asks for it, what two kinds of processor have made is not put together: rows name theirs, as a setting that
+a study compares, or by `one_processor_within`, where a file is of one kind, or what is compared within it. Nor are runs
+of a study put together with those that somebody has changed by more settings (`made_with`): a file is of one list of
+these.
 Not here: the rows that a run writes (`pipeline.rows`).
 """
 
@@ -27,6 +28,10 @@ WORDS = "more_settings"
 """Column of what runs had on top of the settings of their study, in files of such runs alone."""
 
 
+class RowsRefused(SystemExit):
+    """A file takes no such rows: ends the program and says why, unless somebody has more to do."""
+
+
 class RowFile(Generic[RowT]):
     """Rows of one type in one file, which need not be there yet."""
 
@@ -37,17 +42,16 @@ class RowFile(Generic[RowT]):
         settings: tuple[str, ...],
         renamed: Mapping[str, str] | None = None,
         *,
-        of_one_processor: bool | tuple[str, ...] = False,
+        one_processor_within: tuple[str, ...] | None = None,
     ) -> None:
         """`settings` are the columns that tell one measurement from another. `row_type` is a dataclass.
 
-        `renamed`: what columns of text say in rows of before -> what they would say now. `of_one_processor`: rows say
-        which kind of processor they are of, and another kind cannot add to them; with some of the settings: to those
-        that have these in common.
+        `renamed`: what columns of text say in rows of before -> what they would say now. `one_processor_within`: rows
+        say which kind of processor they are of, and another kind cannot add to those that have these settings in
+        common; (): to the file.
         """
         self._path = path
-        self._says_processor = of_one_processor is not False
-        self._alike = of_one_processor if isinstance(of_one_processor, tuple) else ()
+        self._says_processor, self._alike = one_processor_within is not None, one_processor_within or ()
         self._words, self._precision = "", "auto"
         self._renamed = renamed or {}
         fields = dataclasses.fields(row_type)  # type: ignore[arg-type]
@@ -64,7 +68,7 @@ class RowFile(Generic[RowT]):
     def has(self, *settings: object) -> bool:
         """Whether a row with these settings is there.
 
-        Raises ValueError if not, and none can be added: the rows that are there are of another processor, of runs with
+        Raises RowsRefused if not, and none can be added: the rows that are there are of another processor, of runs with
         other words, or have other columns, as of an earlier version.
         """
         header, rows = self._read()
@@ -77,14 +81,14 @@ class RowFile(Generic[RowT]):
         return False
 
     def check_addable(self) -> None:
-        """Raise ValueError if no rows can be added here, as `has` does where the row is not there."""
+        """Raise RowsRefused if no rows can be added here, as `has` does where the row is not there."""
         self._check_addable(*self._read(), {})
 
     def _check_addable(
         self, header: Sequence[str], rows: Sequence[Mapping[str, str]], group: Mapping[str, str]
     ) -> None:
         for words in {row.get(WORDS, "") for row in rows} - {self._words}:
-            raise ValueError(
+            raise RowsRefused(
                 f"{self._path} has rows of runs with {words or 'no more settings'}, and these have "
                 f"{self._words or 'no more settings'}: nothing was measured. Give them an --output of their own"
             )
@@ -96,7 +100,7 @@ class RowFile(Generic[RowT]):
             check_one_processor(what, map(kind_of, alike), self._precision)
 
     def append(self, *rows: RowT) -> None:
-        """Add rows, all of them at once. Raises ValueError if the file has other columns, as of an earlier version."""
+        """Add rows, all of them at once. Raises RowsRefused if the file has other columns, as of an earlier version."""
         header, _ = self._read()
         self._check_columns(header)
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -140,9 +144,9 @@ class RowFile(Generic[RowT]):
     def _check_columns(self, header: Sequence[str]) -> None:
         needed = [*self._columns, *self._own_facts()]
         if header and header != needed:
-            raise ValueError(
-                f"{self._path} has the columns {', '.join(header)}; these rows have {', '.join(needed)}. Move it away "
-                "to measure all of it anew"
+            raise RowsRefused(
+                f"{self._path} has the columns {', '.join(header)}; these rows have {', '.join(needed)}. Give them an "
+                "--output of their own, or move it away to measure all of it anew"
             )
 
     def frame(self) -> pd.DataFrame:
@@ -169,12 +173,13 @@ def kinds_of(rows: pd.DataFrame) -> pd.Series:
 
 
 def check_one_processor(what: object, kinds: Iterable[str], precision: str = "auto") -> None:
-    """Raise ValueError if one of these kinds of processor, of what is there, is not the one here."""
+    """Raise RowsRefused if one of these kinds of processor, of what is there, is not the one here."""
     here = kind_of({"processor": processor_here(precision), **provenance()})
     if others := [kind for kind in dict.fromkeys(kinds) if kind != here]:
-        raise ValueError(
+        raise RowsRefused(
             f"{what} was measured on {', '.join(others)}, and this is {here}: nothing was measured. Go on with it on "
-            "such a processor, or move it away to measure all of it here"
+            "such a processor, give what is measured here an --output of its own, or move it away to measure all of it "
+            "here"
         )
 
 

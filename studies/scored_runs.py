@@ -62,7 +62,7 @@ class ScoredRow:
 
 def row_file(path: Path, *, alike: tuple[str, ...]) -> RowFile[ScoredRow]:
     """What is in it; a run is told by its case, game and seed. Runs with these in common are of one processor."""
-    return RowFile(path, ScoredRow, ("case", "game", "seed"), of_one_processor=alike)
+    return RowFile(path, ScoredRow, ("case", "game", "seed"), one_processor_within=alike)
 
 
 def train_and_score(case: str, words: Sequence[str]) -> ScoredRow:

@@ -25,9 +25,10 @@ from pipeline.results.protocols import NOOP_STARTS
 from pipeline.results.run_scores import LAST, TRAINING
 from pipeline.results.scores import mean_interval
 from pipeline.results.style import COLOURS, FAINT, LINES, PAPER, STYLE, save_figure
+from studies.arguments import FIGURES, refuse_published
 
 EXPERIMENTS = ("dqn_nnabla", "dqn_nature")
-FIGURE = Path("docs/figures/second_dqn.png")
+FIGURE = FIGURES / "second_dqn.png"
 MARKS = (1_000_000, 2_000_000, 5_000_000)
 """Emulator frames at which theirs are published, as far as ours go."""
 _THEIRS = "DQN (nnabla-rl)"
@@ -57,8 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     if not (points := points_of(load_runs(chosen.runs_dir).evaluations)):
         raise SystemExit(f"no run of {' or '.join(EXPERIMENTS)} below {chosen.runs_dir}: name a --runs-dir")
-    if chosen.output == FIGURE and chosen.runs_dir != parser.get_default("runs_dir"):
-        raise SystemExit(f"{FIGURE} is of other runs than those below {chosen.runs_dir}: name an --output")
+    refuse_published("--output", chosen.output, FIGURE, runs_dir=chosen.runs_dir != parser.get_default("runs_dir"))
     save_figure(curves_figure(points), chosen.output)
 
 

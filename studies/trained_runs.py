@@ -181,7 +181,7 @@ class CurvesFile(RowFile[CurveRow]):
     """Curves, to be `put`: a run that is made once more has one. All of one kind of processor."""
 
     def __init__(self, path: Path, renamed: Mapping[str, str] | None = None) -> None:
-        super().__init__(path, CurveRow, _RUN, renamed, of_one_processor=True)
+        super().__init__(path, CurveRow, _RUN, renamed, one_processor_within=())
 
     def put(self, *rows: CurveRow) -> None:
         """As a RowFile. Raises ValueError as `frame` does."""

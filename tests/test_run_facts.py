@@ -27,6 +27,8 @@ def test_facts_are_read_and_none_are_there_without_a_file(tmp_path: Path) -> Non
         ("wall_seconds", float("inf")),
         ("end_reason", 1),
         ("hosts", ["x"]),
+        ("generation", -1),
+        ("generation", True),
     ],
 )
 def test_a_fact_of_another_type_is_named_with_the_file_and_the_way_out(tmp_path: Path, name: str, value: Any) -> None:

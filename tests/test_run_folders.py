@@ -8,12 +8,11 @@ import pytest
 
 from pipeline.config.arguments import parse_words
 from pipeline.errors import ConfigError
-from pipeline.experiments.files.run_folder import open_folder
 from pipeline.experiments.scoring.request import find_runs
 from pipeline.report import ReportArguments
 from pipeline.results.load import load_runs
 from pipeline.run_folders import files_below, places_of, results_dir_of, run_folders, split_places, unquoted
-from tests.experiments.smoke_runs import smoke_config
+from tests.experiments.smoke_runs import opened, smoke_config
 
 
 def make(folder: Path, *names: str) -> Path:
@@ -46,7 +45,7 @@ def test_a_word_in_the_home_is_there_and_makes_no_folder_called_so(
     assert places_of("~/runs") == [home / "runs"] and places_of("~/runs/*/*/0") == [run]
     assert find_runs(["~/runs/*"]) == [run]
     assert parse_words(ReportArguments, ["output_dir=~/report"]).output_dir == home / "report"
-    folder = open_folder(smoke_config(Path("~/runs"))).path
+    folder = opened(smoke_config(Path("~/runs"))).path
     assert folder == home / "runs" / "smoke_gorila" / "Breakout" / "0" and list(Path().iterdir()) == []
     # As an earlier version, or a shell that was told to, has made one.
     make(Path("~/runs"))

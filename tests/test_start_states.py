@@ -13,14 +13,13 @@ from pipeline.evaluate import parse_request
 from pipeline.evaluation import recordings, start_states
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
-from pipeline.experiments.files.run_folder import open_folder
 from pipeline.experiments.plan import network_of
 from pipeline.experiments.scoring.afterwards import evaluate_runs
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run
 from pipeline.results.table import game_table, notes
 from pipeline.start_states import main
-from tests.experiments.smoke_runs import smoke_config
+from tests.experiments.smoke_runs import opened, smoke_config
 
 GO_ON = ("evaluation=start_states", "evaluation.num_episodes=2", "evaluation.environment.max_frames=80")
 
@@ -30,7 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that was killed at its start, with two recorded games of 400 frames at most."""
     config = smoke_config(tmp_path_factory.mktemp("runs"))
     params = network_of(config).initial_parameters(seeding.stream(0, "parameters")).astype(np.float32)
-    folder = open_folder(config)
+    folder = opened(config)
     checkpoint.save(folder.checkpoints, Checkpoint(first_snapshot(params), {}, generation=0), keep=1)
     evaluate(f"run={folder.path}")
     return folder.path

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from pipeline.cluster.groups import HostGroup, groups_mistakes, num_in_groups
+from pipeline.run_folders import at_home
 
 if TYPE_CHECKING:  # settings are read in programs that never start a cluster
     from distributed import Client
@@ -195,7 +196,7 @@ def wrong_dashboard(address: str) -> list[str]:
 
 def missing_file(name: str, file: str | None) -> list[str]:
     """The mistake of a setting that names a file that is not there."""
-    return [] if file is None or Path(file).is_file() else [f"{name}={file}: there is no such file"]
+    return [] if file is None or Path(at_home(file)).is_file() else [f"{name}={file}: there is no such file"]
 
 
 def missing_memory(config: ClusterConfig) -> list[str]:

@@ -41,7 +41,7 @@ def check_importable(
     """
     if not modules:
         return
-    code_here = {package: code_of(package) for package in map(package_of, modules) if compares_code}
+    code_here = {package: code_of(package) for package in map(package_of, modules)} if compares_code else {}
 
     def ask() -> Any:
         question = why_unfit, list(modules), code_here
@@ -64,7 +64,7 @@ def check_importable(
         f"{place} {why}"
         for place, answer in answers.items()
         if not isinstance(answer, OSError)
-        for why in (answer if isinstance(answer, list) else [f"cannot import {', '.join(modules)}: {_told(answer)}"])
+        for why in (answer if isinstance(answer, list) else [f"cannot import {', '.join(modules)}: {_reason(answer)}"])
     ]
     if found:
         raise HostMismatchError(
@@ -92,7 +92,7 @@ def why_not_importable(modules: Sequence[str]) -> list[str]:
         try:
             import_module(module)
         except (Exception, SystemExit) as error:  # whatever a module of the user's raises; a script may end
-            found.append(f"{module}: {_told(error)}")
+            found.append(f"{module}: {_reason(error)}")
     return found
 
 
@@ -143,5 +143,5 @@ def package_of(module: str) -> str:
     return module
 
 
-def _told(error: Exception | SystemExit) -> str:
+def _reason(error: Exception | SystemExit) -> str:
     return " ".join(str(error).split()) or type(error).__name__

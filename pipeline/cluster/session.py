@@ -27,12 +27,11 @@ from pipeline.cluster.host_settings import GPU, KEPT_MEMORY
 from pipeline.cluster.hosts import HostReport, check_versions, report_host
 from pipeline.cluster.offers import offers_without_others, present_offers
 from pipeline.cluster.placement import Demand, Offer, Placement
-from pipeline.cluster.scheduler import ANSWER_SECONDS, scheduler_of
+from pipeline.cluster.scheduler import ANSWER_SECONDS, asked_of, scheduler_of
 from pipeline.cluster.sharing import Sharing
 from pipeline.cluster.start import open_client, wait_for_hosts
 from pipeline.cluster.staying import Staying
 from pipeline.cluster.surveyor import Surveyor
-from pipeline.errand import Errand
 from pipeline.errors import RemoteLostError, SchedulerLostError
 from pipeline.networks.compute import callers_threads_kept
 
@@ -75,11 +74,14 @@ class Session:
     ) -> None:
         """`granted`: what the run may use of the cluster; None: all. Raises as `open_session` does."""
         self.client = client
-        self.run_id = uuid.uuid4().hex[:8]  # names this run among all that share the cluster
-        self.name = f"run {self.run_id}"  # what others are told that it is
+        self.run_id = uuid.uuid4().hex[:8]
+        """Names this run among all that share the cluster."""
+        self.name = f"run {self.run_id}"
+        """What others are told that it is."""
         self.granted = granted
         """What the run may use of the cluster, from its beginning to its end; None: all."""
-        self.staying = Staying()  # tasks of this run that were told to end and have not
+        self.staying = Staying()
+        """Tasks of this run that were told to end and have not."""
         self._config = config
         self._num_hosts = num_hosts
         self._settings = settings
@@ -89,15 +91,15 @@ class Session:
         """Whether hosts need the code of this process. Those that were started here have its checkout, whatever files
         somebody has saved since; and no such file is to fail all jobs that are left of a sweep."""
         self._ours = partial(report_host, tells_code=self.compares_code)
-        self._hosts = Surveyor(client, granted, settings.answer_seconds, self._ours)
-        self._surveying = Errand[bool]("pipeline-survey")
-        # Not the same one: whoever waits for a survey must not lose its result to whoever only looks at the hosts.
-        self._asking_new = Errand[bool]("pipeline-new-hosts")
+        self._hosts = Surveyor(client, granted, settings.answer_seconds, self._ours, self.ask_for_hosts)
 
     @property
     def dashboard_url(self) -> str:
-        """Where the Dask dashboard of this cluster answers; empty where its scheduler has none."""
-        return dashboard_link(self.client, self._config.dashboard_host) or ""
+        """Where the Dask dashboard answers; empty: its scheduler has none. Raises as `pipeline.cluster.scheduler`."""
+        with asked_of(self.client) as scheduler:
+            seconds = self._settings.answer_seconds
+            identity = self.client.sync(scheduler.identity, n_workers=0, callback_timeout=seconds)
+            return dashboard_link(identity, scheduler.address, self._config.dashboard_host) or ""
 
     @property
     def hosts(self) -> dict[str, HostReport]:
@@ -143,13 +145,17 @@ class Session:
 
         Threads of tasks that were told to end and have not are told as well: what others sent there would wait behind.
         """
+        if self._sharing is None:
+            return True
         whole, kept = self._all_offers(whole=True), self.staying.threads_kept()
-        return self._sharing is None or self._sharing.hold(self.name, placement, demands, whole, kept)
+        return self._sharing.hold(self.name, placement, demands, whole, kept)
 
-    def hold_also(self, host: str, num_threads: int) -> bool:
-        """The same of so many threads of one host, beside what is held elsewhere."""
-        whole = self._all_offers(whole=True)
-        return self._sharing is None or self._sharing.hold_also(self.name, host, num_threads, whole)
+    def hold_also(self, host: str) -> bool:
+        """The same of a task in one thread of this host, beside what is held elsewhere."""
+        if self._sharing is None:
+            return True
+        whole, kept = self._all_offers(whole=True), self.staying.threads_kept()
+        return self._sharing.hold_also(self.name, host, 1 + kept[host], whole)
 
     def submit(
         self,
@@ -217,11 +223,7 @@ class Session:
 
     def fit_hosts(self) -> set[str]:
         """Addresses of the hosts that are there now and have this installation; new ones once they answered."""
-        present = self.present_hosts()
-        if not self._hosts.survey.is_complete(present):
-            with contextlib.suppress(OSError):  # one has died meanwhile
-                self._asking_new.ask(self._survey)
-        return self._hosts.survey.fit(present)
+        return self._hosts.fit()
 
     def open_hosts(self, num_threads: int) -> set[str]:
         """Those of `fit_hosts` where other commands, and what stays, have left so many threads."""
@@ -244,7 +246,6 @@ class Session:
 
         Hosts of another installation, which somebody has added meanwhile, and hosts that die meanwhile are left out.
         """
-        self.ask_for_hosts()
         self._hosts.survey_again()
 
     def survey_soon(self) -> bool:
@@ -252,11 +253,7 @@ class Session:
 
         Raises as `survey_again`.
         """
-        return self._surveying.ask(self._survey) is not None
-
-    def _survey(self) -> bool:
-        self.survey_again()
-        return True
+        return self._hosts.survey_soon()
 
     def _all_offers(self, *, whole: bool = False) -> list[Offer]:
         there = self._hosts.num_threads()

@@ -4,6 +4,7 @@ Not here: what follows from their answers (`pipeline.cluster.survey`).
 """
 
 import asyncio
+import contextlib
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.hosts import HostReport, report_host
 from pipeline.cluster.scheduler import asked_of, scheduler_of
 from pipeline.cluster.survey import Answer, Survey, first_survey, later_survey, losses_in_words
+from pipeline.errand import Errand
 from pipeline.errors import RemoteLostError
 
 
@@ -25,17 +27,22 @@ class Surveyor:
         client: Client,
         granted: GrantedHosts | None,
         answer_seconds: float,
-        ours: Callable[[], HostReport] = report_host,
+        ours: Callable[[], HostReport],
+        ask_for_hosts: Callable[[], None],
     ) -> None:
         """Asks all hosts; raises as `first_survey`. `granted`: what the run may use of the cluster; None: all.
 
         `answer_seconds`: how long a scheduler or a host that stands still is waited for. `ours`: what those that come
-        later have to be like.
+        later have to be like. `ask_for_hosts`: in place of lost ones, before hosts are asked again.
         """
         self._client = client
         self._granted = granted
         self._answer_seconds = answer_seconds
         self._ours = ours
+        self._ask_for_hosts = ask_for_hosts
+        self._surveying = Errand[bool]("pipeline-survey")
+        # Not the same one: whoever waits for a survey must not lose its result to whoever only looks at the hosts.
+        self._asking_new = Errand[bool]("pipeline-new-hosts")
         self._began: dict[str, float] = {}
         """Address of each host that was ever asked -> when it began, on the monotonic clock of this machine."""
         answers = self._answers()
@@ -55,8 +62,21 @@ class Surveyor:
         present = self._asked_of_scheduler()
         return present if self._granted is None else self._granted.among(present)
 
+    def fit(self) -> set[str]:
+        """Addresses of the hosts that are there now and have this installation; new ones once they answered."""
+        present = set(self.num_threads())
+        if not self.survey.is_complete(present):
+            with contextlib.suppress(OSError):  # one has died meanwhile
+                self._asking_new.ask(self._survey)
+        return self.survey.fit(present)
+
+    def survey_soon(self) -> bool:
+        """Whether the hosts were asked again; they are, in another thread. Raises as `survey_again`."""
+        return self._surveying.ask(self._survey) is not None
+
     def survey_again(self) -> None:
         """Ask the hosts that are there now, and take those of this installation that answer."""
+        self._ask_for_hosts()
         self.survey = later_survey(self._ours(), self._answers())
 
     def leave_out(self, address: str) -> None:
@@ -66,6 +86,10 @@ class Surveyor:
     def age_seconds(self, address: str) -> float:
         """How long ago the job of this host began, be it there or not; 0 of one that was never asked."""
         return max(0.0, time.monotonic() - self._began.get(address, math.inf))
+
+    def _survey(self) -> bool:
+        self.survey_again()
+        return True
 
     def _asked_of_scheduler(self) -> dict[str, int]:
         """Address -> threads. Not `Client.nthreads`, which waits for a scheduler that stands still for ever."""

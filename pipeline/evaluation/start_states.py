@@ -29,6 +29,7 @@ from pipeline.envs.rom import ale_version, rom_md5
 from pipeline.errors import ConfigError
 from pipeline.evaluation.checks import check_actions, check_seed, environment_in
 from pipeline.evaluation.protocol import EvaluationConfig
+from pipeline.run_folders import at_home
 from pipeline.settings import shown
 from pipeline.whole_file import whole_text
 
@@ -168,7 +169,7 @@ def load_for(config: EvaluationConfig, game: str) -> StartStates | None:
     """
     if config.start_states is None:
         return None
-    path = Path(config.start_states)
+    path = Path(at_home(config.start_states))
     if path.is_dir():
         path = path / f"{game}.json"
     if not path.is_file():

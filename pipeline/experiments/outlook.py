@@ -13,13 +13,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from pipeline import seeding
 from pipeline.cluster.coordination.batch_thread import batch_thread
 from pipeline.cluster.hosts import report_host
 from pipeline.config.course import BudgetConfig
 from pipeline.config.run_config import RunConfig
 from pipeline.errors import PipelineError, in_words
-from pipeline.experiments.plan import network_of
+from pipeline.experiments.plan import first_parameters
 from pipeline.experiments.specs import role_spec
 from pipeline.interfaces import RowSink, Servers
 from pipeline.param_server.shard import DirectShard, ParameterShard
@@ -91,7 +90,7 @@ def rehearse(config: RunConfig, seconds: float = 2.0) -> float:
         # Nothing of this is the run's.
         checkpoint=replace(config.checkpoint, replay=False),
     )
-    params = network_of(config).initial_parameters(seeding.stream(config.seed, "parameters"))
+    params = first_parameters(config)
     num_roles = max(min(topology.num_learning, report_host().num_cores // topology.compute_threads), 1)
     # All are ready before one is measured: else the first would have the machine to itself.
     ready = threading.Barrier(num_roles)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from pipeline import seeding
 from pipeline.algorithms.config import QLearningConfig
 from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.groups import hosts_by_group, in_groups
@@ -25,6 +26,7 @@ from pipeline.replay.memory import memory_bytes
 from pipeline.roles.recollection import num_activations
 from pipeline.topologies.needs import RoleNeeds
 from pipeline.topologies.turns import demands_in_turns
+from pipeline.types import Float32Array
 
 _BYTES_PER_FLOAT = 4
 _LEARNER_VECTORS = 7
@@ -147,6 +149,11 @@ def network_of(config: RunConfig) -> Network:
     environment = config.environment
     actions = num_actions(config.game, environment.full_action_set)
     return config.network.make(environment.stack, environment.frame_shape, actions)
+
+
+def first_parameters(config: RunConfig) -> Float32Array:
+    """(P,) what the run begins with, unless that is another one's (`init_from`)."""
+    return network_of(config).initial_parameters(seeding.stream(config.seed, "parameters"))
 
 
 def make_plan(

@@ -22,8 +22,8 @@ from pipeline.envs.one_game import OneGame
 from pipeline.envs.rom import action_names
 from pipeline.errors import ConfigError
 from pipeline.experiments.files.checkpoint import Checkpoint
-from pipeline.experiments.files.config_anywhere import config_anywhere
 from pipeline.experiments.files.run_folder import CHECKPOINTS
+from pipeline.experiments.files.saved_config import config_anywhere
 from pipeline.experiments.scoring.chosen_parameters import chosen_checkpoint
 from pipeline.experiments.scoring.request import NEWEST
 from pipeline.experiments.specs import checkpoint_fit

@@ -18,13 +18,14 @@ from pipeline.experiments.cosmetic import Cosmetic
 from pipeline.experiments.curves.logger import LoggedRun
 from pipeline.experiments.curves.loggers import Loggers
 from pipeline.experiments.files.checkpoint import Checkpoint
-from pipeline.experiments.files.run_folder import GENERATION, RunFolder
+from pipeline.experiments.files.run_folder import RunFolder
 from pipeline.experiments.files.run_log import LOG, log
 from pipeline.experiments.life import Every
 from pipeline.experiments.meter import RunMeter
 from pipeline.experiments.progress import GamesProgress, RunProgress
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import Row
+from pipeline.run_facts import GENERATION
 
 
 class RunRecord:
@@ -43,7 +44,7 @@ class RunRecord:
         self._folder = folder
         self._publish = publish
         self._publishing = Every(publish_seconds)
-        self._meter = RunMeter(config, str(folder.path.absolute()))
+        self._meter = RunMeter(config, str(folder.path))
         self._console = console
         self._progress = RunProgress(console, config.progress)
         self.cosmetic = Cosmetic(self._progress.say)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 
 from rich.console import Console
+from rich.markup import escape
 
 from pipeline.cluster.hosts import with_other_code
 from pipeline.cluster.packages import check_importable
@@ -16,6 +17,7 @@ from pipeline.config.run_config import RunConfig
 from pipeline.config.words import listed
 from pipeline.errors import PlacementError
 from pipeline.experiments.plan import Plan, make_plan
+from pipeline.watched_time import WatchedTime
 
 _LOOK_SECONDS = 1.0
 """How often it is looked whether others have left."""
@@ -37,13 +39,13 @@ def plan_beside_others(config: RunConfig, session: Session, console: Console) ->
     check_importable(session.client, session.hosts, config.own_modules, compares_code=session.compares_code)
     if session.granted is not None and (older := with_other_code(session.hosts)):
         console.print(
-            f"warning: {listed(older)} began with other files of pipeline than this job: some were edited since. Start "
-            "the hosts anew for runs of one code",
-            markup=False,
+            f"[yellow]warning:[/yellow] {escape(listed(older))} began with other files of pipeline than this job: some "
+            "were edited since. Start the hosts anew for runs of one code",
             highlight=False,
+            soft_wrap=True,
         )
     limit_seconds = config.cluster.start_timeout_seconds
-    end, num_looks, has_told = time.monotonic() + limit_seconds, 0, False
+    watched, num_looks, has_told = WatchedTime(time.monotonic), 0, False
     while True:
         others = session.others()
         if num_looks > 0:
@@ -54,7 +56,7 @@ def plan_beside_others(config: RunConfig, session: Session, console: Console) ->
             return plan_now(config, session)
         except _OutrunError:
             # Whoever was faster may have left again: that is no reason to give up.
-            if time.monotonic() > end:
+            if watched.now() > limit_seconds:
                 raise
         except PlacementError:
             others = others or session.others()
@@ -62,7 +64,7 @@ def plan_beside_others(config: RunConfig, session: Session, console: Console) ->
                 raise
             # Raises where the run would not find room without them either.
             make_plan(config, session.offers(as_if_alone=True), granted=session.granted)
-            if config.plan or time.monotonic() > end:
+            if config.plan or watched.now() > limit_seconds:
                 raise
         if others and not has_told:
             has_told = True
@@ -74,6 +76,7 @@ def plan_beside_others(config: RunConfig, session: Session, console: Console) ->
             )
         num_looks += 1
         time.sleep(_LOOK_SECONDS)
+        watched.look()
 
 
 def plan_now(config: RunConfig, session: Session, may_lack: Sequence[str] = ()) -> Plan:

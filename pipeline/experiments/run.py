@@ -9,7 +9,6 @@ Not here: the training between its start and its last checkpoint (`pipeline.expe
 
 import contextlib
 import threading
-from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import urljoin
@@ -18,7 +17,6 @@ from rich.console import Console
 from rich.markup import escape
 
 from dask_jobs.terminal import lasting_output
-from pipeline import seeding
 from pipeline.cluster import glance
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.dashboard.plugin import register
@@ -26,6 +24,7 @@ from pipeline.cluster.granted import GrantedHosts
 from pipeline.cluster.hosts import open_hosts
 from pipeline.cluster.session import Session, open_session
 from pipeline.cluster.start import check_process, submission
+from pipeline.config.places import placed
 from pipeline.config.run_config import RunConfig
 from pipeline.disk import told_if_refused
 from pipeline.evaluation import start_states
@@ -36,11 +35,11 @@ from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
 from pipeline.experiments.files.exact import keep_rows
 from pipeline.experiments.files.job_logs import JOBS, jobs_kept
-from pipeline.experiments.files.run_folder import GENERATION, RunFolder, open_folder
+from pipeline.experiments.files.run_folder import RunFolder, open_folder
 from pipeline.experiments.interrupts import ending_at_once, interruptible, warning_of_job
 from pipeline.experiments.life import BUDGET, INTERRUPTED, SCORE, Life, RunTiming
 from pipeline.experiments.outlook import foretell, is_worth_a_rehearsal
-from pipeline.experiments.plan import Plan, make_plan, network_of
+from pipeline.experiments.plan import Plan, first_parameters, make_plan
 from pipeline.experiments.record import RunRecord
 from pipeline.experiments.room import plan_beside_others
 from pipeline.experiments.run_result import RunResult
@@ -52,6 +51,7 @@ from pipeline.experiments.training import Training
 from pipeline.experiments.warm_start import begin_warm, sentence_of
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.rows import CHECKPOINT, Row
+from pipeline.run_facts import GENERATION
 from pipeline.whole_file import whole_text
 
 _LIMITS = {BUDGET: "budget.frames or budget.minutes", SCORE: "budget.score"}
@@ -85,24 +85,24 @@ def _train(
 ) -> RunResult:
     check_process()
     # Once: the program around may go elsewhere meanwhile, as a notebook does whose training is a thread.
-    place = config.folder.absolute()
+    typed, config = config, placed(config)
     console = console or Console(file=lasting_output())
     check_installed(config.logging_tools)
     check_roles(config)
     start_states.load_for(config.evaluation, config.game)  # raises if they are missing or do not fit
-    cluster = config.cluster.of_run(f"{config.experiment}-{config.game}-{config.seed}", place / JOBS)
+    cluster = config.cluster.of_run(f"{config.experiment}-{config.game}-{config.seed}", config.folder / JOBS)
     hosts = 1, config.topology.compute_threads
     if cluster.can_tell_hosts_before_start:
         plan = make_plan(config)
         cluster = cluster.sized(plan.num_hosts)
         hosts = sum(plan.num_hosts.values()), plan.threads_per_host
         if config.plan:
-            console.print(plan.render(config), *remarks_on_folder(config))
+            console.print(plan.render(config), *remarks_on_folder(config, typed))
             if (text := submission(cluster, *hosts)) is not None:
                 console.print(text, markup=False, highlight=False, soft_wrap=True)
             return RunResult(None, "plan")
     if not config.plan:
-        check_start(config)
+        check_start(config, typed)
     say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
     if granted is None and (warning := warning_of_job()) is not None:
         console.print(f"[yellow]warning:[/yellow] {escape(warning)}", highlight=False, soft_wrap=True)
@@ -111,14 +111,14 @@ def _train(
         plan = plan_beside_others(config, session, console)
         for line in open_hosts(session.hosts):
             console.print(f"[yellow]warning:[/yellow] {escape(line)}", highlight=False)
-        console.print(plan.render(config), *(remarks_on_folder(config) if config.plan else []))
+        console.print(plan.render(config), *(remarks_on_folder(config, typed) if config.plan else []))
         if config.plan:
             return RunResult(None, "plan")
         # Hosts that were granted are shared with runs that come and go.
         if granted is None and is_worth_a_rehearsal(config):
             say(foretell(config))
-        with jobs_kept(place) if config.overwrite else contextlib.nullcontext():
-            folder = open_folder(config, place)
+        with jobs_kept(config.folder) if config.overwrite else contextlib.nullcontext():
+            folder = open_folder(typed, config.folder)
         with folder.hold():
             run = _Run(config, session, plan, folder, console, evaluates_when_interrupted, launch_id, RunTiming())
             return run.carry_out()
@@ -145,9 +145,7 @@ class _Run:
         self._console = console
         self._launch_id = launch_id
         self._interrupt = threading.Event()
-        # To who writes there: the folder that was opened, wherever the program goes.
-        placed = replace(config, results_dir=str(folder.path.parents[2]))
-        self._exact = exact_run(placed)
+        self._exact = exact_run(config)
         self._origin: dict[str, Any] | None = None
         # After a loss, the roles of a deterministic run have no state that the shards' one fits to.
         max_restarts = 0 if config.deterministic else config.cluster.max_restarts
@@ -160,7 +158,7 @@ class _Run:
         publish = partial(glance.publish, session.client)
         self._record = RunRecord(config, folder, console, publish, timing.publish_seconds)
         self._training = Training(
-            placed, session, plan, folder, self._record, self._life, self._interrupt, timing, self._exact
+            config, session, plan, folder, self._record, self._life, self._interrupt, timing, self._exact
         )
 
     def carry_out(self) -> RunResult:
@@ -222,10 +220,10 @@ class _Run:
             return start
         if self._config.resume:
             self._record.say(f"nothing to resume in {self._folder.path}: it begins anew")
-        params = network_of(self._config).initial_parameters(seeding.stream(self._config.seed, "parameters"))
-        start = Checkpoint(first_snapshot(params), {}, generation=0)
-        if self._config.init_from is not None:
-            start, self._origin = begin_warm(self._config, params, self._record.say)
+        if self._config.init_from is None:
+            start = Checkpoint(first_snapshot(first_parameters(self._config)), {}, generation=0)
+        else:
+            start, self._origin = begin_warm(self._config, self._record.say)
             self._record.say(sentence_of(self._origin))
         checkpoint.save(self._folder.checkpoints, start, self._config.checkpoint.keep)
         return start

@@ -101,7 +101,7 @@ def kept_replays(config: RunConfig) -> KeptReplays | None:
     """Where the owners of replays save them; None: they do not, or all that roles know is saved as it is."""
     if not config.checkpoint.replay or config.deterministic:
         return None
-    folder = config.folder.absolute() / CHECKPOINTS / REPLAYS
+    folder = config.folder / CHECKPOINTS / REPLAYS
     return KeptReplays(str(folder), 60 * config.checkpoint.every_minutes)
 
 

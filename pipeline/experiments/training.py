@@ -36,6 +36,7 @@ from pipeline.roles.progress import RoleProgress
 from pipeline.topologies.fleet import Fleet
 from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.restarts import no_host_came
+from pipeline.watched_time import WatchedTime
 
 
 class Training:
@@ -220,13 +221,14 @@ class Training:
 
     def _plan_again(self, why: str) -> Plan:
         timeout_seconds = self._session.host_timeout_seconds
-        wait = HostWait(time.monotonic(), timeout_seconds, self._timing.silent_seconds)
+        watched = WatchedTime(time.monotonic)
+        wait = HostWait(watched.now(), timeout_seconds, self._timing.silent_seconds)
         while True:
             with contextlib.suppress(OSError, PlacementError):
                 if self._session.survey_soon():
                     return plan_now(self._config, self._session)
             is_interrupted = self._interrupt.wait(self._timing.tick_seconds)
-            found = wait.look(time.monotonic(), is_interrupted=is_interrupted)
+            found = wait.look(watched.now(), is_interrupted=is_interrupted)
             if found.is_told:
                 self._record.say(f"{why}; waiting up to {timeout_seconds:g} s for a host")
             match found.then:

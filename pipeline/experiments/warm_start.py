@@ -21,8 +21,9 @@ from pipeline.experiments.exports.formats import FORMATS, load_tensors
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint, Fit
 from pipeline.experiments.files.run_folder import CHECKPOINTS
-from pipeline.experiments.plan import network_of
+from pipeline.experiments.plan import first_parameters, network_of
 from pipeline.experiments.specs import checkpoint_fit
+from pipeline.networks.linear import SIGMA
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.roles.evaluator import load_replica
 from pipeline.run_facts import facts_in, origin_of
@@ -37,8 +38,8 @@ class WarmStart(NamedTuple):
     """For `run.json`: path, experiment, game, seed, commit and version of what it was taken from, as far as known."""
 
 
-def begin_warm(config: RunConfig, fresh: Float32Array, say: Callable[[str], None]) -> WarmStart:
-    """The state before the first update; `fresh` (P,): the parameters of a cold start, which fill what is not told.
+def begin_warm(config: RunConfig, say: Callable[[str], None]) -> WarmStart:
+    """The state before the first update; what an exported agent does not tell is as in a cold start.
 
     `say` is told of each newer checkpoint that cannot be read. Raises CheckpointError, RunFolderError or ExportError
     where what `init_from` names cannot be read or does not fit.
@@ -52,7 +53,8 @@ def begin_warm(config: RunConfig, fresh: Float32Array, say: Callable[[str], None
     origin = {"path": config.init_from, **told}
     slots: dict[str, Float32Array] = {}
     if source.kind == EXPORT:
-        params = _from_tensors(config, load_tensors(source.path / FORMATS["safetensors"].file), fresh)
+        tensors = load_tensors(source.path / FORMATS["safetensors"].file)
+        params = _from_tensors(config, tensors, first_parameters(config))
         origin |= {"commit": source.settings.get("commit"), "version": source.settings.get("version")}
     else:
         fit, with_slots = checkpoint_fit(config), config.init_from_optimizer
@@ -102,7 +104,7 @@ def _from_tensors(config: RunConfig, tensors: dict[str, Float32Array], fresh: Fl
     untold = [
         shape.name
         for shape, end in zip(network_of(config).shapes, ends, strict=True)
-        if not shape.name.endswith(_OF_NOISE) and not is_told[end - shape.size : end].all()
+        if not shape.name.endswith(SIGMA) and not is_told[end - shape.size : end].all()
     ]
     if untold:
         raise ExportError(
@@ -129,5 +131,3 @@ def _places(config: RunConfig, size: int) -> dict[str, Any]:
 
 
 _BASE = 4096
-_OF_NOISE = "_sigma"
-"""How names of parameters end that an agent which plays without noise has not."""

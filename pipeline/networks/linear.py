@@ -35,6 +35,9 @@ Noise = Mapping[str, LayerNoise]
 
 NO_NOISE: Noise = {}
 
+SIGMA = "_sigma"
+"""At the end of the name of a learned noise, which an agent that plays without noise does not have."""
+
 
 class LayerKinds(NamedTuple):
     """What the fully connected layers of a network are."""
@@ -68,7 +71,7 @@ class Linear:
         found = weight_and_bias(self.name, (self.num_outputs, self.num_inputs))
         if self.noise_scale is not None:
             sigma = Constant(self.noise_scale / math.sqrt(self.num_inputs))
-            found += [mean._replace(name=f"{mean.name}_sigma", initial=sigma) for mean in found]
+            found += [mean._replace(name=f"{mean.name}{SIGMA}", initial=sigma) for mean in found]
         return found + norm_shapes(self.name, self.num_outputs) if self.layer_norm else found
 
     def draw_noise(self, generator: torch.Generator) -> LayerNoise:
@@ -88,5 +91,6 @@ class Linear:
             return y
         # The noisy weight is never formed: its outer product is applied to x before, and to the sum behind.
         inputs, outputs = (part.to(x) for part in noise[self.name])
-        w_sigma, b_sigma = parameters[f"{self.name}.weight_sigma"], parameters[f"{self.name}.bias_sigma"]
+        w_sigma = parameters[f"{self.name}.weight{SIGMA}"]
+        b_sigma = parameters[f"{self.name}.bias{SIGMA}"]
         return y + outputs * F.linear(inputs * x, w_sigma, b_sigma)

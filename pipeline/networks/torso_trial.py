@@ -1,6 +1,7 @@
 """Whether a torso of anybody's can be one here: it is made and computes a little, before any work.
 
-    features        as many as it says, finite, in the dtype of its parameters, of one observation as of several
+    features        as many as it says, finite, in the dtype of its parameters, of one observation as of several,
+                    the same whoever makes it
     gradients       reach every parameter; where they are written out, they are those of autograd
 
 Not here: whole modules as networks (`pipeline.networks.trial`), ours, which their tests try.
@@ -20,7 +21,7 @@ from pipeline.networks.parameters import Tensors, weight_and_bias
 from pipeline.networks.replica import QReplica
 from pipeline.networks.torso import TORSOS, DifferentiatedTorso, Torso
 from pipeline.networks.trial import NEAR, NUM_FRAMES, otherwise_alone, trial_frames
-from pipeline.types import UInt8Array
+from pipeline.types import Float32Array, UInt8Array
 
 _NEAR = 1e-2
 """How far a written-out gradient may be from autograd's, as a share of its length: rounding is a thousandth of it."""
@@ -46,13 +47,15 @@ def faults(make: Callable[[], Torso], observation_shape: tuple[int, ...], dtype:
     What its own code raises stands in the line.
     """
     try:
-        torso = make()
-        replica = QReplica(_Alone(torso), dtype, torch.device("cpu"))
+        torso, again = make(), make()
+        replica, otherwise = (QReplica(_Alone(made), dtype, torch.device("cpu")) for made in (torso, again))
     except Exception as error:  # whatever its constructor raises
         return [f"cannot be made for observations {observation_shape}: {in_words(error)}"]
     try:
-        replica.load(_Alone(torso).initial_parameters(np.random.default_rng(0)))
-        fault = _fault(torso, replica, trial_frames(observation_shape).numpy(), dtype)
+        frames = trial_frames(observation_shape).numpy()
+        replica.load(params := _Alone(torso).initial_parameters(np.random.default_rng(0)))
+        if (fault := _fault(torso, replica, frames, dtype)) is None:
+            fault = _made_otherwise(torso, replica, again, otherwise, params, frames)
     except Exception as error:  # whatever it raises
         fault = f"cannot compute with frames {(NUM_FRAMES, *observation_shape)} in {_name(dtype)}: {in_words(error)}"
     return [] if fault is None else [fault]
@@ -93,6 +96,18 @@ def _fault(torso: Torso, replica: QReplica, frames: UInt8Array, dtype: torch.dty
         expected = dict(zip(replica.parameters, found, strict=True))
         return _fault_of_way_back(torso, replica, frames, d_features, expected)
     return None
+
+
+def _made_otherwise(
+    torso: Torso, replica: QReplica, again: Torso, otherwise: QReplica, params: Float32Array, frames: UInt8Array
+) -> str | None:
+    """Why the same torso, made again, is another one."""
+    each_role = "each time that it is made: each role would have others; draw them with a seed of theirs"
+    if torso.shapes != again.shapes:
+        return f"has other parameters {each_role}"
+    otherwise.load(params)
+    same = torch.equal(replica.outputs(frames), otherwise.outputs(frames))
+    return None if same else f"has other constants {each_role}"
 
 
 def _fault_of_way_back(

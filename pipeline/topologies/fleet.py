@@ -35,6 +35,7 @@ from pipeline.topologies.orders import Cancel, Fail, Order, Say, Start
 from pipeline.topologies.snapshots import release, take_snapshot
 from pipeline.topologies.supervision import Patience, Supervision, Terms
 from pipeline.topologies.system import RolePlan, shard_name
+from pipeline.watched_time import WatchedTime
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,9 @@ class Fleet:
         self._coordinator = coordinator
         self._spec = spec
         self._placement = dict(placement)
+        self._time = WatchedTime(time.monotonic)
+        """Looked at by the thread that supervises, several times a second."""
+        terms = spec.terms
         self._servers = HostedServers(
             session,
             spec.role.param_server,
@@ -87,11 +91,11 @@ class Fleet:
             spec.role.generation,
             self._host_of,
             # As for a role: one that loads millions of steps, and one that stands still, cannot be told apart.
-            load_seconds=spec.patience.lost_silence_seconds,
+            load_seconds=terms.lost_silence_seconds,
         )
         gpus = {demand.role: demand.num_gpus for demand in spec.demands}
-        self._roles = HostedRoles(session, coordinator, spec.roles, spec.role, gpus, spec.lease_seconds, spec.patience)
-        self._supervision = Supervision(spec.terms)
+        self._roles = HostedRoles(session, coordinator, spec.roles, spec.role, gpus, terms)
+        self._supervision = Supervision(terms)
         self._snapshot_lock = threading.Lock()
         self._owes_release = False
         """Whether the quorum is held for a snapshot, or may still be for one that failed."""
@@ -123,7 +127,7 @@ class Fleet:
             snapshot = snapshot.at_one_version()
         self._servers.start(snapshot, stop)
         self._roles.begin(self._servers.addresses, before)
-        for order in self._supervision.begin(self._placement, time.monotonic()):
+        for order in self._supervision.begin(self._placement, self._time.now()):
             self._roles.start(order, before)
 
     def supervise(self) -> list[str]:
@@ -133,15 +137,11 @@ class Fleet:
         PlacementError when no host came for a lost one in time; the latter two only for one that a quorum needs.
         """
         self._release_quorum()
-        seen = self._look()
-        said = self._carry_out(self._supervision.look(seen))
-        return said + (self._find_hosts(seen) if self._supervision.lost else [])
+        said = self._carry_out(self._supervision.look(self._look()))
+        return said + (self._find_hosts() if self._supervision.lost else [])
 
     def free_hosts(self, num_threads: int) -> set[str]:
-        """Addresses of the hosts with so many threads that hold nothing of this fleet.
-
-        None while a role waits that updates wait for.
-        """
+        """Addresses of hosts with so many threads and nothing of this fleet; none while updates wait for a role."""
         if self._supervision.lost and not self._supervision.has_quorum():
             return set()
         ours = {self._host_of(name) for name in (*self._supervision.standing, *self._servers.names)}
@@ -212,7 +212,7 @@ class Fleet:
             servers={name: self._host_of(name) for name in self._servers.names},
             silent_seconds=self._roles.silent_seconds(watched),
             ended=self._roles.ends(watched, present),
-            now=time.monotonic(),
+            now=self._time.now(),
             served=self._session.served(offer.address for offer in self._placement.values()) - present,
         )
 
@@ -234,12 +234,12 @@ class Fleet:
                     raise error
         return said
 
-    def _find_hosts(self, seen: Look) -> list[str]:
+    def _find_hosts(self) -> list[str]:
         """Hosts for the roles that wait, where there are any; returns what is to be said."""
         try:
             if not self._session.survey_soon():
                 return []
-            search = self._supervision.search(seen, self._session.offers())
+            search = self._supervision.search(self._placement, self._servers.names, self._session.offers())
         except (OSError, PlacementError) as error:
             return self._wait(error)
         said: list[str] = []
@@ -255,7 +255,7 @@ class Fleet:
     def _wait(self, why: Exception) -> list[str]:
         limit_seconds, besides = self._session.host_timeout_seconds, self._session.strangers
         why = PlacementError("\n".join([str(why), *besides])) if besides else why
-        return self._carry_out(self._supervision.not_found(why, limit_seconds, time.monotonic()))
+        return self._carry_out(self._supervision.not_found(why, limit_seconds, self._time.now()))
 
     def _release_quorum(self) -> None:
         if self._owes_release and self._snapshot_lock.acquire(blocking=False):

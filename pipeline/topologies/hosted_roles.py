@@ -22,8 +22,9 @@ from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.looks import Cancelled, End, Failed, HostGone, NoFarewell, NotArrived, Returned, StillThere
 from pipeline.topologies.orders import Start
 from pipeline.topologies.silence import Silence
-from pipeline.topologies.supervision import Patience
+from pipeline.topologies.supervision import Terms
 from pipeline.topologies.system import RolePlan
+from pipeline.watched_time import WatchedTime
 
 _ONE_LOOK_SECONDS = 0.1
 """What a result that is there may take to arrive, when there is no time left to wait for one."""
@@ -46,8 +47,7 @@ class HostedRoles:
         plans: Sequence[RolePlan],
         pattern: RoleSpec,
         num_gpus: Mapping[str, int],
-        lease_seconds: float,
-        patience: Patience,
+        terms: Terms,
     ) -> None:
         """`pattern` is what all roles have; place and sender are each one's own. `num_gpus` is each one's, by name."""
         self._session = session
@@ -55,8 +55,7 @@ class HostedRoles:
         self._plans = {plan.name: plan for plan in plans}
         self._pattern = pattern
         self._num_gpus = num_gpus
-        self._lease_seconds = lease_seconds
-        self._patience = patience
+        self._terms = terms
         self._hosted: dict[str, _Hosted] = {}
         self._overdue: set[str] = set()
         """Roles that had all the time there is to be built and to leave."""
@@ -97,7 +96,7 @@ class HostedRoles:
             plan.build,
             replace(self._pattern, place=place, attempt=attempt, is_restart=order.number > 1),
             self._servers,
-            RoleAddress(self._session.run_id, order.role, attempt, self._lease_seconds, len(self._plans)),
+            RoleAddress(self._session.run_id, order.role, attempt, self._terms.lease_seconds, len(self._plans)),
             host=order.host,
             name=order.role,
             # A role that only prefers a GPU may share it: it must not wait until Dask has one free.
@@ -134,12 +133,13 @@ class HostedRoles:
         heard of, and until then it is waited for as long as a silent role is.
         """
         hosted = self._hosted[role]
-        end = time.monotonic()
-        built_by = end + self._patience.lost_silence_seconds
+        # A pause of the whole process is no part of this time, nor of that of `patience`.
+        watched = WatchedTime(time.monotonic)
+        end, built_by = 0.0, self._terms.lost_silence_seconds
         try:
             while True:
                 try:
-                    seconds = min(self._patience.look_seconds, patience.seconds_left)
+                    seconds = min(self._terms.patience.look_seconds, patience.seconds_left)
                     result: RoleResult = hosted.task.result(timeout=max(seconds, _ONE_LOOK_SECONDS))
                     return result
                 except TimeoutError:
@@ -147,7 +147,7 @@ class HostedRoles:
                         # Dask would start it again on a host that comes at the same address.
                         self._session.forget([hosted.task])
                         return HostGone()
-                    now = time.monotonic()
+                    now = watched.now()
                     if now < built_by and not self._coordinator.num_heard(role, hosted.attempt):
                         end = now + patience.limit_seconds
                     if patience.seconds_left <= 0 and (now > end or patience.is_hurried):
@@ -191,7 +191,7 @@ class HostedRoles:
         match task.status:
             case "finished":
                 try:
-                    result: RoleResult = task.result(timeout=self._patience.result_seconds)
+                    result: RoleResult = task.result(timeout=self._terms.patience.result_seconds)
                 except (CancelledError, TimeoutError):
                     return NotArrived()
                 if result.reason == LEASE_LAPSED:  # nobody asks for it again

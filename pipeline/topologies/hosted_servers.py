@@ -62,7 +62,7 @@ class HostedServers:
         self._replays = replays
         self._generation = generation
         self._host_of = host_of
-        self._load_seconds = max(load_seconds, param_server.timeout_seconds)
+        self._load_seconds = load_seconds
         self._stop: Callable[[], bool] = never
         self._hosted: dict[str, Task] = {}
         """Dask frees an actor when its last future goes."""

@@ -12,6 +12,8 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
+from pipeline.watched_time import WatchedTime
+
 
 class LastWait:
     """Begins when it is made."""
@@ -24,17 +26,20 @@ class LastWait:
         hurried_seconds: float = math.inf,
         has_hurry: Callable[[], bool] = lambda: False,
         untold_seconds: float = 5.0,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] | None = None,
     ) -> None:
-        """`seconds` for all, and `hurried_seconds` at most from when `has_hurry` first says so."""
+        """`seconds` for all, and `hurried_seconds` at most from when `has_hurry` first says so.
+
+        `clock`: None leaves out pauses of the whole process (`pipeline.watched_time`); whoever waits looks each second.
+        """
         self.say = say
         """Tells the user."""
         self._seconds = seconds
         self._hurried_seconds = hurried_seconds
         self._has_hurry = has_hurry
         self._untold_seconds = untold_seconds
-        self._clock = clock
-        self._begun_at = clock()
+        self._clock = clock or WatchedTime(time.monotonic).now
+        self._begun_at = self._clock()
         self._hurried_at: float | None = None
         self._has_told = False
 

@@ -6,8 +6,6 @@
 Not here: what a snapshot holds (`pipeline.param_server.snapshot`), its file (`pipeline.experiments.files.checkpoint`).
 """
 
-import time
-
 from pipeline.cluster.coordination.tasks import ServerAddresses
 from pipeline.cluster.remotes.quorum import RemoteLeader, RemoteSynchronousShard
 from pipeline.cluster.remotes.shards import RemoteShard
@@ -17,7 +15,7 @@ from pipeline.param_server.synchronous_client import reaches
 
 
 def take_snapshot(servers: ServerAddresses, timeout_seconds: float) -> ServerSnapshot:
-    """Ask all shards at once, `timeout_seconds` being the deadline of one call, or of one for each of them.
+    """Ask all shards at once; `timeout_seconds`: the deadline of each call.
 
     Raises BrokenQuorumError when a shard does not reach a version that was closed.
     """
@@ -40,9 +38,9 @@ def release(servers: ServerAddresses, timeout_seconds: float) -> None:
 
 
 def _ask_all(servers: ServerAddresses, timeout_seconds: float) -> ServerSnapshot:
-    end = time.monotonic() + timeout_seconds
     calls = [RemoteShard(shard.name, shard.actor).snapshot() for shard in servers.shards]
-    return merge_snapshots([call.result(max(end - time.monotonic(), 0.0)) for call in calls])
+    # None has less because the others took long: that may have been a pause of this process (`pipeline.watched_time`).
+    return merge_snapshots([call.result(timeout_seconds) for call in calls])
 
 
 def _wait_for_all(servers: ServerAddresses, leader: RemoteLeader, version: int, timeout_seconds: float) -> None:

@@ -15,7 +15,7 @@ Not here: looking, and doing what is ordered (`pipeline.topologies.fleet`), whic
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipeline.cluster.coordination.channel import LEASE_LAPSED
@@ -165,11 +165,9 @@ class Supervision:
                 break
         return orders
 
-    def search(self, seen: Look, offers: Sequence[Offer]) -> Search:
-        """Hosts for the roles that wait, among those that offer something now."""
-        given_up = set(self._terms.roles) - self.standing - self._lost.keys()
-        placement = {role: offer for role, offer in seen.placement.items() if role not in given_up}
-        scene = Scene(self._terms.demands, placement, self.standing | seen.servers.keys(), offers)
+    def search(self, placement: Mapping[str, Offer], servers: Iterable[str], offers: Sequence[Offer]) -> Search:
+        """Hosts for the roles that wait, among those that offer something; `placement` is without those given up."""
+        scene = Scene(self._terms.demands, placement, self.standing | set(servers), offers)
         return Search(self.lost, scene, may_split=self._terms.quorum is not None)
 
     def found(self, proposal: Proposal) -> list[Order]:

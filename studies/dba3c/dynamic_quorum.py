@@ -28,7 +28,8 @@ from measuring.worker_speed import budget_seconds, run, speed
 from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
 from pipeline.roles.straggler import CONSTANT, DISTRIBUTIONS, EXPONENTIAL
-from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK, precision_of
+from studies.arguments import with_game
+from studies.dba3c.settings import GAME, NETWORKS, OUTPUT, QUICK, precision_of
 from studies.dba3c.simulation import BYTES_PER_SECOND
 from studies.dba3c.stragglers import NO_DELAY, NONE, TINY, delay_of
 from studies.row_file import RowFile, kinds_of
@@ -88,13 +89,13 @@ def main(
     num_rounds: int = 2,
     run_seconds: float = 70.0,
     num_updates: int = 400,
-    game: str = "Pong",
+    game: str = GAME,
     overrides: Sequence[str] = (),
     costs: Path = OUTPUT / "costs.json",
     output: Path = OUTPUT,
 ) -> None:
     """Simulate and measure what has no row yet."""
-    rows = dynamic_quorum_rows(output).made_with(overrides)
+    rows = dynamic_quorum_rows(output).made_with(with_game(game, GAME, overrides))
     of_costs, here = _of_costs(costs), Processor(*kind_here(processor_here(precision_of(overrides))))
     for (num_stragglers, distribution), quorum in product(_SIMULATED_DELAYS, _SIMULATED_SIZES):
         if not rows.has(SIMULATED, _NUM_SIMULATED, num_stragglers, distribution, quorum, 0, *of_costs):

@@ -17,6 +17,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from measuring.markdown import commits_cell
 from pipeline.results.style import COLOURS, FAINT, LINES, STYLE
 from studies.dba3c.learning_cases import (
     ADAM_CASES,
@@ -91,7 +92,7 @@ def settings_figure(runs: pd.DataFrame) -> Figure:
         ):
             alike = rows[rows["case"] == case].assign(place=index)
             _medians(axes, alike, "place", column, COLOURS[index], "", case)
-    rates.set_title(_of_commit(compared), fontsize="medium")
+    rates.set_title(runs_of_commit(compared["run_commit"]), fontsize="medium")
     for axes, label in ((scores, "score of the final evaluation (points)"), (rates, "data points per second")):
         axes.set_xticks(range(len(SETTINGS_CASES)), SETTINGS_CASES)
         _show_zero(axes)
@@ -178,7 +179,7 @@ def workers_figure(curves: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     figure, (minutes, updates) = _panels(2)
     times = times_to_goal(curves, runs)
     compared = of_one_commit(_of(runs, WORKER_CASES))
-    minutes.set_title(_of_commit(compared), fontsize="medium")
+    minutes.set_title(runs_of_commit(compared["run_commit"]), fontsize="medium")
     num_cores = int(runs["num_cores"].iloc[0])
     for axes, rows, column, label in (
         (minutes, times_to_goal(curves, compared), "minutes", "minutes"),
@@ -262,8 +263,9 @@ def of_one_commit(rows: pd.DataFrame, what: str = "case", commit: str = "run_com
     return chosen
 
 
-def _of_commit(compared: pd.DataFrame) -> str:
-    return f"runs of {compared['run_commit'].iloc[0][:7]}"
+def runs_of_commit(commits: "pd.Series[str]") -> str:
+    """The title of a panel of what `of_one_commit` chose; "+": files differed from it."""
+    return f"runs of {commits_cell(commits)}"
 
 
 def _curves(curves: pd.DataFrame, runs: pd.DataFrame, cases: Sequence[str], title: str) -> Figure:
@@ -278,7 +280,7 @@ def _curves(curves: pd.DataFrame, runs: pd.DataFrame, cases: Sequence[str], titl
                 axes.plot(time, run["score"], line, color=COLOURS[index], linewidth=1.5, label=label)
     panels[0].set_xlabel("agent steps (millions)")
     panels[1].set_xlabel("wall time (minutes)")
-    panels[1].set_title(_of_commit(compared), fontsize="medium")
+    panels[1].set_title(runs_of_commit(compared["run_commit"]), fontsize="medium")
     for axes in panels:
         axes.set_ylabel("mean of 100 training games (points)")
     figure.suptitle(f"{curves['game'].iloc[0]}: {title}, measured")

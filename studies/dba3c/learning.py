@@ -5,8 +5,9 @@ hardly moved after 400,000 steps, so most updates are small here. Scores are mea
 which actions are drawn from the policy, and of the final evaluation. A row a run goes into results/dba3c/learning.csv,
 its curve into learning_curves.csv; runs that are there are not made again, one that diverged neither: its row says so
 and has no score. Figures of what is there are drawn into docs/figures/dba3c_*.png, those of another game or budget
-beside them under names of their own; the speeds of the authors' networks in them are those of `studies.dba3c.scaling`
-and, with as many workers as the authors had, of `.simulation`.
+beside them under names of their own; those of another --output, or of runs with --overrides, need a --figures of their
+own. The speeds of the authors' networks in them are those of `studies.dba3c.scaling` and, with as many workers as the
+authors had, of `.simulation`.
 
 18 cases x 3 seeds take eleven hours on two cores. Less with --frames, --seeds or --cases.
 Not here: how fast a system is without what it learns (`studies.dba3c.scaling`), the tables of these rows
@@ -33,6 +34,7 @@ from pipeline.networks.config import LayeredConfig
 from pipeline.optimizers.config import AdamConfig
 from pipeline.results.style import save_figure
 from pipeline.topologies.kinds.workers import WorkersConfig
+from studies.arguments import FIGURES, refuse_published
 from studies.dba3c.figures import (
     MANY_WORKERS_SUFFIX,
     adam_figure,
@@ -57,10 +59,10 @@ from studies.dba3c.learning_cases import (
     num_frames,
 )
 from studies.dba3c.scaling import scaling_rows
-from studies.dba3c.settings import FIGURES, OUTPUT, RENAMED
+from studies.dba3c.settings import OUTPUT, RENAMED
 from studies.dba3c.simulation import simulation_rows
 from studies.dba3c.simulation_grid import WORKERS
-from studies.row_file import RowFile
+from studies.row_file import RowFile, RowsRefused
 from studies.trained_runs import (
     CurveRow,
     CurvesFile,
@@ -108,17 +110,27 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--figures", type=Path, default=FIGURES, help="where the figures go")
     parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
     chosen = parser.parse_args(arguments)
+    refuse_published(
+        "--figures",
+        chosen.figures,
+        FIGURES,
+        overrides=bool(chosen.overrides),
+        output=chosen.output != OUTPUT,
+    )
     failed = []
     # Seed after seed, so that all cases have one before one of them has three.
     for seed, case in product(chosen.seeds, chosen.cases):
         config = _config(chosen, case, seed)
         runs = learning_rows(chosen.output).made_with(chosen.overrides, config.precision)
         curves = learning_curves(chosen.output).made_with(chosen.overrides, config.precision)
-        if runs.has(case, seed, chosen.game, num_frames(case, chosen.frames)):
-            continue
-        curves.check_addable()
         try:
+            if runs.has(case, seed, chosen.game, num_frames(case, chosen.frames)):
+                continue
+            curves.check_addable()
             row, points = _train(config, case)
+        except RowsRefused as refused:
+            failed.append(f"{case}, seed {seed}, and all others that are missing: {refused}")
+            break
         except PipelineError as error:
             # The other cases are not to wait for it, and the same command tries it again.
             failed.append(f"{case}, seed {seed}: {error}")
@@ -138,7 +150,7 @@ def main(arguments: list[str] | None = None) -> None:
 def learning_rows(folder: Path) -> RowFile[LearningRow]:
     """The runs that are in `folder`."""
     settings = ("case", "seed", "game", "frames")
-    return RowFile(folder / "learning.csv", LearningRow, settings, RENAMED, of_one_processor=True)
+    return RowFile(folder / "learning.csv", LearningRow, settings, RENAMED, one_processor_within=())
 
 
 def learning_curves(folder: Path) -> CurvesFile:

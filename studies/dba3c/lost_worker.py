@@ -34,7 +34,8 @@ from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.results.formats import cell
 from pipeline.topologies.kinds.workers import worker_name
-from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK, precision_of
+from studies.arguments import with_game
+from studies.dba3c.settings import GAME, NETWORKS, OUTPUT, QUICK, precision_of
 from studies.row_file import RowFile
 
 _NUM_WORKERS = 2
@@ -72,7 +73,7 @@ class LostWorkerRow:
 
 
 def main(
-    game: str = "Pong",
+    game: str = GAME,
     num_rounds: int = 5,
     run_seconds: float = 60.0,
     rows_before: int = 10,
@@ -81,10 +82,10 @@ def main(
     output: Path = OUTPUT,
 ) -> None:
     """Measure what has no row yet, then print one JSON line. The kill comes once the first worker has `rows_before`."""
-    rows = lost_worker_rows(output).made_with(overrides, precision_of(overrides))
+    rows = lost_worker_rows(output).made_with(with_game(game, GAME, overrides), precision_of(overrides))
     for round_ in range(num_rounds):
         for num_backup in shuffled(backup_counts, round_):
-            if not rows.has(num_backup, round_, game):
+            if not rows.has(num_backup, round_):
                 settings = [*RUN, f"game={game}", f"budget.minutes={run_seconds / 60:.6f}", *overrides]
                 rows.append(_measure(settings, num_backup, round_, rows_before))
     measured = rows.frame().groupby("num_backup_workers").median(numeric_only=True)
@@ -101,8 +102,8 @@ def main(
 
 def lost_worker_rows(folder: Path) -> RowFile[LostWorkerRow]:
     """The runs that are in `folder`."""
-    settings = ("num_backup_workers", "round", "game")
-    return RowFile(folder / "lost_worker.csv", LostWorkerRow, settings, of_one_processor=True)
+    settings = ("num_backup_workers", "round")
+    return RowFile(folder / "lost_worker.csv", LostWorkerRow, settings, one_processor_within=())
 
 
 def lost_worker_table(runs: pd.DataFrame) -> str:

@@ -38,7 +38,8 @@ from pipeline.results.formats import cell
 from pipeline.roles.spec import WorkerSpec
 from pipeline.roles.worker import Worker
 from pipeline.topologies.kinds.workers import worker_name
-from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK, RENAMED, precision_of
+from studies.arguments import with_game
+from studies.dba3c.settings import GAME, NETWORKS, OUTPUT, QUICK, RENAMED, precision_of
 from studies.row_file import RowFile
 
 _NUM_LOOPS = 2
@@ -58,7 +59,7 @@ class ScalingRow:
 
 
 def main(
-    game: str = "Pong",
+    game: str = GAME,
     num_rounds: int = 5,
     worker_steps: int = 16_000,
     networks: Sequence[str] = ("experiment_dba3c", "nature_grey", "dba3c_authors", "ba3c_authors"),
@@ -66,13 +67,13 @@ def main(
     output: Path = OUTPUT,
 ) -> None:
     """Measure what has no row yet, then print one JSON line a network. Each worker makes `worker_steps` steps a run."""
-    rows = scaling_rows(output).made_with(overrides, precision_of(overrides))
+    rows = scaling_rows(output).made_with(with_game(game, GAME, overrides), precision_of(overrides))
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]
         # Round after round, so that a machine that gets slower slows all networks, whose speeds then compare.
         for round_ in range(num_rounds):
             for network in shuffled(networks, round_):
-                if not rows.has(network, round_, game):
+                if not rows.has(network, round_):
                     rows.append(_measure([*settings, *NETWORKS[network], *overrides], network, round_, worker_steps))
     frame = rows.frame()
     for network in networks:
@@ -81,7 +82,7 @@ def main(
 
 def scaling_rows(folder: Path) -> RowFile[ScalingRow]:
     """The rounds that are in `folder`."""
-    return RowFile(folder / "scaling.csv", ScalingRow, ("network", "round", "game"), RENAMED, of_one_processor=True)
+    return RowFile(folder / "scaling.csv", ScalingRow, ("network", "round"), RENAMED, one_processor_within=())
 
 
 def scaling_table(rounds: pd.DataFrame) -> str:

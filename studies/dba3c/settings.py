@@ -1,4 +1,4 @@
-"""What the studies of DBA3C share: where their rows and figures go, the networks that they compare, and a quick run.
+"""What the studies of DBA3C share: where their rows go, the networks that they compare, and a quick run.
 
 Not here: carrying a run out (`measuring.worker_speed`), what is compared (`studies.dba3c.scaling`, `.shards`,
 `.stragglers`, `.simulation`).
@@ -10,7 +10,8 @@ from pathlib import Path
 from pipeline.config.overrides import compose
 
 OUTPUT = Path("results/dba3c")
-FIGURES = Path("docs/figures")
+GAME = "Pong"
+"""Of speeds, but for those of `studies.dba3c.simulation`."""
 
 NETWORKS: dict[str, tuple[str, ...]] = {
     "nature_grey": (

@@ -27,8 +27,9 @@ from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
 from pipeline.results.style import save_figure
 from pipeline.topologies.config import PLACES
+from studies.arguments import FIGURES, refuse_published, with_game
 from studies.dba3c.figures import shards_figure
-from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK, RENAMED, precision_of
+from studies.dba3c.settings import GAME, NETWORKS, OUTPUT, QUICK, RENAMED, precision_of
 from studies.row_file import RowFile
 
 
@@ -50,7 +51,7 @@ class ShardsRow:
 
 
 def main(
-    game: str = "Pong",
+    game: str = GAME,
     num_rounds: int = 3,
     num_workers: int = os.cpu_count() or 1,
     worker_steps: int = 16_000,
@@ -63,7 +64,8 @@ def main(
     figures: Path = FIGURES,
 ) -> None:
     """Measure what has no row yet, then draw. Networks, places and numbers of shards take turns within a round."""
-    rows = shards_rows(output).made_with(overrides, precision_of(overrides))
+    refuse_published("figures", figures, FIGURES, game=game != GAME, overrides=bool(overrides), output=output != OUTPUT)
+    rows = shards_rows(output).made_with(with_game(game, GAME, overrides), precision_of(overrides))
     in_turn = [
         (round_, *case)
         for round_ in range(num_rounds)
@@ -72,7 +74,7 @@ def main(
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, f"cluster={cluster}", f"game={game}", f"results_dir={results_dir}"]
         for round_, network, place, num_shards in in_turn:
-            if rows.has(network, place, num_shards, round_, game):
+            if rows.has(network, place, num_shards, round_):
                 continue
             own = [f"topology.num_workers={num_workers}", f"topology.shards={place}"]
             own += [f"param_server.num_shards={num_shards}", *NETWORKS[network], *overrides]
@@ -98,8 +100,8 @@ def main(
 
 def shards_rows(folder: Path) -> RowFile[ShardsRow]:
     """The runs that are in `folder`."""
-    settings = ("network", "shards", "num_shards", "round", "game")
-    return RowFile(folder / "shards.csv", ShardsRow, settings, RENAMED, of_one_processor=True)
+    settings = ("network", "shards", "num_shards", "round")
+    return RowFile(folder / "shards.csv", ShardsRow, settings, RENAMED, one_processor_within=())
 
 
 def shards_table(runs: pd.DataFrame) -> str:

@@ -31,7 +31,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from measuring.processor import kind_of
+from measuring.processor import kind_of, processor_here
 from measuring.provenance import report
 from measuring.rounds import shuffled
 from measuring.worker_speed import batch_size, budget, num_parameters, run, speed
@@ -39,9 +39,10 @@ from pipeline.cluster.session import open_session
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.results.style import save_figure
+from studies.arguments import FIGURES, refuse_published, with_game
 from studies.dba3c.figures import times_to_goal
-from studies.dba3c.learning_cases import alike
-from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK, RENAMED, precision_of
+from studies.dba3c.learning_cases import GAME, alike
+from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK, RENAMED, precision_of
 from studies.dba3c.simulation_figures import (
     prediction_figure,
     simulated_servers_figure,
@@ -109,7 +110,7 @@ SETTINGS = (
 
 
 def main(
-    game: str = "Breakout",
+    game: str = GAME,
     networks: Sequence[str] = SIMULATED_NETWORKS,
     check_networks: Sequence[str] = ("dba3c_authors", "dba3c_quick"),
     check_workers: Sequence[int] = (1, 2, 4),
@@ -126,11 +127,13 @@ def main(
     figures: Path = FIGURES,
 ) -> None:
     """Measure and simulate what has no row yet, then draw."""
-    rows = simulation_rows(output).made_with(overrides, precision_of(overrides))
+    refuse_published("figures", figures, FIGURES, game=game != GAME, overrides=bool(overrides), output=output != OUTPUT)
+    precision = precision_of(overrides)
+    rows = simulation_rows(output).made_with(with_game(game, GAME, overrides), precision)
     costs_path = output / "costs.json"
     if rows.frame().empty:
         # Where there are rows, they have the processor of the costs, and no other can add to them.
-        check_one_processor(costs_path, map(kind_of, cost_file.measured_on(costs_path)))
+        check_one_processor(costs_path, map(kind_of, cost_file.measured_on(costs_path)), precision)
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, f"game={game}", f"results_dir={results_dir}", "topology.shards=apart", *overrides]
         configs = {name: compose([*settings, *NETWORKS[name]]) for name in networks}
@@ -145,9 +148,10 @@ def main(
         # Round after round, so that networks compare and a check stands beside the costs that it is checked with.
         for round_, network in [(one, name) for one in range(num_rounds) for name in shuffled(networks, one)]:
             if len(cost_file.load(costs_path, network)) <= round_:
-                check_one_processor(costs_path, map(kind_of, cost_file.measured_on(costs_path)))
+                rows.check_addable()
+                check_one_processor(costs_path, map(kind_of, cost_file.measured_on(costs_path)), precision)
                 measured = _measure(configs[network], num_cores, num_cost_updates, step_seconds)
-                cost_file.append(costs_path, network, measured)
+                cost_file.append(costs_path, network, processor_here(precision), measured)
             for case, config in checks.get(network, []):
                 _run(rows, case, config, network, num_cores, round_)
         for network, of_network in checks.items():
@@ -167,7 +171,7 @@ def main(
 
 def simulation_rows(folder: Path) -> RowFile[SimulationRow]:
     """What is in `folder`."""
-    return RowFile(folder / "simulation.csv", SimulationRow, SETTINGS, RENAMED, of_one_processor=True)
+    return RowFile(folder / "simulation.csv", SimulationRow, SETTINGS, RENAMED, one_processor_within=())
 
 
 def _measure(config: RunConfig, num_cores: int, num_updates: int, step_seconds: float) -> Measured:

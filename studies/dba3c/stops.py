@@ -37,8 +37,9 @@ from pipeline.results.published import load_published
 from pipeline.results.run_scores import LAST, TRAINING
 from pipeline.results.style import COLOURS, FAINT, LINES, MARKERS, STYLE, save_figure
 from pipeline.run_folders import run_folders
-from studies.dba3c.figures import of_one_commit
-from studies.dba3c.settings import FIGURES, OUTPUT
+from studies.arguments import FIGURES, refuse_published
+from studies.dba3c.figures import of_one_commit, runs_of_commit
+from studies.dba3c.settings import OUTPUT
 
 CLAIMED_GAME, CLAIMED_GOAL, CLAIMED_CORE_HOURS = "Breakout", 300.0, 768 * 20 / 60
 MORE_GOALS = {"Pong": (18.0,)}
@@ -86,11 +87,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, default=OUTPUT, help="where the rows go")
     parser.add_argument("--figures", type=Path, default=FIGURES, help="where the figures go")
     chosen = parser.parse_args(arguments)
-    is_narrower = any(
-        vars(chosen)[name] != parser.get_default(name) for name in ("runs_dir", "experiments", "protocol")
-    )
-    if is_narrower and (chosen.output == OUTPUT or chosen.figures == FIGURES):
-        parser.error(f"{chosen.output} and {chosen.figures} have other runs than these: name --output and --figures")
+    other = {name: vars(chosen)[name] != parser.get_default(name) for name in ("runs_dir", "experiments", "protocol")}
+    refuse_published("--output", chosen.output, OUTPUT, **other)
+    refuse_published("--figures", chosen.figures, FIGURES, **other, output=chosen.output != OUTPUT)
     places = [chosen.runs_dir / name for name in chosen.experiments]
     folders = [folder for place in places if place.is_dir() for folder in run_folders(place)]
     if not folders:
@@ -227,7 +226,7 @@ def stops_figure(curves: pd.DataFrame) -> Figure:
     game = str(curves["game"].iloc[0])
     compared = of_one_commit(curves.reset_index(drop=True).fillna({"commit": "unknown"}), "run", "commit")
     for axes in panels[1:]:
-        axes.set_title(f"runs of {compared['commit'].iloc[0][:7]}", fontsize="medium")
+        axes.set_title(runs_of_commit(compared["commit"]), fontsize="medium")
     for index, (experiment, of_experiment) in enumerate(curves.groupby("experiment", sort=False)):
         looks = cycle(product(MARKERS, LINES))
         for (marker, line), (seed, run) in zip(looks, of_experiment.groupby("seed", sort=True), strict=False):

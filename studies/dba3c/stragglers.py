@@ -32,8 +32,9 @@ from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
 from pipeline.results.style import save_figure
 from pipeline.roles.straggler import DISTRIBUTIONS
+from studies.arguments import FIGURES, refuse_published, with_game
 from studies.dba3c.figures import stragglers_figure
-from studies.dba3c.settings import FIGURES, NETWORKS, OUTPUT, QUICK, precision_of
+from studies.dba3c.settings import GAME, NETWORKS, OUTPUT, QUICK, precision_of
 from studies.row_file import RowFile
 
 NONE = "none"
@@ -87,7 +88,7 @@ class StragglersRow:
 
 
 def main(
-    game: str = "Pong",
+    game: str = GAME,
     num_rounds: int = 3,
     run_seconds: float = 60.0,
     num_started: int = 8,
@@ -98,7 +99,8 @@ def main(
     figures: Path = FIGURES,
 ) -> None:
     """Measure what has no row yet, then draw. `delay_updates` is the mean delay in healthy updates."""
-    rows = stragglers_rows(output).made_with(overrides, precision_of(overrides))
+    refuse_published("figures", figures, FIGURES, game=game != GAME, overrides=bool(overrides), output=output != OUTPUT)
+    rows = stragglers_rows(output).made_with(with_game(game, GAME, overrides), precision_of(overrides))
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, *TINY, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]
         settings += overrides
@@ -110,12 +112,11 @@ def main(
             for case in shuffled(product((NONE, *DISTRIBUTIONS), backup_counts), round_)
         ]
         for round_, distribution, num_backup in (*healthy_first, *in_turn):
-            if rows.has(distribution, num_backup, round_, game):
+            if rows.has(distribution, num_backup, round_):
                 continue
             delay = NO_DELAY
             if distribution != NONE:
                 done = rows.frame()
-                done = done[done["game"] == game]
                 healthy = done[(done["distribution"] == NONE) & (done["num_backup_workers"] == 0)]
                 delay = delay_of(healthy["seconds_per_update"], delay_updates, is_waited_for=num_backup == 0)
             words = [budget_seconds(run_seconds, delay.update_seconds), *settings]
@@ -147,8 +148,8 @@ def _measure(
 
 def stragglers_rows(folder: Path) -> RowFile[StragglersRow]:
     """The runs that are in `folder`."""
-    settings = ("distribution", "num_backup_workers", "round", "game")
-    return RowFile(folder / "stragglers.csv", StragglersRow, settings, of_one_processor=True)
+    settings = ("distribution", "num_backup_workers", "round")
+    return RowFile(folder / "stragglers.csv", StragglersRow, settings, one_processor_within=())
 
 
 def stragglers_table(runs: pd.DataFrame) -> str:

@@ -21,9 +21,10 @@ from measuring.processor import KIND, kind_here, processor_here
 from measuring.rounds import shuffled
 from measuring.worker_speed import budget
 from pipeline.config.overrides import compose
+from studies.arguments import with_game
 from studies.gorila_growth.grid import BFLOAT16, FACTORS, FLOAT32, PROCESSES, THREADS, Case
 from studies.gorila_growth.real_runs import real_run
-from studies.gorila_growth.settings import DBA3C, GORILA, NOTHING, OUTPUT, beside_of, of_bundles
+from studies.gorila_growth.settings import DBA3C, GAME, GORILA, NOTHING, OUTPUT, beside_of, of_bundles
 from studies.row_file import RowFile
 
 BUNDLES, WORKERS, SHARDS = "bundles", "workers", "shards"
@@ -60,7 +61,7 @@ class GrowthRow:
 
 def main(
     beside: str = NOTHING,
-    game: str = "Pong",
+    game: str = GAME,
     num_rounds: int = 3,
     role_steps: int = 3_000,
     worker_steps: int = 12_000,
@@ -72,7 +73,7 @@ def main(
     output: Path = OUTPUT,
 ) -> None:
     """Measure what has no row yet; sizes take turns within a round."""
-    rows = growth_rows(output).made_with([*overrides, *worker_overrides])
+    rows = growth_rows(output).made_with(with_game(game, GAME, [*overrides, *worker_overrides]))
     for round_ in range(num_rounds):
         for count in shuffled(worker_counts, round_):
             own = [f"topology.num_workers={count}", budget(count, worker_steps, _FRAME_SKIP), f"game={game}"]

@@ -93,7 +93,7 @@ def main(
 
 def senders_rows(folder: Path) -> RowFile[SendersRow]:
     """The rounds that are in `folder`."""
-    return RowFile(folder / "senders.csv", SendersRow, settings=("num_roles", "round"), of_one_processor=True)
+    return RowFile(folder / "senders.csv", SendersRow, settings=("num_roles", "round"), one_processor_within=())
 
 
 class SleepingRole:

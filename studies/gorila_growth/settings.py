@@ -1,4 +1,4 @@
-"""What the studies of growth share: where rows and figures go, runs of which only the speed is of interest.
+"""What the studies of growth share: where rows go, runs of which only the speed is of interest.
 
 Not here: carrying them out (`studies.gorila_growth.real_runs`).
 """
@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 OUTPUT = Path("results/gorila_growth")
-FIGURES = Path("docs/figures")
+GAME = "Pong"
 NOTHING, OTHER = BESIDE = ("nothing", "other")
 """What else the machine has to do meanwhile."""
 

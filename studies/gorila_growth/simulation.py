@@ -33,6 +33,7 @@ from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.experiments.plan import make_plan
 from pipeline.results.style import save_figure
+from studies.arguments import FIGURES, refuse_published, with_game
 from studies.gorila_growth import costs as cost_file
 from studies.gorila_growth.bundles import Pace
 from studies.gorila_growth.costs import Measured, at_one_speed, merged
@@ -41,7 +42,7 @@ from studies.gorila_growth.figures import FIGURE_NAMES, figures_of
 from studies.gorila_growth.grid import CHECK, CHECKED, GRID, MACHINES, MEMORY, PROCESSES, THREADS, WIRES, Case
 from studies.gorila_growth.growth import case_words, growth_rows, run_case
 from studies.gorila_growth.part_costs import measure
-from studies.gorila_growth.settings import FIGURES, GORILA, NOTHING, OUTPUT, beside_of
+from studies.gorila_growth.settings import GAME, GORILA, NOTHING, OUTPUT, beside_of
 from studies.row_file import RowFile, kinds_of
 
 _WARMUP_SHARE = 3
@@ -77,7 +78,7 @@ class SimulationRow:
 
 def main(
     beside: str = NOTHING,
-    game: str = "Pong",
+    game: str = GAME,
     num_rounds: int = 3,
     bundle_steps: int = 3_000,
     part_seconds: float = 4.0,
@@ -90,7 +91,11 @@ def main(
     figures: Path = FIGURES,
 ) -> None:
     """Measure what has no row yet, simulate all, and draw."""
-    path, real = output / "costs.json", growth_rows(output).made_with(overrides)
+    has_other_cases = (*checked, *grid) != (*CHECKED, *GRID)
+    differs = {"game": game != GAME, "overrides": bool(overrides), "cases": has_other_cases}
+    refuse_published("output", output, OUTPUT, **differs)
+    refuse_published("figures", figures, FIGURES, **differs, output=output != OUTPUT)
+    path, real = output / "costs.json", growth_rows(output).made_with(with_game(game, GAME, overrides))
     processor = processor_here(compose([*GORILA, f"game={game}", *overrides]).precision)
     kind = named_here(processor)
     if others := [of for of in cost_file.processors(path) if of != kind]:
@@ -101,6 +106,7 @@ def main(
             for wire in wires_before(number, checked, wires):
                 due[wire] += 1
                 if len(cost_file.load(path, wire)) < due[wire]:
+                    real.check_addable()
                     measured_now = _measure(game, wire, num_cores, part_seconds, overrides)
                     cost_file.append(path, wire, beside, processor, measured_now)
             run_case(real, case, place_of(case), round_, game, beside, bundle_steps, overrides)

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from measuring.processor import processor_here
 from studies.simulation import round_file
 from studies.simulation.call_costs import Calls
 from studies.simulation.costs import ApplyCost
@@ -15,9 +14,9 @@ from studies.simulation.measured_costs import Measured, Steps
 from studies.simulation.round_file import call_cost
 
 
-def append(path: Path, network: str, measured: Measured) -> None:
-    """Add one round of a network, with the commit, machine and kind of processor that it was measured on."""
-    round_file.append(path, network, measured, {"processor": processor_here()})
+def append(path: Path, network: str, processor: str, measured: Measured) -> None:
+    """Add one round of a network, with commit and machine; `processor`: the kind of that, as its runs compute."""
+    round_file.append(path, network, measured, {"processor": processor})
 
 
 def load(path: Path, network: str) -> list[Measured]:

@@ -196,7 +196,7 @@ def test_both_wires_are_timed_with_shared_memory_and_without(capsys: pytest.Capt
     assert [line["wire_dtype"] for line in lines] == ["float32", "bfloat16"]
     for line in lines:
         assert positive(line, *(f"{call}_{way}_ms" for call in ("push", "pull") for way in ("memory", "tcp", "direct")))
-        assert positive(line, "socket_ms", "copy_ms", "memory_over_tcp")
+        assert positive(line, "socket_ms", "copy_ms", "memory_over_tcp", "push_pull_over_socket")
 
 
 @pytest.mark.slow

@@ -1,7 +1,8 @@
-"""Glances at runs that nobody ran."""
+"""Glances at runs that nobody ran, and which of these runs are shown."""
 
 from typing import Any
 
+from pipeline.cluster.dashboard.board import Board, RunSeries, ShownRuns, in_order
 from pipeline.cluster.glance import RunGlance
 
 
@@ -29,3 +30,8 @@ def glance(folder: str = "/runs/gorila/Breakout/0", **changes: Any) -> RunGlance
         "late_share": None,
     }
     return RunGlance(**usual | changes)
+
+
+def newest(board: Board, count: int) -> list[RunSeries]:
+    """Those that a figure shows of runs of which none is known to train."""
+    return in_order(ShownRuns(count).among(board.runs.values(), ()))

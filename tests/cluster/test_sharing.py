@@ -101,11 +101,20 @@ def test_what_an_evaluation_takes_is_held_beside_the_plan(pair: tuple[Session, S
     ours, theirs = pair
     first, second = theirs.offers()
     assert theirs.hold({"bundle-0": first}, [Demand("bundle-0", 2, 0)])
-    assert theirs.hold_also(first.address, 1)
-    assert theirs.hold_also(second.address, 1)
+    assert theirs.hold_also(first.address)
+    assert theirs.hold_also(second.address)
     assert [(offer.address, offer.num_threads) for offer in ours.offers()] == [(second.address, 1)]
-    assert not ours.hold_also(first.address, 1) and ours.hold_also(second.address, 1)
+    assert not ours.hold_also(first.address) and ours.hold_also(second.address)
     assert theirs.offers()[0].num_threads == 2 and theirs.offers()[1].num_threads == 1
+
+
+def test_an_evaluation_beside_one_who_stays_takes_a_thread_more(pair: tuple[Session, Session]) -> None:
+    ours, theirs = pair
+    first, second = theirs.offers()
+    theirs.staying.add(Future(), "worker-0", first.address)
+    assert theirs.hold_also(first.address) and theirs.hold_also(second.address)
+    assert [(offer.address, offer.num_threads) for offer in ours.offers()] == [(second.address, 1)]
+    assert not ours.hold_also(first.address)
 
 
 def test_a_host_that_is_gone_is_held_by_nobody_and_stands_in_nobodys_way(pair: tuple[Session, Session]) -> None:
@@ -181,7 +190,7 @@ def test_a_scheduler_that_does_not_answer_is_told_as_that(
     with pytest.raises(UnreachableError, match="the scheduler does not answer any more"):
         pair[0].others()
     with pytest.raises(UnreachableError, match="the scheduler does not answer any more"):
-        pair[0].hold_also(min(pair[0].hosts), 1)
+        pair[0].hold_also(min(pair[0].hosts))
 
 
 def test_what_is_asked_for_a_client_that_has_gone_is_held_by_nobody(pair: tuple[Session, Session]) -> None:

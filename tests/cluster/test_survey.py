@@ -48,7 +48,7 @@ def test_a_host_that_dies_while_it_is_asked_is_left_out_by_name() -> None:
 def test_a_session_tells_of_a_host_that_is_gone_when_all_are_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, Answer]] = [beside_ours(OSError("gone")), {"tcp://a:1": OURS}]
     monkeypatch.setattr(Surveyor, "_answers", lambda _: asked.pop(0))
-    surveyor = Surveyor(cast(Client, None), None, 1.0)
+    surveyor = Surveyor(cast(Client, None), None, 1.0, lambda: OURS, lambda: None)
     assert surveyor.survey.reports == {"tcp://a:1": OURS} and asked == []
     assert [sentence.partition(" died ")[0] for sentence in surveyor.losses] == ["tcp://b:2"]
 
@@ -56,7 +56,7 @@ def test_a_session_tells_of_a_host_that_is_gone_when_all_are_asked_again(monkeyp
 def test_a_host_that_answers_when_it_is_asked_again_takes_part(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, Answer]] = [beside_ours(OSError("a moment")), beside_ours(OURS)]
     monkeypatch.setattr(Surveyor, "_answers", lambda _: asked.pop(0))
-    surveyor = Surveyor(cast(Client, None), None, 1.0)
+    surveyor = Surveyor(cast(Client, None), None, 1.0, lambda: OURS, lambda: None)
     assert set(surveyor.survey.reports) == {"tcp://a:1", "tcp://b:2"} and surveyor.losses == []
 
 
@@ -64,7 +64,7 @@ def test_no_session_begins_where_the_only_host_has_died_and_is_gone(monkeypatch:
     asked: list[dict[str, Answer]] = [{"tcp://b:2": OSError("gone")}, {}]
     monkeypatch.setattr(Surveyor, "_answers", lambda _: asked.pop(0))
     with pytest.raises(PlacementError, match=r"tcp://b:2 died .*--memory-limit"):
-        Surveyor(cast(Client, None), None, 1.0)
+        Surveyor(cast(Client, None), None, 1.0, lambda: OURS, lambda: None)
 
 
 def test_no_session_begins_where_all_die_or_stand_still_while_they_are_asked() -> None:

@@ -1,6 +1,6 @@
 """What Hydra gets for a job: from a process, from the ledger of an earlier command, or for want of both."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,6 +21,15 @@ from dask_jobs.work import carry_out, in_one_line
 pytestmark = pytest.mark.usefixtures("end_commands", "hydra_restore_singletons")
 
 
+def multirun(folder: Path, words: Sequence[str], task: Callable[[DictConfig], Any]) -> Any:
+    """What a multirun with these words, in this folder and process, gives back; `task` is carried out for each job."""
+    run = SweepTaskFunction()
+    run.calling_module, run.config_path, run.config_name = "hydra.test_utils.a_module", "configs", "compose"
+    run.overrides, run.temp_dir, run.task_function = list(words), str(folder), task
+    run.__enter__()
+    return run.returns
+
+
 class Launched:
     """Multiruns in one folder, in this process."""
 
@@ -29,13 +38,8 @@ class Launched:
         self._address = scheduler_address
 
     def launch(self, *words: str, task_function: Callable[[DictConfig], Any] | None = None) -> list[JobReturn]:
-        sweep = SweepTaskFunction()
-        sweep.calling_module, sweep.config_path, sweep.config_name = "hydra.test_utils.a_module", "configs", "compose"
-        sweep.overrides = ["hydra/launcher=dask", f"hydra.launcher.address={self._address}", *words]
-        sweep.temp_dir = str(self.folder)
-        sweep.task_function = task_function or returned
-        sweep.__enter__()
-        (returns,) = cast(list[list[JobReturn]], sweep.returns)
+        all_words = ["hydra/launcher=dask", f"hydra.launcher.address={self._address}", *words]
+        (returns,) = cast(list[list[JobReturn]], multirun(self.folder, all_words, task_function or returned))
         return returns
 
 

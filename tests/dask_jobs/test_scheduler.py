@@ -207,13 +207,17 @@ def test_a_link_to_the_dashboard_is_had_whatever_form_is_wanted(
 ) -> None:
     monkeypatch.setenv("HUB_PREFIX", "/user/ada/")
     with Client(scheduler_here, set_as_default=False) as client, dask.config.set({"distributed.dashboard.link": form}):
-        port = client.scheduler_info()["services"]["dashboard"]
-        assert dashboard_link(client, host) == link.format(host=host or "127.0.0.1", port=port)
+        identity = client.scheduler_info(n_workers=0)
+        port = identity["services"]["dashboard"]
+        assert dashboard_link(identity, scheduler_here, host) == link.format(host=host or "127.0.0.1", port=port)
 
 
 def test_of_a_scheduler_without_pages_there_is_no_link() -> None:
-    class Client:
-        def scheduler_info(self, n_workers: int) -> dict[str, Any]:
-            return {"address": "tcp://10.0.0.7:8786", "services": {}, "workers": n_workers}
+    assert dashboard_link({"services": {}}, "tcp://10.0.0.7:8786") is None
 
-    assert dashboard_link(Client()) is None  # type: ignore[arg-type]
+
+def test_a_link_names_the_place_where_the_scheduler_is_reached() -> None:
+    identity = {"address": "tcp://10.0.0.7:8786", "services": {"dashboard": 8787}}
+    assert dashboard_link(identity, "tcp://127.0.0.1:9000") == "http://127.0.0.1:8787/status"
+    assert dashboard_link(identity, "tls://[fd00::7]:8786") == "http://[fd00::7]:8787/status"
+    assert dashboard_link(identity, "tcp://10.0.0.7:8786", "::1") == "http://[::1]:8787/status"

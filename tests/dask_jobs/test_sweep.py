@@ -1,6 +1,5 @@
 """Searches in this process, from their words to what they leave: when trials fail, pause, or cannot be chosen."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,14 @@ import pytest
 import yaml
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import CompactHydraException
-from hydra.test_utils.test_utils import SweepTaskFunction
 from omegaconf import DictConfig
 from optuna.samplers import RandomSampler
 
 from dask_jobs import sweep
 from dask_jobs.ledger import DONE, FAILED, LEDGER, Ledger, LedgerRow, read_ledger
 from dask_jobs.needs import JobFailedError, current_grant
+from tests.clusters import wait_until
+from tests.dask_jobs.test_job import multirun
 
 pytestmark = [
     pytest.mark.usefixtures("end_commands", "hydra_restore_singletons"),
@@ -24,7 +24,6 @@ pytestmark = [
 ]
 
 EACH_ONCE = "hydra.sweeper.sampler={_target_:optuna.samplers.BruteForceSampler,seed:0}"
-LIMIT_SECONDS = 60.0
 
 
 class Searched:
@@ -35,13 +34,7 @@ class Searched:
         self._address = f"hydra.launcher.address={scheduler_address}"
 
     def search(self, *words: str, task: Callable[[DictConfig], Any]) -> None:
-        multirun = SweepTaskFunction()
-        multirun.calling_module, multirun.config_path = "hydra.test_utils.a_module", "configs"
-        multirun.config_name = "compose"
-        multirun.overrides = ["hydra/sweeper=ask_and_tell", "hydra/launcher=dask", self._address, *words]
-        multirun.temp_dir = str(self.folder)
-        multirun.task_function = task
-        multirun.__enter__()
+        multirun(self.folder, ["hydra/sweeper=ask_and_tell", "hydra/launcher=dask", self._address, *words], task)
 
     def rows(self) -> list[LedgerRow]:
         return read_ledger(self.folder)
@@ -53,13 +46,6 @@ class Searched:
 @pytest.fixture
 def searched(tmp_path: Path, scheduler_here: str) -> Searched:
     return Searched(tmp_path, scheduler_here)
-
-
-def wait_in_job(condition: Callable[[], object]) -> bool:
-    end = time.monotonic() + LIMIT_SECONDS
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return bool(condition())
 
 
 def folder_of_sweep() -> Path:
@@ -87,8 +73,8 @@ class LacksPackage(RandomSampler):
 
 
 def second_ends_after_the_error(config: DictConfig) -> Any:
-    if HydraConfig.get().job.num == 1 and not wait_in_job((folder_of_sweep() / "raised").exists):
-        raise TimeoutError("the third trial was not asked for")
+    if HydraConfig.get().job.num == 1:
+        wait_until((folder_of_sweep() / "raised").exists, "the third trial is asked for")
     return config.bar
 
 
@@ -154,15 +140,17 @@ def test_a_trial_that_pauses_keeps_no_room_free(searched: Searched) -> None:
     assert events == ["0 1", "1 1", "0 2"]
 
 
-def spare_beside_the_first(config: DictConfig) -> Any:
-    """Whether another process of this sweep comes to stand ready on this host."""
+def spare_beside_the_first(config: DictConfig) -> float:
+    """The first waits until another process of this sweep stands ready on its host."""
     host = psutil.Process().parent()
     assert host is not None
 
     def ready() -> bool:
         return sum("dask_jobs.work" in " ".join(child.cmdline()) for child in host.children()) > 1
 
-    return float(wait_in_job(ready)) if HydraConfig.get().job.num == 0 else 1.0
+    if HydraConfig.get().job.num == 0:
+        wait_until(ready, "another process stands ready")
+    return 1.0
 
 
 @pytest.mark.slow

@@ -7,7 +7,8 @@ from pathlib import Path
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.experiments.files import checkpoint
-from pipeline.experiments.files.run_folder import read_config
+from pipeline.experiments.files.run_folder import RunFolder, open_folder
+from pipeline.experiments.files.saved_config import read_config
 
 SMALL_WORKERS = [
     "network=nature_actor_critic", "network.torso=dqn_2013", "network.hidden_units=16", "environment.max_frames=300",
@@ -33,6 +34,11 @@ def _composed(experiment: str, overrides: tuple[str, ...]) -> RunConfig:
 def smoke_words(results_dir: Path, experiment: str = "smoke_gorila") -> list[str]:
     """The same on a command line."""
     return [f"experiment={experiment}", "game=Breakout", f"results_dir={results_dir}", "precision=float32"]
+
+
+def opened(config: RunConfig) -> RunFolder:
+    """The folder of a run, where its config says."""
+    return open_folder(config, config.folder)
 
 
 def frames_beyond(folder: Path, frames: int) -> int:

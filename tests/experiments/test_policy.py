@@ -11,7 +11,7 @@ import yaml
 
 from pipeline import api
 from pipeline.errors import CheckpointError, RunFolderError
-from pipeline.experiments.files.run_folder import read_config
+from pipeline.experiments.files.saved_config import read_config
 from pipeline.experiments.policy import Policy, load_policy
 from tests.experiments.smoke_runs import SMALL_WORKERS, smoke_config
 

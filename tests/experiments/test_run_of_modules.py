@@ -11,7 +11,7 @@ from pipeline.errors import RunFolderError
 from pipeline.evaluate import parse_request
 from pipeline.evaluation import recordings
 from pipeline.experiments.files import checkpoint
-from pipeline.experiments.files.run_folder import read_config
+from pipeline.experiments.files.saved_config import read_config
 from pipeline.experiments.run import train
 from pipeline.experiments.run_result import RunResult
 from pipeline.experiments.scoring.afterwards import evaluate_runs

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from pipeline.evaluation.start_states import load as load_start_states
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.run import train
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run
+from pipeline.start_states import main as make_start_states
 from tests.experiments.smoke_runs import smoke_config
 
 WORDS = ["budget.frames=3_000", "evaluation.num_episodes=1"]
@@ -79,14 +81,18 @@ class _LeavingConsole(Console):
         os.chdir(self._place)
 
 
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, beside the one that the program is in."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    (tmp_path / "elsewhere").mkdir()
+    return tmp_path / "elsewhere"
+
+
 @pytest.mark.parametrize("how", ["checkpoint.replay=true", "deterministic=true", "overwrite=true"])
-def test_a_run_stays_where_it_began_when_its_program_goes_elsewhere(
-    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
-    here.mkdir()
-    elsewhere.mkdir()
-    monkeypatch.chdir(here)
+def test_a_run_stays_where_it_began_when_its_program_goes_elsewhere(how: str, elsewhere: Path) -> None:
+    here = Path.cwd()
     config = smoke_config(Path("runs"), *WORDS, how, experiment="smoke_dqn")
     result = train(config, _LeavingConsole(elsewhere))
     assert Path.cwd() == elsewhere and list(elsewhere.iterdir()) == []
@@ -95,3 +101,21 @@ def test_a_run_stays_where_it_began_when_its_program_goes_elsewhere(
     assert not loaded.updates.empty and not loaded.evaluations.empty and loaded.problems == ()
     assert checkpoint.load_newest(result.folder / "checkpoints").num_steps > 0
     assert "results_dir: runs" in (result.folder / "config.yaml").read_text()
+
+
+@pytest.mark.slow
+def test_what_a_run_goes_on_from_is_found_wherever_its_program_goes(elsewhere: Path) -> None:
+    begun, _ = carry_out(Path("begun"))
+    assert make_start_states([f"recordings={begun}", "num_points=2", "output=points"]) == 0
+    more = ["init_from=begun/smoke_dqn/Breakout/0", "evaluation=start_states", "evaluation.start_states=points"]
+    config = smoke_config(Path("runs"), *WORDS, *more, "resume=true", experiment="smoke_dqn")
+    result = train(config, _LeavingConsole(elsewhere))
+    assert result.folder is not None and result.end_reason == "budget" and list(elsewhere.iterdir()) == []
+    evaluations = load_run(result.folder).evaluations
+    assert set(evaluations["start_states"]) == {
+        load_start_states(elsewhere.parent / "here" / "points" / "Breakout.json").name
+    }
+    told = (result.folder / "config.yaml").read_text()
+    assert "init_from: begun/smoke_dqn/Breakout/0\n" in told and "start_states: points\n" in told
+    os.chdir(elsewhere.parent / "here")
+    assert train(config, Console(file=io.StringIO(), width=200)).end_reason == "budget", "the same command goes on"

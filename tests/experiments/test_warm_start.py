@@ -10,7 +10,7 @@ from pipeline import api
 from pipeline.errors import CheckpointError, ExportError, RunFolderError
 from pipeline.experiments import run, warm_start
 from pipeline.experiments.files import checkpoint
-from pipeline.experiments.plan import network_of
+from pipeline.experiments.plan import first_parameters, network_of
 from pipeline.experiments.specs import checkpoint_fit
 from pipeline.experiments.warm_start import begin_warm
 from pipeline.param_server.snapshot import first_snapshot
@@ -32,7 +32,7 @@ def test_parameters_are_taken_and_the_optimizer_on_request(experiment: str, tmp_
     for asked in (False, True):
         words = [f"init_from={path}", f"init_from_optimizer={str(asked).lower()}"]
         config = smoke_config(tmp_path, *words, experiment=experiment)
-        begun = begin_warm(config, np.zeros_like(params), print)
+        begun = begin_warm(config, print)
         np.testing.assert_array_equal(begun.start.server.params, params)
         np.testing.assert_array_equal(begun.start.server.target, params)
         assert (begun.start.server.version, begun.origin["version"]) == (0, 9)
@@ -43,13 +43,13 @@ def test_a_checkpoint_alone_that_does_not_fit_is_one_sentence(tmp_path: Path) ->
     path, _ = saved(tmp_path, "smoke_dqn", "network.hidden_units=8")
     config = smoke_config(tmp_path, f"init_from={path}", experiment="smoke_dqn")
     with pytest.raises(CheckpointError, match=r"parameters, this network has .*: give this run the same network"):
-        begin_warm(config, np.zeros(checkpoint_fit(config).num_parameters, np.float32), print)
+        begin_warm(config, print)
 
 
 def test_a_copy_of_a_checkpoint_may_be_called_as_its_owner_likes(tmp_path: Path) -> None:
     path, params = saved(tmp_path, "smoke_dqn")
     config = smoke_config(tmp_path, f"init_from={path.rename(tmp_path / 'my best.npz')}", experiment="smoke_dqn")
-    begun = begin_warm(config, np.zeros_like(params), print)
+    begun = begin_warm(config, print)
     np.testing.assert_array_equal(begun.start.server.params, params)
     assert begun.origin["version"] == 9
 
@@ -94,11 +94,10 @@ def test_an_exported_agent_begins_a_run_that_says_so_and_goes_on_from_its_own(ex
     out = api.export_policy(first, out=tmp_path / "agent").folder
     config = smoke_config(tmp_path, *words, "seed=1", f"init_from={out}", experiment=experiment)
     network = network_of(config)
-    fresh = network.initial_parameters(np.random.default_rng(1))
-    begun, was = begin_warm(config, fresh, print).start.server.params, api.load_policy(first)
+    begun, was = begin_warm(config, print).start.server.params, api.load_policy(first)
     places = np.concatenate([np.full(shape.size, shape.name.endswith("_sigma")) for shape in network.shapes])
     taken = checkpoint.load_newest(first / "checkpoints").server.params
-    np.testing.assert_array_equal(begun[~places], taken[~places])
+    np.testing.assert_array_equal(begun, np.where(places, first_parameters(config), taken))
     second = api.train(config).folder
     assert second is not None
     assert api.load_run(second).runs["init_from"].iloc[0] == f"{experiment}/Breakout/0 at update {was.version:,}"

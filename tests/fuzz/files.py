@@ -22,7 +22,8 @@ from pipeline.experiments.files import checkpoint, evaluation_rows
 from pipeline.experiments.files.checkpoint import Checkpoint, Fit
 from pipeline.experiments.files.exact import ExactFiles
 from pipeline.experiments.files.newer_rows import set_newer_aside
-from pipeline.experiments.files.run_folder import DISCARDED, RunFolder, read_config
+from pipeline.experiments.files.run_folder import DISCARDED, RunFolder
+from pipeline.experiments.files.saved_config import read_config
 from pipeline.param_server.snapshot import ServerSnapshot
 from pipeline.replay.keeper import STATE, ReplayKeeper, load
 from pipeline.replay.memory import ReplayMemory

@@ -1,5 +1,6 @@
 """A torso of anybody's is tried before any work: what goes wrong with one's own is told in a sentence."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
@@ -13,6 +14,7 @@ from pipeline.networks.torso_trial import faults
 from tests.config.runs import mistakes_in
 from tests.conftest import OWN
 
+_NUMBERS = itertools.count()
 GREY, RGB = (4, 84, 84), (4, 84, 84, 3)
 
 
@@ -65,6 +67,31 @@ class Misspelt(Toy):
         return parameters["liner.weight"]
 
 
+class Redrawn(Toy):
+    """With constants of its own."""
+
+    def __init__(self, *words: object) -> None:
+        super().__init__(*words)
+        self._scales = torch.rand(7)
+
+    def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
+        features = super().__call__(parameters, observations)
+        return features * self._scales.to(features)
+
+
+class Renamed(Toy):
+    """With parameters of its own."""
+
+    def __init__(self, *_: object) -> None:
+        self._name = f"linear_{next(_NUMBERS)}"
+        self.shapes = weight_and_bias(self._name, (7, 4))
+
+    def __call__(self, parameters: Tensors, observations: torch.Tensor) -> torch.Tensor:
+        return super().__call__(
+            {f"linear.{part}": parameters[f"{self._name}.{part}"] for part in ("weight", "bias")}, observations
+        )
+
+
 class HalfWayBack(NatureTorso):
     def backward(
         self, parameters: Tensors, activations: Sequence[torch.Tensor], d_features: torch.Tensor, into: Tensors
@@ -108,6 +135,10 @@ def test_ours_have_no_faults(name: str, dtype: torch.dtype, shape: tuple[int, ..
         (Squeezed, torch.bfloat16, "answers otherwise for one observation than for several: (7,), and must answer (1, "
                                    "7); a squeeze() needs its axis"),
         (Misspelt, torch.float32, "cannot compute with frames (3, 4, 84, 84) in float32: KeyError: 'liner.weight'"),
+        (Redrawn, torch.float32, "has other constants each time that it is made: each role would have others; draw "
+                                 "them with a seed of theirs"),
+        (Renamed, torch.float32, "has other parameters each time that it is made: each role would have others; draw "
+                                 "them with a seed of theirs"),
         (HalfWayBack, torch.float32, "writes a gradient that is not autograd's: conv1.weight"),
         (AnotherOrder, torch.float32, "writes a gradient that is not autograd's: conv1.weight, conv1.bias, "
                                       "conv2.weight, conv2.bias, conv3.weight, conv3.bias"),

@@ -1,6 +1,7 @@
 """The table of AdaGrad's first sums, and one real run."""
 
 import math
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 
 from pipeline.errors import DivergedError
 from pipeline.roles.divergence import DivergenceGuard
-from studies import first_sums
+from studies import first_steps, first_sums
 from studies.trained_runs import TrainedRow
 from tests.studies.toy import TINY
 
@@ -21,6 +22,16 @@ def test_first_sums_have_a_line_with_the_scores_of_all_seeds() -> None:
     table = first_sums.first_sums_table(pd.DataFrame(rows))
     assert "| Breakout | 0 | 0, 1 | 1.0, 2.5 | 1.8 | 2.0, 5.0 | abc |" in table
     assert "| Breakout | 1e-05 | 0, 1 | diverged, 4.0 |" in table
+
+
+def test_scores_that_do_not_name_their_processor_are_not_added_to_and_the_command_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_sums, "train_until_it_diverges", lambda _: pytest.fail("it was trained"))
+    shutil.copy(first_steps.OUTPUT / "scores.csv", tmp_path)
+    told = r"scores\.csv has the columns .*, processor, .* Give them an --output of their "
+    with pytest.raises(SystemExit, match=told):
+        first_sums.main(["--output", str(tmp_path)])
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ def test_guards_meet_the_same_faults_on_and_off(tmp_path: Path, capsys: pytest.C
     written = (tmp_path / "guards.csv").read_text()
     guards.main(num_updates=400, output=tmp_path)
     assert (tmp_path / "guards.csv").read_text() == written
-    with pytest.raises(ValueError, match="rows of runs with num_updates=400, and these have no more settings"):
+    with pytest.raises(SystemExit, match="rows of runs with num_updates=400, and these have no more settings"):
         guards.main(output=tmp_path)
 
 

@@ -8,7 +8,7 @@ import pytest
 from measuring.processor import named_here, processor_here
 from measuring.provenance import provenance
 from studies import row_file
-from studies.row_file import RowFile, kinds_of
+from studies.row_file import RowFile, RowsRefused, kinds_of
 
 
 @dataclass(frozen=True)
@@ -73,26 +73,26 @@ def test_more_cores_are_another_processor(tmp_path: Path, monkeypatch: pytest.Mo
     path, facts = tmp_path / "rows.csv", provenance()
     speeds_of(path).append(Row("a", 0, True, 1.5))
     monkeypatch.setattr(row_file, "provenance", lambda: facts | {"num_cores": 96})
-    with pytest.raises(ValueError, match=r" cores, and this is .*, 96 cores: nothing was measured"):
+    with pytest.raises(RowsRefused, match=r" cores, and this is .*, 96 cores: nothing was measured"):
         speeds_of(path).has("a", 1, True)
 
 
 def test_rows_are_not_added_below_other_columns(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("name,round\na,0\n")
-    with pytest.raises(ValueError, match="has the columns name, round; these rows have name, round, sync, "):
+    with pytest.raises(RowsRefused, match="has the columns name, round; these rows have name, round, sync, "):
         rows_of(path).append(Row("a", 1, True, 1.5))
     assert path.read_text() == "name,round\na,0\n"
-    with pytest.raises(ValueError, match="has the columns name, round; "):
+    with pytest.raises(RowsRefused, match="has the columns name, round; "):
         rows_of(path).has("a", 1, True)
     path.write_text("name,round\n")
-    with pytest.raises(ValueError, match="has the columns name, round; "):
+    with pytest.raises(RowsRefused, match="has the columns name, round; "):
         rows_of(path).append(Row("a", 1, True, 1.5))
 
 
 def speeds_of(path: Path) -> RowFile[Row]:
     """The same, of one kind of processor."""
-    return RowFile(path, Row, ("name", "round", "sync"), of_one_processor=True)
+    return RowFile(path, Row, ("name", "round", "sync"), one_processor_within=())
 
 
 def test_speeds_of_another_processor_are_found_and_not_added_to(
@@ -106,7 +106,7 @@ def test_speeds_of_another_processor_are_found_and_not_added_to(
     assert kinds_of(speeds_of(path).frame()).tolist() == [named_here("abacus, float32")]
     assert speeds_of(path).has("a", 0, True)
     for add in (lambda: speeds_of(path).has("a", 1, True), speeds_of(path).check_addable):
-        with pytest.raises(ValueError, match=r"rows\.csv was measured on abacus, float32, .* move it away"):
+        with pytest.raises(RowsRefused, match=r"rows\.csv was measured on abacus, float32, .* move it away"):
             add()
 
 
@@ -123,16 +123,16 @@ def test_speeds_that_do_not_name_their_processor_are_found_and_not_added_to(tmp_
     rows_of(path).append(Row("a", 0, True, 1.5))
     assert speeds_of(path).has("a", 0, True)
     for add in (lambda: speeds_of(path).has("a", 1, True), lambda: speeds_of(path).append(Row("a", 1, True, 2.5))):
-        with pytest.raises(ValueError, match="these rows have name, round, sync, value, processor, "):
+        with pytest.raises(RowsRefused, match="these rows have name, round, sync, value, processor, "):
             add()
 
 
 def test_what_is_compared_within_a_file_is_of_one_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = RowFile(tmp_path / "rows.csv", Row, ("name", "round", "sync"), of_one_processor=("name",))
+    rows = RowFile(tmp_path / "rows.csv", Row, ("name", "round", "sync"), one_processor_within=("name",))
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(row_file, "processor_here", lambda precision: "abacus, float32")
         rows.append(Row("a", 0, True, 1.5))
-    with pytest.raises(ValueError, match=r"^name a in .*rows\.csv was measured on abacus, float32, .*, and this is "):
+    with pytest.raises(RowsRefused, match=r"^name a in .*rows\.csv was measured on abacus, float32, .*, and this is "):
         rows.has("a", 1, True)
     assert not rows.has("b", 0, True)
     rows.append(Row("b", 0, True, 2.5))
@@ -158,7 +158,7 @@ def test_rows_of_runs_with_more_settings_are_not_those_of_the_study_nor_added_to
         (changed, "with optimizer=adam seed=1, and these have no more settings: nothing"),
         (changed.made_with(["seed=1"]), "with optimizer=adam seed=1, and these have seed=1: nothing"),
     ):
-        with pytest.raises(ValueError, match=rf"\.csv has rows of runs {said} was measured\. Give them an --output"):
+        with pytest.raises(RowsRefused, match=rf"\.csv has rows of runs {said} was measured\. Give them an --output"):
             rows.has("a", 0, True)
     assert changed.frame()["value"].tolist() == [2.5]
 

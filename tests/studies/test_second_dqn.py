@@ -68,7 +68,8 @@ def test_each_game_has_a_panel_with_their_band_and_our_runs(runs: Path, tmp_path
 
 
 def test_other_runs_do_not_take_the_place_of_the_figure_that_is_published(runs: Path) -> None:
-    with pytest.raises(SystemExit, match=r"second_dqn\.png is of other runs than those below .*: name an --output"):
+    told = r"second_dqn\.png is of other runs than these, which differ in runs-dir: .* Name --output "
+    with pytest.raises(SystemExit, match=told):
         main(["--runs-dir", str(runs)])
 
 

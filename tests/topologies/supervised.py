@@ -6,7 +6,7 @@ from typing import Any
 from pipeline.cluster.placement import Demand, Offer, Placement, place
 from pipeline.errors import CallTimeoutError, PlacementError
 from pipeline.topologies.looks import End, Failed, Look
-from pipeline.topologies.orders import Fail, Order, Say, Start
+from pipeline.topologies.orders import Cancel, Fail, Order, Say, Start
 from pipeline.topologies.supervision import Supervision, Terms
 
 WORKERS = ("worker-0", "worker-1", "worker-2")
@@ -75,14 +75,14 @@ class World:
         self.now += after_seconds
         orders = self.supervision.look(self.seen())
         self.ended, self.silent = {}, {}
-        return orders
+        return self._carried_out(orders)
 
     def find_hosts(self, after_seconds: float = 0.0) -> list[Order]:
         """What is ordered after hosts were asked what they offer to those that wait."""
         self.now += after_seconds
         if self.silent_hosts is not None:
             return self._not_found(self.silent_hosts)
-        search = self.supervision.search(self.seen(), list(self.hosts.values()))
+        search = self.supervision.search(self.placement, self.seen().servers, list(self.hosts.values()))
         orders: list[Order] = []
         while (proposal := search.propose()) is not None:
             if self.taken_by_others & {proposal.placement[role].address for role in proposal.roles}:
@@ -108,7 +108,14 @@ class World:
         return self.end(worker, end) + self.find_hosts()
 
     def _not_found(self, why: OSError | PlacementError) -> list[Order]:
-        return self.supervision.not_found(why, self.host_timeout_seconds, self.now)
+        return self._carried_out(self.supervision.not_found(why, self.host_timeout_seconds, self.now))
+
+    def _carried_out(self, orders: list[Order]) -> list[Order]:
+        """The same, behind what a fleet does to its placement."""
+        cancelled = {order.role for order in orders if isinstance(order, Cancel)}
+        given_up = cancelled - set(self.supervision.lost)
+        self.placement = {role: offer for role, offer in self.placement.items() if role not in given_up}
+        return orders
 
 
 def sentences(orders: list[Order]) -> list[str]:

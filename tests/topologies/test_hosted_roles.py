@@ -25,6 +25,7 @@ from pipeline.topologies.system import RolePlan
 from tests.clocks import Clock
 from tests.roles.wiring import bundle_spec
 from tests.roles.worker_wiring import worker_spec
+from tests.topologies.supervised import TERMS
 
 ROLE, HOST = f"{BUNDLE}-0", "host-0"
 LEFT = RoleResult(ROLE, "stopped", [], RoleProgress(0, 0, 0, 0.0, 0, 0.0))
@@ -80,7 +81,7 @@ class OneTask:
 def test_a_role_that_ends_during_a_look_has_ended_as_it_did(last: str, end: type[End]) -> None:
     session, plan = OneTask(Ending(last)), RolePlan("worker-0", 0, cast(RoleBuilder, None), plays=True)
     roles = HostedRoles(
-        cast(Session, session), cast(Coordinator, Told()), [plan], worker_spec(), {"worker-0": 0}, 60.0, Patience()
+        cast(Session, session), cast(Coordinator, Told()), [plan], worker_spec(), {"worker-0": 0}, TERMS
     )
     roles.start(Start("worker-0", "host", 1), {})
     looks = [roles.ends(["worker-0"], {"host"}).get("worker-0") for _ in range(2)]
@@ -90,9 +91,7 @@ def test_a_role_that_ends_during_a_look_has_ended_as_it_did(last: str, end: type
 def test_a_role_that_is_started_again_in_its_generation_is_told_so_and_draws_from_streams_of_its_own() -> None:
     session, plan = OneTask(Ending("finished")), RolePlan("worker-0", 0, cast(RoleBuilder, None), plays=True)
     pattern = replace(worker_spec(), generation=2)
-    roles = HostedRoles(
-        cast(Session, session), cast(Coordinator, Told()), [plan], pattern, {"worker-0": 0}, 60.0, Patience()
-    )
+    roles = HostedRoles(cast(Session, session), cast(Coordinator, Told()), [plan], pattern, {"worker-0": 0}, TERMS)
     for number in (1, 2, 3):
         roles.start(Start("worker-0", "host", number), {})
     names = [spec.stream_name("actions") for spec in session.specs]
@@ -150,10 +149,9 @@ def waited_for(
     clock = Clock()
     stand_in: Any = StandIn(heard_after, left_after, clock)
     patience = Patience(look_seconds=0.05, lost_silence_seconds=lost_silence_seconds)
+    terms = replace(TERMS, patience=patience, call_timeout_seconds=0.0)
     plan = RolePlan(ROLE, 0, build=cast(Any, None), plays=True)
-    roles = HostedRoles(
-        cast(Session, stand_in), cast(Coordinator, stand_in), [plan], bundle_spec(), {ROLE: 0}, 30.0, patience
-    )
+    roles = HostedRoles(cast(Session, stand_in), cast(Coordinator, stand_in), [plan], bundle_spec(), {ROLE: 0}, terms)
     roles.start(Start(ROLE, HOST, 1), {})
     patient = LastWait(LEAVE_SECONDS, has_hurry=lambda: is_hurried, clock=clock.monotonic)
     with pytest.MonkeyPatch.context() as patch:
@@ -192,9 +190,7 @@ def test_what_is_cancelled_stays_on_a_host_that_is_there_and_is_forgotten_with_o
     stand_in.forget = forgotten.extend
     stand_in.present_hosts = lambda: {HOST} if is_host_there else set()
     plan = RolePlan(ROLE, 0, build=cast(Any, None), plays=True)
-    roles = HostedRoles(
-        cast(Session, stand_in), cast(Coordinator, stand_in), [plan], bundle_spec(), {ROLE: 0}, 30.0, Patience()
-    )
+    roles = HostedRoles(cast(Session, stand_in), cast(Coordinator, stand_in), [plan], bundle_spec(), {ROLE: 0}, TERMS)
     roles.start(Start(ROLE, HOST, 1), {})
     roles.cancel(ROLE)
     assert stand_in.told == [("begins", ROLE, 1001), ("dismissed", ROLE, 1001)], "should it go on, it leaves"
@@ -207,9 +203,7 @@ def test_who_has_not_left_when_a_generation_ends_leaves_when_it_goes_on() -> Non
     stand_in.staying, stand_in.forget = Staying(), lambda tasks: None
     plan = RolePlan(ROLE, 0, build=cast(Any, None), plays=True)
     pattern = replace(bundle_spec(), generation=2)
-    roles = HostedRoles(
-        cast(Session, stand_in), cast(Coordinator, stand_in), [plan], pattern, {ROLE: 0}, 30.0, Patience()
-    )
+    roles = HostedRoles(cast(Session, stand_in), cast(Coordinator, stand_in), [plan], pattern, {ROLE: 0}, TERMS)
     roles.start(Start(ROLE, HOST, 1), {})
     roles.release()
     assert stand_in.told == [("begins", ROLE, 2001), ("dismissed", ROLE, 2001)]

@@ -24,6 +24,7 @@ from pipeline.cluster.config import (
 from pipeline.cluster.groups import HostGroup, declared, num_in_groups
 from pipeline.cluster.host_settings import HOST_ENVIRONMENT
 from pipeline.cluster.tls import TlsConfig
+from pipeline.run_folders import at_home
 
 if TYPE_CHECKING:
     from distributed.deploy.spec import SpecCluster
@@ -251,7 +252,7 @@ def _output(config: SlurmConfig) -> list[str]:
 
 
 def _absolute(folder: str) -> Path:
-    return Path(folder).expanduser().absolute()
+    return Path(at_home(folder)).absolute()
 
 
 def _worker_arguments(config: SlurmConfig, group: HostGroup | None) -> list[str]:

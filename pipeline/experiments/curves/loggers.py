@@ -22,7 +22,7 @@ from pipeline.errors import ConfigError, PipelineError, RunFolderError, in_words
 from pipeline.experiments.curves.logger import LoggedRun, Logger
 from pipeline.experiments.curves.scalars import scalars
 from pipeline.experiments.files import run_lock
-from pipeline.experiments.files.config_anywhere import config_anywhere
+from pipeline.experiments.files.saved_config import config_anywhere
 from pipeline.extras import how_to_install
 from pipeline.rows import ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
 from pipeline.run_folders import CONFIG

@@ -5,7 +5,7 @@
 
 Only the coordinator writes here; hosts need no shared disk. `run.json` gets its `end_reason` last: a folder without one
 is of a run that goes on, or that was killed.
-Not here: its config (`.config_anywhere`), reading folders back into tables (`pipeline.results.load`).
+Not here: its config (`.saved_config`), reading folders back into tables (`pipeline.results.load`).
 """
 
 import contextlib
@@ -20,7 +20,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from pipeline.checked_files import LARGEST_COUNT
 from pipeline.config.run_config import RunConfig, differences
 from pipeline.config.tree import to_yaml
 from pipeline.config.words import lines_below
@@ -28,22 +27,19 @@ from pipeline.disk import why_unwritable
 from pipeline.errors import RunFolderError, UnfitFolderError
 from pipeline.experiments.files import checkpoint, run_lock
 from pipeline.experiments.files.checkpoint import Checkpoint
-from pipeline.experiments.files.config_anywhere import read_config as read_config
 from pipeline.experiments.files.deletion import HIDDEN, delete
 from pipeline.experiments.files.exact import keep_rows
 from pipeline.experiments.files.job_logs import JOBS
 from pipeline.experiments.files.newer_rows import set_newer_aside, set_newer_checkpoints_aside
 from pipeline.experiments.files.row_lines import columns_of, lines_of, what_is_foreign
+from pipeline.experiments.files.saved_config import read_config
 from pipeline.rows import ROW_FILES, EpisodeRow, EvaluationRow, Row
-from pipeline.run_facts import RUN, facts_in
+from pipeline.run_facts import GENERATION, RUN, facts_in
 from pipeline.run_folders import CHECKPOINTS as CHECKPOINTS
 from pipeline.run_folders import CONFIG as CONFIG
 from pipeline.run_folders import DISCARDED as DISCARDED
 from pipeline.run_folders import RECORDINGS as RECORDINGS
 from pipeline.whole_file import new_text, whole_text
-
-GENERATION = "generation"
-"""The fact in `run.json` that says which generation of the run has begun last, in any of its starts."""
 
 _ANEW = "delete the run and start anew: overwrite=true"
 _OTHER_PLACE = "choose another results_dir"
@@ -72,9 +68,7 @@ class RunFolder:
 
         As far as `run.json` says, which older versions wrote without it; 0 then.
         """
-        number = self.read_run().get(GENERATION)
-        if not isinstance(number, int) or not 0 <= number <= LARGEST_COUNT:
-            return self._num_begun
+        number: int = self.read_run().get(GENERATION, 0)
         return max(self._num_begun, number)
 
     def hold(self) -> AbstractContextManager[None]:
@@ -165,7 +159,7 @@ class RunFolder:
 def check_folder(config: RunConfig, place: Path | None = None) -> None:
     """Raise RunFolderError if the run's folder is taken, cannot be made, or is unfit to be resumed. Changes nothing.
 
-    `place`: see `open_folder`.
+    `place`: where it is (`open_folder`); None: as the config says now.
     """
     path = place or config.folder
     if (why := why_unwritable(path)) is not None:
@@ -191,12 +185,11 @@ def check_folder(config: RunConfig, place: Path | None = None) -> None:
         _check_checkpoints(path)
 
 
-def open_folder(config: RunConfig, place: Path | None = None) -> RunFolder:
+def open_folder(config: RunConfig, path: Path) -> RunFolder:
     """The run's folder, new, emptied or to be resumed, as the config says. Raises what `check_folder` raises.
 
-    `place`: where it was when its command began, of a results_dir that is not absolute; None: as the name says now.
+    `path`: where it is, wherever the program around has gone since the config was read.
     """
-    path = place or config.folder
     # Before the look, which refuses what is no path: a run that another command begins meanwhile is not ours.
     exists = os.path.exists(path / CONFIG)
     check_folder(config, path)

@@ -34,9 +34,9 @@ from pipeline.disk import told_if_refused
 from pipeline.errors import CheckpointError, ConfigError, PipelineError, RecordingError, RunFolderError
 from pipeline.evaluation import recordings
 from pipeline.experiments.files import checkpoint, evaluation_rows, run_lock
-from pipeline.experiments.files.config_anywhere import check_version, saved_settings
 from pipeline.experiments.files.job_logs import JOBS
 from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS
+from pipeline.experiments.files.saved_config import check_version, saved_settings
 from pipeline.experiments.interrupts import ending_at_once, interruptible
 from pipeline.experiments.progress import GamesProgress
 from pipeline.experiments.scoring.chosen_parameters import chosen_checkpoint
@@ -180,10 +180,10 @@ def _play(wanted: Sequence[_Planned], cluster: ClusterConfig, interrupt: threadi
         GamesProgress(console, "auto", "evaluation") as progress,
     ):
         session.name = f"{len(wanted)} evaluation(s) of runs that are over"
-        session.offers()  # raises where hosts have other versions
+        session.check_versions()
         own_modules = [module for one in wanted for module in one.config.own_modules]
         check_importable(session.client, session.hosts, own_modules, compares_code=session.compares_code)
-        dashboard = f"; dashboard {session.dashboard_url}" if session.dashboard_url else ""
+        dashboard = f"; dashboard {url}" if (url := session.dashboard_url) else ""
         console.print(
             f"{len(wanted)} evaluation(s) on {len(session.present_hosts())} host(s), Ctrl-C keeps what is finished"
             f"{dashboard}",

@@ -14,8 +14,8 @@ from pipeline.evaluation.person import PERSON
 from pipeline.evaluation.play import PlayedGame
 from pipeline.evaluation.protocol import GREEDY, SAMPLED
 from pipeline.experiments.files import checkpoint
-from pipeline.experiments.files.config_anywhere import config_anywhere
 from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS
+from pipeline.experiments.files.saved_config import config_anywhere
 from pipeline.experiments.specs import checkpoint_fit
 from pipeline.numbered_files import path_of
 from pipeline.roles.opinions import OpinionOf, opinions

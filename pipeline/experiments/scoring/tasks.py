@@ -47,6 +47,7 @@ from pipeline.roles.evaluator import EvaluatorSpec, evaluate_params, evaluate_ra
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import CHECKPOINT
 from pipeline.types import Float32Array
+from pipeline.watched_time import WatchedTime
 
 
 @dataclass(frozen=True)
@@ -97,11 +98,12 @@ def play_all(
     name = f"{session.run_id}-evaluations"
     patience_seconds = session.host_timeout_seconds if waits_for_hosts else 0.0
     queue = EvaluationQueue(len(evaluations), cluster.max_restarts, patience_seconds)
+    watched = WatchedTime(time.monotonic)
     desk = _Desk(session, queue, evaluations, name, cluster.lease_seconds, timing, say)
     with Coordinator(session.client, name, write=lambda rows: None) as coordinator:
         try:
             while not queue.is_empty and not interrupt.is_set():
-                for todo in queue.look(desk.see(), time.monotonic()):
+                for todo in queue.look(desk.see(), watched.now()):
                     # Set by whoever takes the games, maybe.
                     if interrupt.is_set():
                         break
@@ -222,7 +224,7 @@ class _Desk:
     def _start(self, index: int, host: str, attempt: int) -> bool:
         """False if others have just taken the host, or it died meanwhile."""
         session, evaluation = self._session, self._evaluations[index]
-        if not session.hold_also(host, num_threads=1):
+        if not session.hold_also(host):
             return False
         num_at_once = min(len(self._evaluations), len(session.hosts))
         address = RoleAddress(self._name, _role(index), attempt, self._lease_seconds, num_at_once)

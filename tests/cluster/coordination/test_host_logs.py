@@ -29,6 +29,7 @@ def dask_log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixt
     logger = logging.getLogger("distributed.worker")
     filters = list(logger.filters)
     logger.addHandler(caplog.handler)
+    caplog.set_level(logging.ERROR, logger.name)  # whatever commands before it have left out
     yield caplog
     logger.removeHandler(caplog.handler)
     logger.filters[:] = filters

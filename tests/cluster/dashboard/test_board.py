@@ -8,10 +8,10 @@ import pytest
 
 from dask_jobs.progress import TOPIC as SWEEP_TOPIC
 from pipeline.cluster.dashboard import board as board_module
-from pipeline.cluster.dashboard.board import MAX_POINTS, MAX_RUNS, MAX_SWEEPS, Board, RunSeries, ShownRuns, in_order
+from pipeline.cluster.dashboard.board import MAX_POINTS, MAX_RUNS, MAX_SWEEPS, Board, ShownRuns
 from pipeline.cluster.glance import TOPIC as RUN_TOPIC
 from tests.clocks import Clock
-from tests.cluster.glances import glance
+from tests.cluster.glances import glance, newest
 
 
 def seen(*walls: float, board: Board | None = None, folder: str = "/run", **more: Any) -> Board:
@@ -44,11 +44,6 @@ def test_each_glance_is_a_point_and_the_newest_is_kept_whole() -> None:
     assert walls(board) == [1.0, 2.0, 3.0]
     assert [point.num_frames for point in board.runs["/run"].points] == [1000, 2000, 3000]
     assert board.runs["/run"].newest == glance("/run", wall_seconds=3.0, num_frames=3000)
-
-
-def newest(board: Board, count: int) -> list[RunSeries]:
-    """Those that a figure shows of runs of which none is known to train."""
-    return in_order(ShownRuns(count).among(board.runs.values(), ()))
 
 
 def test_two_runs_have_series_of_their_own_and_keep_their_order() -> None:

@@ -7,12 +7,12 @@ from bokeh.document import Document
 from bokeh.models import ColumnDataSource, GridBox, Label
 
 from dask_jobs.progress import TOPIC as SWEEP_TOPIC
-from pipeline.cluster.dashboard.board import Board, ShownRuns, in_order
+from pipeline.cluster.dashboard.board import Board
 from pipeline.cluster.dashboard.figures import MAX_ROLES, RunColours
 from pipeline.cluster.dashboard.page import MAX_CURVES, Page, show
 from pipeline.cluster.dashboard.style import COLOURS, STATUS_COLOURS
 from pipeline.cluster.glance import TOPIC as RUN_TOPIC
-from tests.cluster.glances import glance
+from tests.cluster.glances import glance, newest
 
 TITLES = [
     "Mean score of the last 100 training games", "Steps/s of each role", "Updates/s of the server",
@@ -98,9 +98,9 @@ def test_a_run_has_one_colour_everywhere_and_older_runs_stand_faintly_behind() -
 
 def test_a_colour_stays_with_its_run_and_is_free_again_when_the_run_is_old() -> None:
     board, colours = board_of(glance("/a"), glance("/b")), RunColours()
-    assert colours.of(in_order(ShownRuns(2).among(board.runs.values(), ()))) == {"/a": COLOURS[0], "/b": COLOURS[1]}
+    assert colours.of(newest(board, 2)) == {"/a": COLOURS[0], "/b": COLOURS[1]}
     board.receive(RUN_TOPIC, glance("/c").to_message())
-    assert colours.of(in_order(ShownRuns(2).among(board.runs.values(), ()))) == {"/b": COLOURS[1], "/c": COLOURS[0]}
+    assert colours.of(newest(board, 2)) == {"/b": COLOURS[1], "/c": COLOURS[0]}
 
 
 def test_colours_stay_with_runs_that_go_on_however_many_others_are_heard_of() -> None:

@@ -12,7 +12,7 @@ from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.errors import ExportError
 from pipeline.experiments.exports.formats import FORMATS, Answers, write
-from pipeline.experiments.plan import network_of
+from pipeline.experiments.plan import first_parameters, network_of
 from pipeline.experiments.warm_start import begin_warm
 from pipeline.networks.replica import QReplica
 from pipeline.roles.evaluator import load_replica
@@ -49,10 +49,10 @@ def test_the_tensors_of_an_agent_with_drawn_fractions_hold_all_that_it_learned(n
     frames, answers, module = asked(config, params)
     write(module, frames, answers, tmp_path, ["safetensors"])
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
-    begun = begin_warm(replace(config, init_from=str(tmp_path)), np.zeros_like(params), print).start.server.params
+    begun = begin_warm(replace(config, init_from=str(tmp_path)), print).start.server.params
     shapes = network_of(config).shapes
     is_noise = np.concatenate([np.full(shape.size, shape.name.endswith("_sigma")) for shape in shapes])
-    np.testing.assert_array_equal(begun, np.where(is_noise, 0.0, params))
+    np.testing.assert_array_equal(begun, np.where(is_noise, first_parameters(config), params))
 
 
 def test_a_module_that_answers_otherwise_than_the_agent_leaves_no_file(tmp_path: Path) -> None:

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from pipeline.experiments.files import checkpoint
-from pipeline.experiments.files.run_folder import open_folder
 from pipeline.results.load import load_runs
 from tests.experiments.files.test_run_folder import EPISODE, FILES, raise_interrupt, save_checkpoint
-from tests.experiments.smoke_runs import smoke_config
+from tests.experiments.smoke_runs import opened, smoke_config
 
 
 def test_overwrite_empties_what_is_behind_a_linked_run_folder_and_leaves_the_link(tmp_path: Path) -> None:
@@ -21,11 +20,11 @@ def test_overwrite_empties_what_is_behind_a_linked_run_folder_and_leaves_the_lin
     disk.mkdir()
     path.parent.mkdir(parents=True)
     path.symlink_to(disk)
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     folder.write([EPISODE])
     folder.close()
     save_checkpoint(folder)
-    again = open_folder(smoke_config(tmp_path, "overwrite=true"))
+    again = opened(smoke_config(tmp_path, "overwrite=true"))
     assert path.is_symlink() and not checkpoint.any_in(again.checkpoints)
     assert {entry.name for entry in disk.iterdir()} == {"config.yaml", *FILES}
     assert [len((disk / name).read_text().splitlines()) for name in FILES] == [1, 1, 1]
@@ -39,14 +38,14 @@ def test_an_overwrite_behind_a_link_that_was_cut_short_is_made_good_by_the_same_
     disk.mkdir()
     path.parent.mkdir(parents=True)
     path.symlink_to(disk)
-    save_checkpoint(open_folder(smoke_config(tmp_path)))
+    save_checkpoint(opened(smoke_config(tmp_path)))
     with monkeypatch.context() as interrupted:
         interrupted.setattr(shutil, "rmtree", raise_interrupt)
         with pytest.raises(KeyboardInterrupt):
-            open_folder(smoke_config(tmp_path, "overwrite=true"))
+            opened(smoke_config(tmp_path, "overwrite=true"))
     assert load_runs(tmp_path).runs.empty
-    open_folder(smoke_config(tmp_path, "overwrite=true"))
-    open_folder(smoke_config(tmp_path, "overwrite=true"))
+    opened(smoke_config(tmp_path, "overwrite=true"))
+    opened(smoke_config(tmp_path, "overwrite=true"))
     assert {entry.name for entry in disk.iterdir()} == {"config.yaml", *FILES}
 
 
@@ -56,7 +55,7 @@ def test_an_overwrite_behind_a_link_that_was_cut_short_is_made_good_by_the_same_
 def test_what_another_program_has_open_on_a_network_disk_stays_hidden_and_all_else_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, is_passed_over: bool
 ) -> None:
-    path = open_folder(smoke_config(tmp_path)).path
+    path = opened(smoke_config(tmp_path)).path
     (path / "left").touch()
     rmtree, tried = shutil.rmtree, []
 
@@ -68,6 +67,6 @@ def test_what_another_program_has_open_on_a_network_disk_stays_hidden_and_all_el
 
     monkeypatch.setattr(shutil, "rmtree", refuse_once)
     with contextlib.nullcontext() if is_passed_over else pytest.raises(OSError, match="refused"):
-        open_folder(smoke_config(tmp_path, "overwrite=true"))
+        opened(smoke_config(tmp_path, "overwrite=true"))
     assert not (path / "left").exists()
     assert len(tried) == (2 if is_passed_over else 1)

@@ -8,18 +8,19 @@ import pytest
 from pipeline.config.overrides import compose
 from pipeline.errors import RunFolderError
 from pipeline.experiments.files.job_logs import JOBS, jobs_kept
-from pipeline.experiments.files.run_folder import check_folder, open_folder
+from pipeline.experiments.files.run_folder import check_folder
+from tests.experiments.smoke_runs import opened
 
 
 def test_a_folder_that_is_emptied_keeps_what_jobs_print_and_what_they_go_on_to_print(tmp_path: Path) -> None:
     words = ["experiment=smoke_gorila", "game=Pong", f"results_dir={tmp_path}"]
-    folder = open_folder(compose(words)).path
+    folder = opened(compose(words)).path
     (folder / "notes.txt").touch()
     (folder / JOBS).mkdir()
     with (folder / JOBS / "slurm-7.out").open("w", buffering=1) as printed:
         printed.write("before\n")
         with jobs_kept(folder):
-            open_folder(compose([*words, "overwrite=true"]))
+            opened(compose([*words, "overwrite=true"]))
         printed.write("after\n")
     assert (folder / JOBS / "slurm-7.out").read_text() == "before\nafter\n"
     assert not (folder / "notes.txt").exists() and (folder / "config.yaml").exists()
@@ -28,7 +29,7 @@ def test_a_folder_that_is_emptied_keeps_what_jobs_print_and_what_they_go_on_to_p
 
 def test_what_a_start_that_was_killed_has_put_aside_comes_back(tmp_path: Path) -> None:
     words = ["experiment=smoke_gorila", "game=Pong", f"results_dir={tmp_path}"]
-    folder = open_folder(compose(words)).path
+    folder = opened(compose(words)).path
     killed: list[AbstractContextManager[None]] = []
     for name in ("slurm-6.out", "slurm-7.out"):
         (folder / JOBS).mkdir()
@@ -36,7 +37,7 @@ def test_what_a_start_that_was_killed_has_put_aside_comes_back(tmp_path: Path) -
         killed.append(jobs_kept(folder))
         killed[-1].__enter__()
     with jobs_kept(folder):
-        open_folder(compose([*words, "overwrite=true"]))
+        opened(compose([*words, "overwrite=true"]))
     assert sorted(path.name for path in (folder / JOBS).iterdir()) == ["slurm-6.out", "slurm-7.out"]
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
 

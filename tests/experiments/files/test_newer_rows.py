@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 
 from pipeline.experiments.files.newer_rows import set_newer_aside, set_newer_checkpoints_aside
-from pipeline.experiments.files.run_folder import open_folder
 from pipeline.numbered_files import path_of
 from pipeline.results.load import load_run
 from pipeline.rows import Row
 from pipeline.run_folders import recording_name
 from tests.experiments.files.test_run_folder import EPISODE, EVALUATION, UPDATE
-from tests.experiments.smoke_runs import smoke_config
+from tests.experiments.smoke_runs import opened, smoke_config
 
 
 def test_rows_newer_than_a_checkpoint_are_set_aside(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     episodes = [replace(EPISODE, wall_seconds=seconds) for seconds in (1.0, 2.0, 3.0)]
     folder.write([*episodes, replace(UPDATE, wall_seconds=2.5), replace(EVALUATION, wall_seconds=2.0)])
     folder.close()
@@ -33,7 +32,7 @@ def test_rows_newer_than_a_checkpoint_are_set_aside(tmp_path: Path) -> None:
 
 
 def test_scores_of_lost_parameters_and_their_games_are_set_aside_but_not_the_random_player_s(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     # What tells is the version: two sets of parameters may have been taken within one second.
     players = [("checkpoint", 5), ("checkpoint", 9), ("training", 8), ("best", 8), ("best", 7), ("random", 0)]
     rows = [replace(EVALUATION, agent=agent, version=version, wall_seconds=2.0) for agent, version in players]
@@ -57,7 +56,7 @@ def test_newer_checkpoints_are_set_aside_each_under_a_name_of_its_own_and_from_a
     def other_disk(*_: object) -> None:
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
 
-    folder, disk = open_folder(smoke_config(tmp_path)), tmp_path / "disk"
+    folder, disk = opened(smoke_config(tmp_path)), tmp_path / "disk"
     disk.mkdir()
     folder.checkpoints.symlink_to(disk)
     monkeypatch.setattr(os, "rename", other_disk)
@@ -76,7 +75,7 @@ def test_newer_checkpoints_are_set_aside_each_under_a_name_of_its_own_and_from_a
 def test_of_a_role_whose_clock_lags_those_rows_are_set_aside_that_it_wrote_after_the_checkpoint(
     tmp_path: Path,
 ) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     roles = ("bundle-0", "bundle-1", "bundle-2")
     folder.write([replace(EPISODE, role=role, wall_seconds=seconds) for role in roles for seconds in (1.5, 2.0)])
     folder.close()
@@ -103,7 +102,7 @@ def test_of_a_role_whose_clock_lags_those_rows_are_set_aside_that_it_wrote_after
 def test_a_line_that_a_kill_or_a_full_disk_cut_short_is_set_aside(
     tmp_path: Path, row: Row, name: str, cut: str
 ) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     folder.write([row])
     folder.close()
     path = folder.path / name

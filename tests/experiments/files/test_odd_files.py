@@ -11,12 +11,13 @@ from pipeline.errors import PipelineError, RunFolderError
 from pipeline.experiments.files import checkpoint, evaluation_rows, run_lock
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.newer_rows import set_newer_aside
-from pipeline.experiments.files.run_folder import RunFolder, check_folder, open_folder, read_config
+from pipeline.experiments.files.run_folder import RunFolder, check_folder
+from pipeline.experiments.files.saved_config import read_config
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run, load_runs
 from pipeline.run_facts import facts_in
 from tests.experiments.files.test_run_folder import EPISODE, EVALUATION, UPDATE
-from tests.experiments.smoke_runs import smoke_config
+from tests.experiments.smoke_runs import opened, smoke_config
 
 Make = Callable[[Path], None]
 ODD: dict[str, Make] = {"a pipe": os.mkfifo, "a folder": Path.mkdir}
@@ -25,7 +26,7 @@ ODD: dict[str, Make] = {"a pipe": os.mkfifo, "a folder": Path.mkdir}
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     """Of a run that has ended."""
-    made = open_folder(smoke_config(tmp_path))
+    made = opened(smoke_config(tmp_path))
     made.write([EPISODE, UPDATE, EVALUATION])
     made.close()
     made.write_run({"end_reason": "budget"})
@@ -66,7 +67,7 @@ def test_readers_end_with_a_sentence(folder: RunFolder, make: Make) -> None:
 @pytest.mark.parametrize("make", ODD.values(), ids=ODD)
 @pytest.mark.parametrize("name", ["run.json", "episodes.csv", "config.yaml"])
 def test_a_report_reads_the_other_runs(folder: RunFolder, tmp_path: Path, name: str, make: Make) -> None:
-    good = open_folder(smoke_config(tmp_path, "seed=1"))
+    good = opened(smoke_config(tmp_path, "seed=1"))
     good.write([EPISODE])
     good.close()
     in_place_of(folder.path / name, make)

@@ -13,17 +13,17 @@ from pipeline.config.tree import to_yaml
 from pipeline.errors import RunFolderError, UnfitFolderError
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
-from pipeline.experiments.files.config_anywhere import config_anywhere
 from pipeline.experiments.files.exact import keep_rows
 from pipeline.experiments.files.newer_rows import set_newer_aside
-from pipeline.experiments.files.run_folder import RunFolder, check_folder, open_folder, read_config
+from pipeline.experiments.files.run_folder import RunFolder, check_folder
+from pipeline.experiments.files.saved_config import config_anywhere, read_config
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run, load_runs
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, UpdateRow
 from pipeline.settings import as_settings
 from tests.clusters import cluster_config
 from tests.config.runs import run_of_yaml
-from tests.experiments.smoke_runs import smoke_config
+from tests.experiments.smoke_runs import opened, smoke_config
 from tests.killed import killed_while_writing
 from tests.networks import modules
 
@@ -43,26 +43,26 @@ def save_checkpoint(folder: RunFolder) -> None:
 
 def test_a_run_lives_at_experiment_game_seed_with_its_settings(tmp_path: Path) -> None:
     config = smoke_config(tmp_path, "seed=3")
-    folder = open_folder(config)
+    folder = opened(config)
     assert folder.path == config.folder == tmp_path / "smoke_gorila" / "Breakout" / "3"
     assert run_of_yaml((folder.path / "config.yaml").read_text()) == config
 
 
 def test_a_taken_folder_is_refused_with_both_ways_out_and_left_alone(tmp_path: Path) -> None:
     config = smoke_config(tmp_path)
-    open_folder(config)
+    opened(config)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    for refuse in (check_folder, open_folder):
+    for refuse in (check_folder, opened):
         with pytest.raises(RunFolderError, match=r"holds a run already.*resume=true.*overwrite=true"):
             refuse(config)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_overwrite_deletes_the_old_run(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     folder.write([EPISODE])
     folder.close()
-    folder = open_folder(smoke_config(tmp_path, "overwrite=true"))
+    folder = opened(smoke_config(tmp_path, "overwrite=true"))
     assert {path.name for path in folder.path.iterdir()} == {"config.yaml", *FILES}
     assert [len((folder.path / name).read_text().splitlines()) for name in FILES] == [1, 1, 1]
 
@@ -70,17 +70,17 @@ def test_overwrite_deletes_the_old_run(tmp_path: Path) -> None:
 def test_an_overwrite_that_was_cut_short_leaves_nothing_that_looks_like_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     save_checkpoint(folder)
     with monkeypatch.context() as interrupted:
         interrupted.setattr(shutil, "rmtree", raise_interrupt)
         with pytest.raises(KeyboardInterrupt):
-            open_folder(smoke_config(tmp_path, "overwrite=true"))
+            opened(smoke_config(tmp_path, "overwrite=true"))
     assert not folder.path.exists() and load_runs(tmp_path).runs.empty
     assert [path.name.rpartition(".")[0] for path in folder.path.parent.iterdir()] == [".0.deleted"]
-    again = open_folder(smoke_config(tmp_path, "overwrite=true"))
+    again = opened(smoke_config(tmp_path, "overwrite=true"))
     assert not checkpoint.any_in(again.checkpoints)
-    open_folder(smoke_config(tmp_path, "overwrite=true"))
+    opened(smoke_config(tmp_path, "overwrite=true"))
     assert [path.name for path in folder.path.parent.iterdir()] == ["0"]
 
 
@@ -102,14 +102,14 @@ def test_what_is_no_run_folder_is_neither_filled_nor_deleted(tmp_path: Path) -> 
     (path / "thesis.tex").touch()
     for words in ([], ["overwrite=true"], ["resume=true"]):
         with pytest.raises(RunFolderError, match="is there and is no run folder: move it away"):
-            open_folder(smoke_config(tmp_path, *words))
+            opened(smoke_config(tmp_path, *words))
     assert [entry.name for entry in path.iterdir()] == ["thesis.tex"]
     with pytest.raises(RunFolderError, match=r"cannot be written: .*thesis\.tex is read-only or no folder"):
         check_folder(smoke_config(path / "thesis.tex"))
 
 
 def test_a_config_that_cannot_be_read_is_named_with_its_file(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     (folder.path / "config.yaml").write_text("")
     with pytest.raises(RunFolderError, match=r"smoke_gorila/Breakout/0/config\.yaml cannot be read: it is empty"):
         check_folder(smoke_config(tmp_path, "resume=true"))
@@ -118,7 +118,7 @@ def test_a_config_that_cannot_be_read_is_named_with_its_file(tmp_path: Path) -> 
 def test_a_folder_of_another_version_is_told_as_that_with_its_commit_and_a_few_of_the_differences(
     tmp_path: Path,
 ) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     folder.write_run({"commit": "0123456789abcdef"})
     path = folder.path / "config.yaml"
     path.write_text("".join(line for line in path.read_text().splitlines(True) if "epsilon" not in line))
@@ -130,7 +130,7 @@ def test_a_folder_of_another_version_is_told_as_that_with_its_commit_and_a_few_o
 
 
 def test_a_run_is_resumed_on_another_cluster_where_its_old_one_cannot_be_used_any_more(tmp_path: Path) -> None:
-    path = open_folder(smoke_config(tmp_path)).path / "config.yaml"
+    path = opened(smoke_config(tmp_path)).path / "config.yaml"
     here = path.read_text()
     before, cluster, after = re.split(r"(?<=\n)(?=cluster:|evaluation:)", here)
     assert cluster.startswith("cluster:")
@@ -145,12 +145,12 @@ def test_a_run_is_resumed_on_another_cluster_where_its_old_one_cannot_be_used_an
             read_config(path.parent)
         with pytest.raises(UnfitFolderError, match=r"cannot be resumed with other settings:\s+replay\.capacity: "):
             check_folder(smoke_config(tmp_path, "resume=true", "replay.capacity=5_000"))
-        open_folder(smoke_config(tmp_path, "resume=true"))
+        opened(smoke_config(tmp_path, "resume=true"))
         assert path.read_text() == here.replace("resume: false", "resume: true")
 
 
 def test_rows_that_the_disk_refuses_are_told_as_what_they_are(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     (folder.path / "episodes.csv").unlink()
     (folder.path / "episodes.csv").symlink_to("/dev/full")
     folder._file(EpisodeRow).write("x")
@@ -160,7 +160,7 @@ def test_rows_that_the_disk_refuses_are_told_as_what_they_are(tmp_path: Path) ->
 
 
 def test_a_disk_that_refuses_rows_is_told_at_once(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     (folder.path / "episodes.csv").unlink()
     (folder.path / "episodes.csv").symlink_to("/dev/full")
     with pytest.raises(RunFolderError, match=r"rows could not be written: .*No space left"):
@@ -170,7 +170,7 @@ def test_a_disk_that_refuses_rows_is_told_at_once(tmp_path: Path) -> None:
 
 
 def test_a_resume_with_other_settings_is_refused_with_both_values(tmp_path: Path) -> None:
-    open_folder(smoke_config(tmp_path))
+    opened(smoke_config(tmp_path))
     changed = smoke_config(tmp_path, "resume=true", "replay.batch_size=16", "budget.frames=99", "cluster=processes")
     with pytest.raises(RunFolderError, match=r"replay.batch_size: 8 in the run folder, 16 now") as refused:
         check_folder(changed)
@@ -178,7 +178,7 @@ def test_a_resume_with_other_settings_is_refused_with_both_values(tmp_path: Path
 
 
 def test_of_many_other_settings_the_first_dozen_is_named_and_the_way_out(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path)).path
+    folder = opened(smoke_config(tmp_path)).path
     (folder / "config.yaml").write_text(to_yaml(smoke_config(tmp_path, experiment="smoke_rainbow")))
     with pytest.raises(UnfitFolderError, match=r"and \d+ more\nGive the same settings again") as refused:
         check_folder(smoke_config(tmp_path, "resume=true"))
@@ -186,7 +186,7 @@ def test_of_many_other_settings_the_first_dozen_is_named_and_the_way_out(tmp_pat
 
 
 def test_a_resume_of_another_version_s_rows_is_refused(tmp_path: Path) -> None:
-    updates = open_folder(smoke_config(tmp_path)).path / "updates.csv"
+    updates = opened(smoke_config(tmp_path)).path / "updates.csv"
     updates.write_text(updates.read_text().replace(",waited_seconds", ""))
     with pytest.raises(RunFolderError, match=r"updates\.csv has the columns of another version"):
         check_folder(smoke_config(tmp_path, "resume=true"))
@@ -194,25 +194,25 @@ def test_a_resume_of_another_version_s_rows_is_refused(tmp_path: Path) -> None:
 
 def test_the_update_rows_of_a_run_are_its_algorithm_s(tmp_path: Path) -> None:
     for experiment, row_type in (("smoke_gorila", UpdateRow), ("smoke_dba3c", ActorCriticUpdateRow)):
-        folder = open_folder(smoke_config(tmp_path, experiment=experiment))
+        folder = opened(smoke_config(tmp_path, experiment=experiment))
         header = (folder.path / "updates.csv").read_text().splitlines()
         assert header == [",".join(field.name for field in fields(row_type))]
         check_folder(smoke_config(tmp_path, "resume=true", experiment=experiment))
 
 
 def test_a_resume_may_raise_the_budget_and_the_folder_remembers_it(tmp_path: Path) -> None:
-    save_checkpoint(open_folder(smoke_config(tmp_path)))
-    folder = open_folder(smoke_config(tmp_path, "resume=true", "budget.frames=99"))
+    save_checkpoint(opened(smoke_config(tmp_path)))
+    folder = opened(smoke_config(tmp_path, "resume=true", "budget.frames=99"))
     assert run_of_yaml((folder.path / "config.yaml").read_text()).budget.frames == 99
 
 
 def test_resume_and_overwrite_are_welcome_where_there_is_no_run_yet(tmp_path: Path) -> None:
-    assert open_folder(smoke_config(tmp_path, "resume=true")).path.is_dir()
-    assert open_folder(smoke_config(tmp_path, "overwrite=true", "seed=1")).path.is_dir()
+    assert opened(smoke_config(tmp_path, "resume=true")).path.is_dir()
+    assert opened(smoke_config(tmp_path, "overwrite=true", "seed=1")).path.is_dir()
 
 
 def test_rows_are_in_their_files_as_soon_as_they_are_written(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     folder.write([EPISODE, UPDATE, EVALUATION])
     folder.write([replace(EPISODE, lane=4)])
     loaded = load_run(folder.path)  # nothing was closed: a killed run has come no further
@@ -222,11 +222,11 @@ def test_rows_are_in_their_files_as_soon_as_they_are_written(tmp_path: Path) -> 
 
 
 def test_a_folder_that_is_opened_again_appends_under_the_one_header(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     folder.write([EPISODE])
     folder.close()
     save_checkpoint(folder)
-    again = open_folder(smoke_config(tmp_path, "resume=true"))
+    again = opened(smoke_config(tmp_path, "resume=true"))
     again.write([EPISODE])
     again.close()
     lines = (folder.path / "episodes.csv").read_text().splitlines()
@@ -234,7 +234,7 @@ def test_a_folder_that_is_opened_again_appends_under_the_one_header(tmp_path: Pa
 
 
 def test_rows_beyond_a_number_are_set_aside_whatever_their_time_and_evaluations_stay(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     folder.write([EPISODE, replace(EPISODE, score=13.0), replace(EPISODE, score=14.0), UPDATE, EVALUATION])
     folder.close()
     with (folder.path / "episodes.csv").open("a") as file:
@@ -248,15 +248,15 @@ def test_rows_beyond_a_number_are_set_aside_whatever_their_time_and_evaluations_
 
 
 def test_a_run_that_was_killed_before_its_first_checkpoint_begins_again(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     folder.close()
-    again = open_folder(smoke_config(tmp_path, "resume=true"))
+    again = opened(smoke_config(tmp_path, "resume=true"))
     assert again.path == folder.path and not (folder.path / "discarded").exists()
 
 
 @pytest.mark.parametrize("place", ["nothing", "an empty folder", "a file", "a link to nowhere"])
 def test_rows_of_a_training_whose_checkpoints_are_gone_stay_where_they_are(tmp_path: Path, place: str) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     folder.write([EPISODE])
     folder.close()
     if place == "an empty folder":
@@ -267,7 +267,7 @@ def test_rows_of_a_training_whose_checkpoints_are_gone_stay_where_they_are(tmp_p
         folder.checkpoints.symlink_to(tmp_path / "no disk")
     told = {"a file": "checkpoints is no folder", "a link to nowhere": "is a link to .*no disk, where nothing is"}
     with pytest.raises(RunFolderError, match=told.get(place, "has rows of a training, and no checkpoint of it")):
-        open_folder(smoke_config(tmp_path, "resume=true"))
+        opened(smoke_config(tmp_path, "resume=true"))
     assert len(load_run(folder.path).episodes) == 1 and not (folder.path / "discarded").exists()
 
 
@@ -275,11 +275,11 @@ def test_a_start_that_was_killed_while_it_wrote_its_settings_begins_again(tmp_pa
     config = smoke_config(tmp_path)
     killed_while_writing(config.folder / "config.yaml")
     check_folder(config)
-    assert run_of_yaml((open_folder(config).path / "config.yaml").read_text()) == config
+    assert run_of_yaml((opened(config).path / "config.yaml").read_text()) == config
 
 
 def test_run_json_is_replaced_whole(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     assert folder.read_run() == {}
     folder.write_run({"end_reason": None})
     folder.write_run({"end_reason": "budget"})
@@ -288,7 +288,7 @@ def test_run_json_is_replaced_whole(tmp_path: Path) -> None:
 
 
 def test_rows_of_a_folder_that_was_deleted_are_not_written_into_nothing(tmp_path: Path) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     folder.write([EPISODE])
     shutil.rmtree(folder.path)
     with pytest.raises(RunFolderError, match="rows could not be written: the folder was deleted or moved away while"):
@@ -315,7 +315,7 @@ def test_rows_of_a_folder_that_was_deleted_are_not_written_into_nothing(tmp_path
     ],
 )
 def test_one_damaged_line_goes_to_discarded_and_the_run_goes_on(tmp_path: Path, line: bytes) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     folder.write([EPISODE, EPISODE])
     folder.close()
     path = folder.path / "episodes.csv"
@@ -329,7 +329,7 @@ def test_one_damaged_line_goes_to_discarded_and_the_run_goes_on(tmp_path: Path, 
 
 @pytest.mark.parametrize("data", [b"", b"\xff", b"[]", b'{"started_at": 7}'])
 def test_a_run_json_that_cannot_be_read_is_moved_aside_with_a_word(tmp_path: Path, data: bytes) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     assert folder.set_aside_unreadable_run() is None
     (folder.path / "run.json").write_bytes(data)
     assert folder.read_run() == {}
@@ -345,7 +345,7 @@ def test_a_results_dir_that_cannot_be_made_is_one_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     config = replace(smoke_config(tmp_path), results_dir=name)
-    for refuse in (check_folder, open_folder):
+    for refuse in (check_folder, opened):
         with pytest.raises(RunFolderError, match=r"cannot be written: .*; choose another results_dir"):
             refuse(config)
     assert list(tmp_path.iterdir()) == []
@@ -355,7 +355,7 @@ def test_a_module_that_was_changed_since_is_named_and_no_other_version_is_blamed
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["network=module", "network.class=tests.networks.modules.Values"]
-    path = open_folder(smoke_config(tmp_path, *words)).path
+    path = opened(smoke_config(tmp_path, *words)).path
     monkeypatch.setattr(modules.Values, "forward", lambda *_: [][0])
     told = r"names what cannot be used here: network\.class=tests\.\S+ cannot compute"
     for read in (read_config, config_anywhere):

@@ -10,26 +10,26 @@ import pytest
 from pipeline.config.run_config import RunConfig
 from pipeline.errors import RunFolderError
 from pipeline.experiments.files import run_folder, run_lock
-from pipeline.experiments.files.run_folder import check_folder, open_folder
+from pipeline.experiments.files.run_folder import check_folder
 from pipeline.rows import ROW_FILES
 from pipeline.whole_file import whole_text
-from tests.experiments.smoke_runs import smoke_config
+from tests.experiments.smoke_runs import opened, smoke_config
 
 
 @pytest.mark.parametrize("word", ["resume=true", "overwrite=true"])
 def test_a_folder_that_somebody_writes_in_is_refused(tmp_path: Path, word: str) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
     again = smoke_config(tmp_path, word)
     with (
         folder.hold(),
         pytest.raises(RunFolderError, match="is being trained or evaluated by another command right now"),
     ):
-        open_folder(again)
-    assert open_folder(again).path == folder.path
+        opened(again)
+    assert opened(again).path == folder.path
 
 
 def test_a_disk_without_locks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = open_folder(smoke_config(tmp_path))
+    folder = opened(smoke_config(tmp_path))
 
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
@@ -55,18 +55,18 @@ def test_of_two_that_begin_the_same_run_at_once_one_has_it(tmp_path: Path, monke
         check(given, place)
         # Behind the look, another command begins.
         monkeypatch.setattr(run_folder, "check_folder", check)
-        open_folder(given)
+        opened(given)
 
     monkeypatch.setattr(run_folder, "check_folder", late)
     with pytest.raises(RunFolderError, match="is being trained or evaluated by another command right now"):
-        open_folder(config)
+        opened(config)
     assert {path.name for path in config.folder.iterdir()} == {"config.yaml", *ROW_FILES.values()}
 
 
 def test_who_has_waited_for_a_folder_does_not_get_it_by_a_file_that_was_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = open_folder(smoke_config(tmp_path)).path / "config.yaml"
+    config = opened(smoke_config(tmp_path)).path / "config.yaml"
     flock = fcntl.flock
 
     def late(*words: Any) -> None:

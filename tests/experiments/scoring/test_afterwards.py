@@ -19,7 +19,7 @@ from pipeline.evaluation import recordings
 from pipeline.evaluation.play import PlayedGame
 from pipeline.experiments.files import checkpoint, run_lock
 from pipeline.experiments.files.checkpoint import Checkpoint
-from pipeline.experiments.files.run_folder import open_folder, read_config
+from pipeline.experiments.files.saved_config import read_config
 from pipeline.experiments.plan import network_of
 from pipeline.experiments.run import train
 from pipeline.experiments.scoring import afterwards
@@ -30,7 +30,7 @@ from pipeline.experiments.specs import checkpoint_fit
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results.load import load_run
 from pipeline.roles.progress import RoleProgress
-from tests.experiments.smoke_runs import smoke_config
+from tests.experiments.smoke_runs import opened, smoke_config
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     slots = {"sum_of_squares": np.zeros_like(params)}
     server = first_snapshot(params)._replace(versions=(7, 7), target_versions=(0, 0), slots=slots)
     killed = Checkpoint(server, {"bundle-0": steps}, generation=1)
-    folder = open_folder(config)
+    folder = opened(config)
     checkpoint.save(folder.checkpoints, killed, keep=2)
     checkpoint.save(folder.checkpoints / "best", killed._replace(server=first_snapshot(params)), keep=1)
     return results_dir / "smoke_gorila" / "Breakout"
@@ -200,7 +200,7 @@ def test_a_run_is_held_while_it_trains(tmp_path: Path, monkeypatch: pytest.Monke
         refused.extend(mistakes(f"run={tmp_path}"))
 
     monkeypatch.setattr("pipeline.experiments.run._Run.carry_out", evaluate_meanwhile)
-    folder = open_folder(config)
+    folder = opened(config)
     params = np.zeros(network_of(config).num_parameters, np.float32)
     checkpoint.save(folder.checkpoints, Checkpoint(first_snapshot(params), {}, 0), keep=1)
     train(smoke_config(tmp_path, "resume=true"), Console(file=io.StringIO()))

@@ -11,20 +11,20 @@ from pipeline import seeding
 from pipeline.cluster.session import Session, open_session
 from pipeline.errors import RoleFailedError
 from pipeline.experiments.files.checkpoint import Checkpoint
-from pipeline.experiments.files.run_folder import RECORDINGS, open_folder
+from pipeline.experiments.files.run_folder import RECORDINGS
 from pipeline.experiments.plan import network_of
 from pipeline.experiments.scoring import at_the_end
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.rows import EvaluationRow
 from tests.clusters import cluster_config, kill_host, wait_until
-from tests.experiments.smoke_runs import smoke_config
+from tests.experiments.smoke_runs import opened, smoke_config
 
 
 def test_parameters_that_have_been_played_are_not_played_again(tmp_path: Path) -> None:
     config = smoke_config(tmp_path)
     params = network_of(config).initial_parameters(seeding.stream(0, "parameters")).astype(np.float32)
     end = Checkpoint(first_snapshot(params), {}, generation=1)
-    folder = open_folder(config)
+    folder = opened(config)
     with open_session(cluster_config("threads"), num_hosts=1, threads_per_host=1) as session:
         rows = at_the_end.evaluate(session, config, end, threading.Event(), folder.path, print)
         assert rows and {row.agent for row in rows if isinstance(row, EvaluationRow)} == {"checkpoint", "random"}
@@ -37,7 +37,7 @@ def test_games_that_cannot_be_recorded_are_scored_all_the_same(tmp_path: Path) -
     config = smoke_config(tmp_path)
     params = network_of(config).initial_parameters(seeding.stream(0, "parameters")).astype(np.float32)
     end = Checkpoint(first_snapshot(params), {}, generation=1)
-    folder = open_folder(config).path
+    folder = opened(config).path
     (folder / RECORDINGS).touch()
     said: list[str] = []
     with open_session(cluster_config("threads"), num_hosts=1, threads_per_host=1) as session:
@@ -51,7 +51,7 @@ def test_what_a_dead_host_played_is_played_elsewhere_until_too_many_have_died(tm
     config = smoke_config(tmp_path, "evaluation.num_episodes=100_000", "cluster.max_restarts=1")
     params = network_of(config).initial_parameters(seeding.stream(0, "parameters")).astype(np.float32)
     end = Checkpoint(first_snapshot(params), {}, generation=1)
-    folder = open_folder(config).path
+    folder = opened(config).path
     with (
         open_session(cluster_config("processes"), num_hosts=2, threads_per_host=1) as session,
         ThreadPoolExecutor(1) as pool,
@@ -79,7 +79,7 @@ def test_where_no_host_is_left_and_none_comes_the_evaluation_ends(
     config = smoke_config(tmp_path)
     params = network_of(config).initial_parameters(seeding.stream(0, "parameters")).astype(np.float32)
     end = Checkpoint(first_snapshot(params), {}, generation=1)
-    folder = open_folder(config).path
+    folder = opened(config).path
     with open_session(cluster_config("processes"), num_hosts=1, threads_per_host=1) as session:
         monkeypatch.setattr(Session, "host_timeout_seconds", 0.5)
         session.client.retire_workers(list(session.hosts))

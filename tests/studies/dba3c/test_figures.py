@@ -30,6 +30,12 @@ def test_times_are_drawn_of_the_runs_of_one_commit() -> None:
     assert dots == [[2, 2, 2, 2, 2], [1, 0, 1, 1, 1]]
 
 
+def test_a_panel_says_where_files_differed_from_the_commit_of_its_runs() -> None:
+    runs, curves = learning_rows(("base", "steps_10", "async"))
+    minutes = figures.sync_figure(curves, runs.assign(run_commit="0123456789abcdef+")).axes[1]
+    assert minutes.get_title() == "runs of 0123456+"
+
+
 def test_workers_are_timed_within_one_commit() -> None:
     runs, curves = learning_rows(learning_cases.WORKER_CASES)
     runs["run_commit"] = ["other" if case == "base" else "one" for case in runs["case"]]

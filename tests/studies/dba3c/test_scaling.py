@@ -34,7 +34,7 @@ def test_a_row_says_the_precision_that_its_runs_were_asked_to_compute_in(
     scaling.main(num_rounds=1, networks=("nature_grey",), overrides=overrides, output=tmp_path)
     (kind,) = pd.read_csv(tmp_path / "scaling.csv")["processor"]
     assert kind == processor_here(precision)
-    with pytest.raises(ValueError, match=f"rows of runs with precision={precision}, and these have no more settings"):
+    with pytest.raises(SystemExit, match=f"rows of runs with precision={precision}, and these have no more settings"):
         scaling.main(num_rounds=2, networks=("nature_grey",), output=tmp_path)
 
 

@@ -55,18 +55,16 @@ def test_costs_are_measured_and_what_they_predict_stands_beside_a_real_run(
     assert both.steps.alone == first.steps.alone + second.steps.alone
     message = both.calls.message.caller.fixed
     assert message == pytest.approx((first.calls.message.caller.fixed + second.calls.message.caller.fixed) / 2)
-    cost_file.append(tmp_path / "costs.json", "another", both)
+    cost_file.append(tmp_path / "costs.json", "another", "abacus, float32", both)
     assert cost_file.load(tmp_path / "costs.json", "another") == [both]
     assert cost_file.load(tmp_path / "costs.json", "nature_grey") == [first, second]
 
 
-def test_costs_of_another_processor_are_not_added_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_costs_of_another_processor_are_not_added_to(tmp_path: Path) -> None:
     costs = tmp_path / "costs.json"
     (known,) = cost_file.load(OUTPUT / "costs.json", "nature_grey")[:1]
-    with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(cost_file, "processor_here", lambda: "abacus, float32")
-        cost_file.append(costs, "nature_grey", known)
-    with pytest.raises(ValueError, match=r"costs\.json was measured on abacus, float32, "):
+    cost_file.append(costs, "nature_grey", "abacus, float32", known)
+    with pytest.raises(SystemExit, match=r"costs\.json was measured on abacus, float32, "):
         simulation.main(networks=("nature_grey",), check_networks=(), num_rounds=2, output=tmp_path, figures=tmp_path)
     assert cost_file.load(costs, "nature_grey") == [known]
 

@@ -1,7 +1,8 @@
-"""The config of a run as its folder has it, here or in an earlier version, and on any machine.
+"""What `config.yaml` in a run folder says: the config of a run that was begun, here or on another machine.
 
-    read_config        of a run that goes on, whose cluster counts
-    config_anywhere    of a finished one, whose cluster may be unknown: another machine, or certificates that are gone
+    read_config        as it was, or with another cluster, on which the run goes on
+    config_anywhere    on `cluster=threads`: the own one of a finished run may be unknown here, or its certificates gone
+    saved_settings     what is written there, of whatever version (`check_version`)
 
 Not here: the folder around it (`pipeline.experiments.files.run_folder`).
 """
@@ -30,10 +31,10 @@ def read_config(path: Path, cluster: ClusterConfig | None = None) -> RunConfig:
     Raises RunFolderError if there is none, it is of another version of pipeline, or files that it names are gone.
     """
     tree = saved_settings(path)
-    check_version(path, tree)
     try:
         return build(tree if cluster is None else {**tree, "cluster": as_settings(cluster)})
     except ConfigError as error:
+        check_version(path, tree)
         raise _names_the_unusable(path, error) from error
 
 
