@@ -1,6 +1,7 @@
 """What all tests need."""
 
 import gc
+import logging
 import signal
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,13 @@ import pytest
 
 OWN = Path(__file__).resolve().parent / "own"
 """A package of a user's own, `mylab`, and a folder of files for it, `conf`."""
+
+
+@pytest.fixture
+def caplog(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """With all warnings: as long as a cluster of Dask's is there, in any test's fixture, all handlers hear less."""
+    caplog.set_level(logging.WARNING)
+    return caplog
 
 
 @pytest.fixture

@@ -101,7 +101,9 @@ def test_a_run_s_rows_tell_of_both_bundles_and_of_the_final_evaluation(gorila: F
     assert len(loaded.episodes) and (loaded.episodes["total_frames"] <= 2 * FRAMES).all()
     parts = updates["num_admitted"] + updates["num_dropped_stale"] + updates["num_dropped_outlier"]
     assert (updates["num_updates"] == parts + updates["num_refused"]).all()
-    assert updates["num_admitted"].sum() == max(gorila.newest.server.versions)
+    # On a busy machine one shard may find a gradient stale that the other admits.
+    num_admitted, num_stale = (updates[f"num_{name}"].sum() for name in ("admitted", "dropped_stale"))
+    assert all(num_admitted <= version <= num_admitted + num_stale for version in gorila.newest.server.versions)
     games = loaded.evaluations.groupby("agent").size()
     assert dict(games) == {"checkpoint": 2, "random": 2}
     assert set(loaded.evaluations["protocol"]) == {"smoke"}
