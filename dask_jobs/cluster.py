@@ -68,7 +68,7 @@ class Cluster:
         self._scheduler_id = scheduler["id"]
         self.scheduler_address = str(scheduler["address"])
         """Where clients reach the scheduler."""
-        self.dashboard_url = dashboard_link(scheduler, self.scheduler_address)
+        self.dashboard_url = dashboard_link(client, scheduler)
         """Where the Dask dashboard answers; None if there is none."""
         self.hosts: list[HostSize] = []
         """Those that were there at the last survey."""

@@ -172,19 +172,23 @@ def start_here(
         )
 
 
-def dashboard_link(identity: Mapping[str, Any], address: str, host: str | None = None) -> str | None:
-    """Where a scheduler's dashboard answers, in the form that Dask's configuration gives it; None: it has none.
+def dashboard_link(client: Client, identity: Mapping[str, Any], host: str | None = None) -> str | None:
+    """Where the scheduler's dashboard answers, in the form that Dask's configuration gives it; None: it has none.
 
     `identity`: what the scheduler has told of itself (`Client.dashboard_link` asks for that, and waits without end).
-    `address`: where it is reached; `host`: where its dashboard is, if not there. A form that cannot be filled in is
-    left out: it may name a variable that only some environments have, and a link is nothing that work may end of.
+    `host`: where the dashboard is; None: where the client's own cluster says, or else where the scheduler is reached. A
+    form that cannot be filled in is left out: it may name a variable that only some environments have, and a link is
+    nothing that work may end of.
     """
     if (port := identity["services"].get("dashboard")) is None:
         return None
-    host = host or get_address_host(address)
+    scheduler: Any = client.scheduler
+    own: Any = None if host is not None else client.cluster
+    host = host or get_address_host(scheduler.address)
     host = f"[{host}]" if ":" in host else host
     try:
-        return str(format_dashboard_link(host, port))
+        # One on Kubernetes forwards a port of this machine to it.
+        return str(format_dashboard_link(host, port) if own is None else own.dashboard_link)
     except Exception:  # the form is anything that people write, and so is what is wrong with it
         scheme = "https" if dask.config.get("distributed.scheduler.dashboard.tls.cert") else "http"
         return f"{scheme}://{host}:{port}/status"

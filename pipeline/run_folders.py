@@ -45,6 +45,11 @@ def at_home(word: str) -> str:
     return os.path.expanduser(word) if word.startswith("~") and not os.path.lexists(word) else word
 
 
+def absolute(word: str) -> Path:
+    """The same, wherever the program goes meanwhile."""
+    return Path(at_home(word)).absolute()
+
+
 def places_of(word: str) -> list[Path]:
     """What a word of the command line names: the path of that name if there is one, else what fits the pattern."""
     word = at_home(word)

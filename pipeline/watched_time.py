@@ -8,7 +8,7 @@ job that Slurm has suspended, a laptop that slept. What it waits for is then as 
 after the pause, too late for every clock. So each look adds a second at most, and whoever waits looks that often.
 Whoever looks more seldom, by a limit of its own, says how much a look may add (`longest_seconds`).
 Not here: what a pause is a part of: when something is due (`pipeline.experiments.life.Every`), how long a run has taken
-(`pipeline.roles.place`).
+(`pipeline.roles.place`). Nor one answer of Dask's, which counts on a clock of its own.
 """
 
 import time

@@ -38,14 +38,19 @@ def refuse_published(word: str, place: Path, published: Path, **differs: bool) -
 
     `word` names the place; `differs`: setting -> whether it is another one than that of what is published.
     """
-    others = [name.replace("_", "-") for name, is_other in differs.items() if is_other]
-    if others and place.resolve() == published.resolve():
+    others = [name.replace("_", "-") for name, is_another in differs.items() if is_another]
+    if others and not is_other(place, published):
         raise SystemExit(
             f"{published} is of other runs than these, which differ in {', '.join(others)}: nothing was made. Name "
             f"{word} of their own"
         )
 
 
-def with_game(game: str, usual: str, overrides: Sequence[str]) -> list[str]:
-    """What runs have on top of the settings of their study; a game that is not its `usual` one is among it."""
-    return [*([] if game == usual else [f"game={game}"]), *overrides]
+def is_other(place: Path, published: Path) -> bool:
+    """Whether what lies here is not what is published."""
+    return place.resolve() != published.resolve()
+
+
+def on_top(overrides: Sequence[str], **settings: tuple[object, object]) -> list[str]:
+    """What runs have on top of the settings of their study; `settings`: what it names itself, and what is usual."""
+    return [*(f"{name}={value}" for name, (value, usual) in settings.items() if value != usual), *overrides]

@@ -37,7 +37,7 @@ from pipeline.results.comparison import probability_of_improvement
 from pipeline.results.formats import cell, interval_cell
 from pipeline.results.scores import FloatArray
 from pipeline.results.style import COLOURS, STYLE, save_figure
-from studies.arguments import FIGURES, refuse_published
+from studies.arguments import FIGURES, is_other, refuse_published
 from studies.row_file import RowFile
 from studies.trained_runs import (
     FIRST_GORILA_QUICK,
@@ -86,7 +86,7 @@ def main(arguments: list[str] | None = None) -> None:
         chosen.figures,
         FIGURES,
         overrides=bool(chosen.overrides),
-        output=chosen.output != OUTPUT,
+        output=is_other(chosen.output, OUTPUT),
     )
     # Seed after seed, so that all cases have one before one of them has three.
     for seed in chosen.seeds:

@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--num-threads", type=int, default=1, help="of the emulator")
     parser.add_argument("--overrides", nargs="*", default=[], help="settings of the protocol, for a trial")
     chosen = parser.parse_args(arguments)
-    files = {skip: row_file(chosen.output, skip) for skip in chosen.frame_skips}
+    files = {skip: row_file(chosen.output, skip).made_with(chosen.overrides) for skip in chosen.frame_skips}
     for skip, file in files.items():
         config = protocol(skip, chosen.overrides)
         for game in chosen.games:

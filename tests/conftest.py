@@ -21,6 +21,18 @@ def caplog(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 
 
 @pytest.fixture
+def dask_log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """What Dask's workers in this process log, whatever tests before have left out of it."""
+    logger = logging.getLogger("distributed.worker")
+    filters, logger.filters[:] = list(logger.filters), []
+    logger.addHandler(caplog.handler)
+    caplog.set_level(logging.ERROR, logger.name)
+    yield caplog
+    logger.removeHandler(caplog.handler)
+    logger.filters[:] = filters
+
+
+@pytest.fixture
 def own_package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """`mylab` can be imported, which nobody has done before; no test that comes later finds it."""
     _forget_own_package()

@@ -53,9 +53,12 @@ def call():
 
 def outcome(work):
     try:
-        print(work.__name__, work(), flush=True)
+        told = work()
     except Exception as error:
-        print(work.__name__, repr(error), flush=True)
+        told = repr(error)
+    # In one piece: others print at the same time.
+    sys.stdout.write(f"{{work.__name__}} {{told}}\\n")
+    sys.stdout.flush()
 
 
 threads = [threading.Thread(target=outcome, args=(work,)) for work in (ring, write, call)]
@@ -78,6 +81,16 @@ def test_a_look_adds_what_has_gone_by_and_of_a_pause_a_second() -> None:
         clock.now += gap
         steps.append(time.look())
     assert steps == [0.25, 0.5, 1.0, 0.25] and time.seconds == 2.0
+
+
+def test_it_is_a_clock_that_does_not_know_of_pauses() -> None:
+    clock = Clock(100.0)
+    time = WatchedTime(clock.monotonic)
+    read = [time.now()]
+    for gap in (0.5, 3600.0, 0.25):
+        clock.now += gap
+        read.append(time.now())
+    assert read == [0.0, 0.5, 1.5, 1.75]
 
 
 def test_who_looks_seldom_says_what_a_look_may_add() -> None:

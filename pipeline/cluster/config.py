@@ -120,7 +120,7 @@ class ClusterConfig(ABC):
 
     @property
     def dashboard_host(self) -> str | None:
-        """The machine that the Dask dashboard was told to listen on; None: Dask's own link says where it answers."""
+        """The machine that the Dask dashboard was told to listen on; None: the cluster's link says where that is."""
         return None
 
     def num_hosts_to_come(self, num_wanted: int) -> int:

@@ -99,7 +99,7 @@ class Session:
         with asked_of(self.client) as scheduler:
             seconds = self._settings.answer_seconds
             identity = self.client.sync(scheduler.identity, n_workers=0, callback_timeout=seconds)
-            return dashboard_link(identity, scheduler.address, self._config.dashboard_host) or ""
+            return dashboard_link(self.client, identity, self._config.dashboard_host) or ""
 
     @property
     def hosts(self) -> dict[str, HostReport]:

@@ -23,6 +23,7 @@ from pipeline.cluster.scheduler import ANSWER_SECONDS, asked_of
 from pipeline.cluster.whole import CLOSE_SECONDS
 from pipeline.errors import ConfigError, PipelineError, PlacementError, in_words
 from pipeline.extras import how_to_install
+from pipeline.watched_time import WatchedTime
 
 _LOOK_SECONDS = 0.1
 """Between two looks which hosts have come."""
@@ -62,10 +63,10 @@ def wait_for_hosts(
     Raises PlacementError when they do not come within `config.start_timeout_seconds`, or no others will;
     UnreachableError when the scheduler stands still for `answer_seconds`, SchedulerLostError when it is gone.
     """
-    limit_seconds, began = config.start_timeout_seconds, time.monotonic()
+    limit_seconds, watched = config.start_timeout_seconds, WatchedTime(time.monotonic)
     ask_at, is_told = min(untold_seconds, limit_seconds), False
     while (num_there := _num_present(client, answer_seconds)) < num_hosts:
-        seconds = time.monotonic() - began
+        seconds = watched.now()
         if seconds >= ask_at:
             if (why := config.why_hosts_stay_away(client.cluster)) is not None:
                 raise PlacementError(f"{num_there} of {num_hosts} hosts came, and no others will: {why}")

@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from pipeline.cluster.hosts import with_other_code
 from pipeline.cluster.packages import check_importable
+from pipeline.cluster.scheduler import ANSWER_SECONDS
 from pipeline.cluster.session import Session
 from pipeline.config.run_config import RunConfig
 from pipeline.config.words import listed
@@ -45,7 +46,8 @@ def plan_beside_others(config: RunConfig, session: Session, console: Console) ->
             soft_wrap=True,
         )
     limit_seconds = config.cluster.start_timeout_seconds
-    watched, num_looks, has_told = WatchedTime(time.monotonic), 0, False
+    # Of a pause of the whole process no more counts than hosts may take to answer, which are waited for at each look.
+    watched, num_looks, has_told = WatchedTime(time.monotonic, longest_seconds=ANSWER_SECONDS), 0, False
     while True:
         others = session.others()
         if num_looks > 0:
@@ -76,7 +78,6 @@ def plan_beside_others(config: RunConfig, session: Session, console: Console) ->
             )
         num_looks += 1
         time.sleep(_LOOK_SECONDS)
-        watched.look()
 
 
 def plan_now(config: RunConfig, session: Session, may_lack: Sequence[str] = ()) -> Plan:

@@ -72,20 +72,21 @@ def train(
     `evaluates_when_interrupted=False`: an interrupted run ends without its final evaluation, to be resumed.
     `launch_id`: of the sweep's command, for `run.json`; None: there is no sweep.
     """
-    with told_if_refused(config.folder):
-        return _train(config, console, granted, evaluates_when_interrupted, launch_id)
+    # Once: the program around may go elsewhere meanwhile, as a notebook does whose training is a thread.
+    here = placed(config)
+    with told_if_refused(here.folder):
+        return _train(here, config, console, granted, evaluates_when_interrupted, launch_id)
 
 
 def _train(
     config: RunConfig,
+    typed: RunConfig,
     console: Console | None,
     granted: GrantedHosts | None,
     evaluates_when_interrupted: bool,
     launch_id: str | None,
 ) -> RunResult:
     check_process()
-    # Once: the program around may go elsewhere meanwhile, as a notebook does whose training is a thread.
-    typed, config = config, placed(config)
     console = console or Console(file=lasting_output())
     check_installed(config.logging_tools)
     check_roles(config)
@@ -120,7 +121,7 @@ def _train(
         with jobs_kept(config.folder) if config.overwrite else contextlib.nullcontext():
             folder = open_folder(typed, config.folder)
         with folder.hold():
-            run = _Run(config, session, plan, folder, console, evaluates_when_interrupted, launch_id, RunTiming())
+            run = _Run(config, typed, session, plan, folder, console, evaluates_when_interrupted, launch_id)
             return run.carry_out()
 
 
@@ -130,15 +131,18 @@ class _Run:
     def __init__(
         self,
         config: RunConfig,
+        typed: RunConfig,
         session: Session,
         plan: Plan,
         folder: RunFolder,
         console: Console,
         evaluates_when_interrupted: bool,
         launch_id: str | None,
-        timing: RunTiming,
     ) -> None:
+        timing = RunTiming()
         self._config = config
+        self._typed = typed
+        """As the user gave it: what others are told of the run is the same wherever it lies."""
         self._session = session
         self._plan = plan
         self._folder = folder
@@ -156,7 +160,7 @@ class _Run:
             num_begun=folder.generation,
         )
         publish = partial(glance.publish, session.client)
-        self._record = RunRecord(config, folder, console, publish, timing.publish_seconds)
+        self._record = RunRecord(typed, folder, console, publish, timing.publish_seconds)
         self._training = Training(
             config, session, plan, folder, self._record, self._life, self._interrupt, timing, self._exact
         )
@@ -173,7 +177,7 @@ class _Run:
             self._print_table()
             return self._result(reason, start)
         hosts, placement = self._session.hosts, self._plan.placement
-        run = provenance.begin(run, self._config, hosts, placement, self._origin, self._launch_id)
+        run = provenance.begin(run, self._typed, hosts, placement, self._origin, self._launch_id)
         self._write_run(run)
         self._write_changes()
         try:
@@ -223,7 +227,8 @@ class _Run:
         if self._config.init_from is None:
             start = Checkpoint(first_snapshot(first_parameters(self._config)), {}, generation=0)
         else:
-            start, self._origin = begin_warm(self._config, self._record.say)
+            start, origin = begin_warm(self._config, self._record.say)
+            self._origin = origin | {"path": self._typed.init_from}
             self._record.say(sentence_of(self._origin))
         checkpoint.save(self._folder.checkpoints, start, self._config.checkpoint.keep)
         return start

@@ -25,6 +25,7 @@ import psutil
 from matplotlib.figure import Figure
 
 from pipeline.results.style import COLOURS, STYLE, save_figure
+from studies.arguments import FIGURES, is_other, refuse_published
 from studies.row_file import RowFile
 
 WORDS = (
@@ -43,7 +44,8 @@ WORDS = (
     "budget.frames=null",
     "progress=none",
 )
-FIGURE = Path("docs/figures/soak.png")
+OUTPUT = Path("results/chaos")
+FIGURE = FIGURES / "soak.png"
 _LOOK_SECONDS = 10.0
 HELD = {"memory_mb": "memory (MB)", "num_threads": "threads", "num_files": "open files", "num_sockets": "sockets"}
 """Column -> what it is."""
@@ -68,10 +70,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run, look, draw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60.0, help="of training")
-    parser.add_argument("--output", type=Path, default=Path("results/chaos"), help="where the rows go, anew")
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="where the rows go, anew")
     parser.add_argument("--figure", type=Path, default=FIGURE, help="what is drawn")
     parser.add_argument("words", nargs="*", help="more settings of the run")
     chosen = parser.parse_args(arguments)
+    other = {"minutes": chosen.minutes != parser.get_default("minutes"), "words": bool(chosen.words)}
+    refuse_published("--output", chosen.output, OUTPUT, **other)
+    refuse_published("--figure", chosen.figure, FIGURE, **other, output=is_other(chosen.output, OUTPUT))
     (chosen.output / "soak.csv").unlink(missing_ok=True)
     rows = soak_rows(chosen.output)
     with tempfile.TemporaryDirectory() as folder:

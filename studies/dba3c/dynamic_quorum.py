@@ -28,7 +28,7 @@ from measuring.worker_speed import budget_seconds, run, speed
 from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
 from pipeline.roles.straggler import CONSTANT, DISTRIBUTIONS, EXPONENTIAL
-from studies.arguments import with_game
+from studies.arguments import on_top
 from studies.dba3c.settings import GAME, NETWORKS, OUTPUT, QUICK, precision_of
 from studies.dba3c.simulation import BYTES_PER_SECOND
 from studies.dba3c.stragglers import NO_DELAY, NONE, TINY, delay_of
@@ -95,7 +95,7 @@ def main(
     output: Path = OUTPUT,
 ) -> None:
     """Simulate and measure what has no row yet."""
-    rows = dynamic_quorum_rows(output).made_with(with_game(game, GAME, overrides))
+    rows = dynamic_quorum_rows(output).made_with(on_top(overrides, game=(game, GAME)))
     of_costs, here = _of_costs(costs), Processor(*kind_here(processor_here(precision_of(overrides))))
     for (num_stragglers, distribution), quorum in product(_SIMULATED_DELAYS, _SIMULATED_SIZES):
         if not rows.has(SIMULATED, _NUM_SIMULATED, num_stragglers, distribution, quorum, 0, *of_costs):
@@ -119,7 +119,7 @@ def main(
 def _of_costs(path: Path) -> Processor:
     kinds = {Processor(*(facts[name] for name in KIND)) for facts in cost_file.measured_on(path)}
     if len(kinds) != 1:
-        raise ValueError(f"{path} has costs of {len(kinds)} kinds of processor: measure them with dba3c.simulation")
+        raise SystemExit(f"{path} has costs of {len(kinds)} kinds of processor: measure them with dba3c.simulation")
     return kinds.pop()
 
 

@@ -16,7 +16,7 @@ Not here: how fast a system is without what it learns (`studies.dba3c.scaling`),
 
 import argparse
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -34,7 +34,7 @@ from pipeline.networks.config import LayeredConfig
 from pipeline.optimizers.config import AdamConfig
 from pipeline.results.style import save_figure
 from pipeline.topologies.kinds.workers import WorkersConfig
-from studies.arguments import FIGURES, refuse_published
+from studies.arguments import FIGURES, is_other, refuse_published
 from studies.dba3c.figures import (
     MANY_WORKERS_SUFFIX,
     adam_figure,
@@ -115,7 +115,7 @@ def main(arguments: list[str] | None = None) -> None:
         chosen.figures,
         FIGURES,
         overrides=bool(chosen.overrides),
-        output=chosen.output != OUTPUT,
+        output=is_other(chosen.output, OUTPUT),
     )
     failed = []
     # Seed after seed, so that all cases have one before one of them has three.
@@ -130,6 +130,8 @@ def main(arguments: list[str] | None = None) -> None:
             row, points = _train(config, case)
         except RowsRefused as refused:
             failed.append(f"{case}, seed {seed}, and all others that are missing: {refused}")
+            if chosen.overrides:  # what is there may be of runs without these: it is not drawn
+                raise _without(failed) from refused
             break
         except PipelineError as error:
             # The other cases are not to wait for it, and the same command tries it again.
@@ -144,7 +146,11 @@ def main(arguments: list[str] | None = None) -> None:
     own = "" if place == (GAME, FRAMES) else f"_{chosen.game.lower()}_{chosen.frames}"
     draw(made, drawn, speeds, chosen.figures, own)
     if failed:
-        raise SystemExit("\n".join(["without a row:", *failed]))
+        raise _without(failed)
+
+
+def _without(failed: Sequence[str]) -> SystemExit:
+    return SystemExit("\n".join(["without a row:", *failed]))
 
 
 def learning_rows(folder: Path) -> RowFile[LearningRow]:

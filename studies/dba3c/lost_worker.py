@@ -34,7 +34,7 @@ from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.results.formats import cell
 from pipeline.topologies.kinds.workers import worker_name
-from studies.arguments import with_game
+from studies.arguments import on_top
 from studies.dba3c.settings import GAME, NETWORKS, OUTPUT, QUICK, precision_of
 from studies.row_file import RowFile
 
@@ -82,7 +82,7 @@ def main(
     output: Path = OUTPUT,
 ) -> None:
     """Measure what has no row yet, then print one JSON line. The kill comes once the first worker has `rows_before`."""
-    rows = lost_worker_rows(output).made_with(with_game(game, GAME, overrides), precision_of(overrides))
+    rows = lost_worker_rows(output).made_with(on_top(overrides, game=(game, GAME)), precision_of(overrides))
     for round_ in range(num_rounds):
         for num_backup in shuffled(backup_counts, round_):
             if not rows.has(num_backup, round_):

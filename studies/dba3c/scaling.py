@@ -38,7 +38,7 @@ from pipeline.results.formats import cell
 from pipeline.roles.spec import WorkerSpec
 from pipeline.roles.worker import Worker
 from pipeline.topologies.kinds.workers import worker_name
-from studies.arguments import with_game
+from studies.arguments import on_top
 from studies.dba3c.settings import GAME, NETWORKS, OUTPUT, QUICK, RENAMED, precision_of
 from studies.row_file import RowFile
 
@@ -67,7 +67,7 @@ def main(
     output: Path = OUTPUT,
 ) -> None:
     """Measure what has no row yet, then print one JSON line a network. Each worker makes `worker_steps` steps a run."""
-    rows = scaling_rows(output).made_with(with_game(game, GAME, overrides), precision_of(overrides))
+    rows = scaling_rows(output).made_with(on_top(overrides, game=(game, GAME)), precision_of(overrides))
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]
         # Round after round, so that a machine that gets slower slows all networks, whose speeds then compare.

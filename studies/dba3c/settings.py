@@ -12,6 +12,8 @@ from pipeline.config.overrides import compose
 OUTPUT = Path("results/dba3c")
 GAME = "Pong"
 """Of speeds, but for those of `studies.dba3c.simulation`."""
+CLUSTER = "processes"
+"""Of runs whose shards stand apart."""
 
 NETWORKS: dict[str, tuple[str, ...]] = {
     "nature_grey": (

@@ -27,9 +27,9 @@ from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
 from pipeline.results.style import save_figure
 from pipeline.topologies.config import PLACES
-from studies.arguments import FIGURES, refuse_published, with_game
+from studies.arguments import FIGURES, is_other, on_top, refuse_published
 from studies.dba3c.figures import shards_figure
-from studies.dba3c.settings import GAME, NETWORKS, OUTPUT, QUICK, RENAMED, precision_of
+from studies.dba3c.settings import CLUSTER, GAME, NETWORKS, OUTPUT, QUICK, RENAMED, precision_of
 from studies.row_file import RowFile
 
 
@@ -58,14 +58,16 @@ def main(
     networks: Sequence[str] = ("dba3c_quick", "dba3c_authors"),
     places: Sequence[str] = PLACES,
     shard_counts: Sequence[int] = (1, 2, 4),
-    cluster: str = "processes",
+    cluster: str = CLUSTER,
     overrides: Sequence[str] = (),
     output: Path = OUTPUT,
     figures: Path = FIGURES,
 ) -> None:
     """Measure what has no row yet, then draw. Networks, places and numbers of shards take turns within a round."""
-    refuse_published("figures", figures, FIGURES, game=game != GAME, overrides=bool(overrides), output=output != OUTPUT)
-    rows = shards_rows(output).made_with(with_game(game, GAME, overrides), precision_of(overrides))
+    usual = {"cluster": (cluster, CLUSTER), "topology.num_workers": (num_workers, os.cpu_count() or 1)}
+    more = on_top(overrides, game=(game, GAME), **usual)
+    refuse_published("figures", figures, FIGURES, settings=bool(more), output=is_other(output, OUTPUT))
+    rows = shards_rows(output).made_with(more, precision_of(overrides))
     in_turn = [
         (round_, *case)
         for round_ in range(num_rounds)

@@ -39,10 +39,10 @@ from pipeline.cluster.session import open_session
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.results.style import save_figure
-from studies.arguments import FIGURES, refuse_published, with_game
+from studies.arguments import FIGURES, is_other, on_top, refuse_published
 from studies.dba3c.figures import times_to_goal
 from studies.dba3c.learning_cases import GAME, alike
-from studies.dba3c.settings import NETWORKS, OUTPUT, QUICK, RENAMED, precision_of
+from studies.dba3c.settings import CLUSTER, NETWORKS, OUTPUT, QUICK, RENAMED, precision_of
 from studies.dba3c.simulation_figures import (
     prediction_figure,
     simulated_servers_figure,
@@ -121,15 +121,16 @@ def main(
     num_cost_updates: int = 30,
     step_seconds: float = 20.0,
     grid: Sequence[Case] = GRID,
-    cluster: str = "processes",
+    cluster: str = CLUSTER,
     overrides: Sequence[str] = (),
     output: Path = OUTPUT,
     figures: Path = FIGURES,
 ) -> None:
     """Measure and simulate what has no row yet, then draw."""
-    refuse_published("figures", figures, FIGURES, game=game != GAME, overrides=bool(overrides), output=output != OUTPUT)
+    more = on_top(overrides, game=(game, GAME), cluster=(cluster, CLUSTER))
+    refuse_published("figures", figures, FIGURES, settings=bool(more), output=is_other(output, OUTPUT))
     precision = precision_of(overrides)
-    rows = simulation_rows(output).made_with(with_game(game, GAME, overrides), precision)
+    rows = simulation_rows(output).made_with(more, precision)
     costs_path = output / "costs.json"
     if rows.frame().empty:
         # Where there are rows, they have the processor of the costs, and no other can add to them.

@@ -37,7 +37,7 @@ from pipeline.results.published import load_published
 from pipeline.results.run_scores import LAST, TRAINING
 from pipeline.results.style import COLOURS, FAINT, LINES, MARKERS, STYLE, save_figure
 from pipeline.run_folders import run_folders
-from studies.arguments import FIGURES, refuse_published
+from studies.arguments import FIGURES, is_other, refuse_published
 from studies.dba3c.figures import of_one_commit, runs_of_commit
 from studies.dba3c.settings import OUTPUT
 
@@ -89,7 +89,7 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     other = {name: vars(chosen)[name] != parser.get_default(name) for name in ("runs_dir", "experiments", "protocol")}
     refuse_published("--output", chosen.output, OUTPUT, **other)
-    refuse_published("--figures", chosen.figures, FIGURES, **other, output=chosen.output != OUTPUT)
+    refuse_published("--figures", chosen.figures, FIGURES, **other, output=is_other(chosen.output, OUTPUT))
     places = [chosen.runs_dir / name for name in chosen.experiments]
     folders = [folder for place in places if place.is_dir() for folder in run_folders(place)]
     if not folders:

@@ -32,7 +32,7 @@ from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
 from pipeline.results.style import save_figure
 from pipeline.roles.straggler import DISTRIBUTIONS
-from studies.arguments import FIGURES, refuse_published, with_game
+from studies.arguments import FIGURES, is_other, on_top, refuse_published
 from studies.dba3c.figures import stragglers_figure
 from studies.dba3c.settings import GAME, NETWORKS, OUTPUT, QUICK, precision_of
 from studies.row_file import RowFile
@@ -99,8 +99,9 @@ def main(
     figures: Path = FIGURES,
 ) -> None:
     """Measure what has no row yet, then draw. `delay_updates` is the mean delay in healthy updates."""
-    refuse_published("figures", figures, FIGURES, game=game != GAME, overrides=bool(overrides), output=output != OUTPUT)
-    rows = stragglers_rows(output).made_with(with_game(game, GAME, overrides), precision_of(overrides))
+    more = on_top(overrides, game=(game, GAME))
+    refuse_published("figures", figures, FIGURES, settings=bool(more), output=is_other(output, OUTPUT))
+    rows = stragglers_rows(output).made_with(more, precision_of(overrides))
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, *TINY, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]
         settings += overrides

@@ -21,7 +21,7 @@ from measuring.processor import KIND, kind_here, processor_here
 from measuring.rounds import shuffled
 from measuring.worker_speed import budget
 from pipeline.config.overrides import compose
-from studies.arguments import with_game
+from studies.arguments import on_top
 from studies.gorila_growth.grid import BFLOAT16, FACTORS, FLOAT32, PROCESSES, THREADS, Case
 from studies.gorila_growth.real_runs import real_run
 from studies.gorila_growth.settings import DBA3C, GAME, GORILA, NOTHING, OUTPUT, beside_of, of_bundles
@@ -73,7 +73,7 @@ def main(
     output: Path = OUTPUT,
 ) -> None:
     """Measure what has no row yet; sizes take turns within a round."""
-    rows = growth_rows(output).made_with(with_game(game, GAME, [*overrides, *worker_overrides]))
+    rows = growth_rows(output).made_with(on_top([*overrides, *worker_overrides], game=(game, GAME)))
     for round_ in range(num_rounds):
         for count in shuffled(worker_counts, round_):
             own = [f"topology.num_workers={count}", budget(count, worker_steps, _FRAME_SKIP), f"game={game}"]

@@ -33,7 +33,7 @@ from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.experiments.plan import make_plan
 from pipeline.results.style import save_figure
-from studies.arguments import FIGURES, refuse_published, with_game
+from studies.arguments import FIGURES, is_other, on_top, refuse_published
 from studies.gorila_growth import costs as cost_file
 from studies.gorila_growth.bundles import Pace
 from studies.gorila_growth.costs import Measured, at_one_speed, merged
@@ -92,10 +92,11 @@ def main(
 ) -> None:
     """Measure what has no row yet, simulate all, and draw."""
     has_other_cases = (*checked, *grid) != (*CHECKED, *GRID)
-    differs = {"game": game != GAME, "overrides": bool(overrides), "cases": has_other_cases}
+    more = on_top(overrides, game=(game, GAME))
+    differs = {"settings": bool(more), "cases": has_other_cases}
     refuse_published("output", output, OUTPUT, **differs)
-    refuse_published("figures", figures, FIGURES, **differs, output=output != OUTPUT)
-    path, real = output / "costs.json", growth_rows(output).made_with(with_game(game, GAME, overrides))
+    refuse_published("figures", figures, FIGURES, **differs, output=is_other(output, OUTPUT))
+    path, real = output / "costs.json", growth_rows(output).made_with(more)
     processor = processor_here(compose([*GORILA, f"game={game}", *overrides]).precision)
     kind = named_here(processor)
     if others := [of for of in cost_file.processors(path) if of != kind]:

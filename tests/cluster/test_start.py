@@ -5,6 +5,7 @@ import os
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from distributed import Client
@@ -16,6 +17,7 @@ from pipeline.cluster.packages import check_importable
 from pipeline.cluster.session import open_session
 from pipeline.cluster.start import check_installed, check_process, submission, wait_for_hosts
 from pipeline.errors import ConfigError, SchedulerLostError, UnreachableError
+from tests.clocks import Clock
 from tests.clusters import cluster_config, wait_until
 from tests.dask_jobs.programs import scheduler_and_host, scheduler_process
 
@@ -61,6 +63,20 @@ def test_a_run_in_a_process_forked_from_one_with_a_run_is_refused(monkeypatch: p
         check_process()
     monkeypatch.setattr(start, "_CONNECTED_IN", {os.getpid()})
     check_process()
+
+
+def test_hosts_that_come_behind_a_pause_of_the_whole_process_are_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, there = Clock(), [1, 1, 2]
+    monkeypatch.setattr(start, "time", clock)
+    config = cluster_config("address", start_timeout_seconds=60.0)
+
+    def look(*_: object) -> int:
+        clock.now += 3600.0
+        return there.pop(0)
+
+    monkeypatch.setattr(start, "_num_present", look)
+    wait_for_hosts(cast(Client, None), config, 2, 5.0, lambda _: None)
+    assert there == []
 
 
 @pytest.fixture

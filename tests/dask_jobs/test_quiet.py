@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,16 +9,6 @@ from distributed import Client, Scheduler
 
 from dask_jobs.quiet import leave_out_broken_connections
 from dask_jobs.scheduler import SETTINGS, settled, start_here
-
-
-@pytest.fixture
-def dask_log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
-    logger = logging.getLogger("distributed.worker")
-    filters, logger.filters[:] = list(logger.filters), []
-    logger.addHandler(caplog.handler)
-    yield caplog
-    logger.removeHandler(caplog.handler)
-    logger.filters[:] = filters
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the answer that never comes

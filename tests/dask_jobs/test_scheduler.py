@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from socket import SHUT_RDWR, socket
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import dask
 import pytest
@@ -209,15 +210,28 @@ def test_a_link_to_the_dashboard_is_had_whatever_form_is_wanted(
     with Client(scheduler_here, set_as_default=False) as client, dask.config.set({"distributed.dashboard.link": form}):
         identity = client.scheduler_info(n_workers=0)
         port = identity["services"]["dashboard"]
-        assert dashboard_link(identity, scheduler_here, host) == link.format(host=host or "127.0.0.1", port=port)
+        assert dashboard_link(client, identity, host) == link.format(host=host or "127.0.0.1", port=port)
+
+
+def client_of(address: str, cluster: object = None) -> Client:
+    """Stands in for a client of the scheduler at this address."""
+    return cast(Client, SimpleNamespace(cluster=cluster, scheduler=SimpleNamespace(address=address)))
 
 
 def test_of_a_scheduler_without_pages_there_is_no_link() -> None:
-    assert dashboard_link({"services": {}}, "tcp://10.0.0.7:8786") is None
+    assert dashboard_link(client_of("tcp://10.0.0.7:8786"), {"services": {}}) is None
 
 
 def test_a_link_names_the_place_where_the_scheduler_is_reached() -> None:
     identity = {"address": "tcp://10.0.0.7:8786", "services": {"dashboard": 8787}}
-    assert dashboard_link(identity, "tcp://127.0.0.1:9000") == "http://127.0.0.1:8787/status"
-    assert dashboard_link(identity, "tls://[fd00::7]:8786") == "http://[fd00::7]:8787/status"
-    assert dashboard_link(identity, "tcp://10.0.0.7:8786", "::1") == "http://[::1]:8787/status"
+    tunnel = client_of("tcp://127.0.0.1:9000")
+    assert dashboard_link(tunnel, identity) == "http://127.0.0.1:8787/status"
+    assert dashboard_link(client_of("tls://[fd00::7]:8786"), identity) == "http://[fd00::7]:8787/status"
+    assert dashboard_link(tunnel, identity, "::1") == "http://[::1]:8787/status"
+
+
+def test_a_cluster_that_forwards_its_dashboard_says_where_to() -> None:
+    identity = {"services": {"dashboard": 8787}}
+    forwarded = client_of("tcp://localhost:9000", SimpleNamespace(dashboard_link="http://localhost:51234/status"))
+    assert dashboard_link(forwarded, identity) == "http://localhost:51234/status"
+    assert dashboard_link(forwarded, identity, "10.0.0.7") == "http://10.0.0.7:8787/status"

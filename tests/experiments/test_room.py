@@ -12,11 +12,14 @@ from rich.console import Console
 
 from pipeline.cluster.hosts import report_host
 from pipeline.cluster.placement import Demand, place
+from pipeline.cluster.scheduler import ANSWER_SECONDS
 from pipeline.cluster.session import Session, open_session
 from pipeline.cluster.survey import later_survey
 from pipeline.config.run_config import RunConfig
 from pipeline.errors import PlacementError
+from pipeline.experiments import room
 from pipeline.experiments.room import plan_beside_others, plan_now
+from tests.clocks import Clock
 from tests.clusters import LIMIT_SECONDS, cluster_config, running_cluster
 from tests.experiments.commands import Start
 from tests.experiments.smoke_runs import smoke_config, smoke_words
@@ -95,6 +98,39 @@ def test_a_run_that_would_not_fit_on_empty_hosts_either_is_refused_at_once(share
     with pytest.raises(PlacementError, match="offered are 2 hosts with 2 threads"):
         plan_beside_others(config_for(tmp_path, "topology.num_bundles=5"), shared.ours, Console(file=output))
     assert output.getvalue() == ""
+
+
+def test_a_pause_of_the_whole_process_while_it_waits_is_not_all_of_its_time(
+    shared: Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+
+    def pause(_: float) -> None:
+        clock.sleeps.append(3600.0)
+        clock.now += 3600.0
+        if len(clock.sleeps) == 3:
+            shared.theirs.close()
+
+    monkeypatch.setattr(room, "time", clock)
+    monkeypatch.setattr(clock, "sleep", pause)
+    config = config_for(tmp_path, start_timeout_seconds=600.0)
+    assert plan_beside_others(config, shared.ours, Console(file=io.StringIO())).placement
+    assert len(clock.sleeps) == 3
+
+
+def test_the_time_in_which_hosts_do_not_answer_is_part_of_that_in_which_it_waits(
+    shared: Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+
+    def survey() -> None:
+        clock.now += ANSWER_SECONDS
+
+    monkeypatch.setattr(room, "time", clock)
+    monkeypatch.setattr(shared.ours, "survey_again", survey)
+    with pytest.raises(PlacementError, match=r"Others have dba3c on \[Pong\], seed 7 "):
+        plan_beside_others(config_for(tmp_path, start_timeout_seconds=600.0), shared.ours, Console(file=io.StringIO()))
+    assert clock.now < 800.0
 
 
 def test_those_who_leave_after_the_first_look_are_no_reason_to_refuse(

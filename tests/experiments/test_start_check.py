@@ -4,6 +4,7 @@ import io
 import json
 import os
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from rich.console import Console
@@ -117,5 +118,6 @@ def test_what_a_run_goes_on_from_is_found_wherever_its_program_goes(elsewhere: P
     }
     told = (result.folder / "config.yaml").read_text()
     assert "init_from: begun/smoke_dqn/Breakout/0\n" in told and "start_states: points\n" in told
+    assert cast(dict[str, Any], fact(result.folder, "init_from"))["path"] == "begun/smoke_dqn/Breakout/0"
     os.chdir(elsewhere.parent / "here")
     assert train(config, Console(file=io.StringIO(), width=200)).end_reason == "budget", "the same command goes on"

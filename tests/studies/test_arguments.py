@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from studies import quick_agents
-from studies.arguments import FIGURES, refuse_published, with_game
+from studies.arguments import FIGURES, on_top, refuse_published
 from studies.dba3c import dynamic_quorum, learning, lost_worker, scaling, shards, stops, stragglers
 from studies.dba3c import simulation as dba3c_simulation
 from studies.dba3c.settings import OUTPUT
@@ -46,13 +46,13 @@ def test_what_is_published_is_left_to_runs_that_are_published(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("main", [shards.main, stragglers.main, dba3c_simulation.main, gorila_simulation.main])
-@pytest.mark.parametrize("setting", ["game", "overrides", "output"])
+@pytest.mark.parametrize(("name", "told"), [("game", "settings"), ("overrides", "settings"), ("output", "output")])
 def test_speeds_of_other_runs_do_not_take_the_place_of_published_figures(
-    tmp_path: Path, main: Callable[..., None], setting: str
+    tmp_path: Path, main: Callable[..., None], name: str, told: str
 ) -> None:
     changed: dict[str, Any] = {"game": "Seaquest", "overrides": ["seed=1"], "output": tmp_path / "new"}
-    with pytest.raises(SystemExit, match=f"{OF_OTHER_RUNS}.*{setting}"):
-        main(**{setting: changed[setting]})
+    with pytest.raises(SystemExit, match=f"{OF_OTHER_RUNS}{told}: "):
+        main(**{name: changed[name]})
     assert not (tmp_path / "new").exists()
 
 
@@ -81,8 +81,8 @@ def test_a_word_of_one_study_alone_is_minded_too(
 
 
 def test_another_game_is_a_setting_on_top_of_a_study() -> None:
-    assert with_game("Pong", "Pong", ("seed=1",)) == ["seed=1"]
-    assert with_game("Breakout", "Pong", ("seed=1",)) == ["game=Breakout", "seed=1"]
+    assert on_top(["seed=1"], game=("Pong", "Pong")) == ["seed=1"]
+    assert on_top(["seed=1"], game=("Breakout", "Pong"), cluster=("threads", "threads")) == ["game=Breakout", "seed=1"]
 
 
 @pytest.mark.parametrize("main", SPEEDS)

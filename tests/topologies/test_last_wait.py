@@ -1,5 +1,8 @@
 """The wait for roles that were told to leave, on a clock that is turned by hand."""
 
+import pytest
+
+from pipeline.topologies import last_wait
 from pipeline.topologies.last_wait import LastWait
 from tests.clocks import Clock
 
@@ -35,3 +38,13 @@ def test_a_hurry_is_no_new_time() -> None:
     wait = LastWait(60.0, hurried_seconds=8.0, has_hurry=lambda: clock.now >= 55.0, clock=clock.monotonic)
     clock.now += 55.0
     assert wait.seconds_left == 5.0
+
+
+def test_a_pause_of_the_whole_process_is_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(last_wait, "time", clock)
+    wait = LastWait(60.0)
+    for gap in (0.5, 3600.0, 0.5):
+        clock.now += gap
+        assert wait.seconds_left > 0
+    assert wait.seconds_left == 58.0

@@ -24,7 +24,7 @@ from pipeline.cluster.config import (
 from pipeline.cluster.groups import HostGroup, declared, num_in_groups
 from pipeline.cluster.host_settings import HOST_ENVIRONMENT
 from pipeline.cluster.tls import TlsConfig
-from pipeline.run_folders import at_home
+from pipeline.run_folders import absolute
 
 if TYPE_CHECKING:
     from distributed.deploy.spec import SpecCluster
@@ -93,7 +93,7 @@ class SlurmConfig(TlsConfig):
                 f"leave_minutes={self.leave_minutes} must be at most half of walltime_minutes={self.walltime_minutes}"
             )
         # dask-jobqueue puts them into the script as they are, with the folder that a relative one is in.
-        paths = {name: str(Path(file).absolute()) for name, file in self.tls_files.items()}
+        paths = {name: str(absolute(file)) for name, file in self.tls_files.items()}
         torn = [
             f"{name}={path}: a shell would not take this path for one word; use letters, digits and -_./ alone"
             for name, path in paths.items()
@@ -141,7 +141,7 @@ class SlurmConfig(TlsConfig):
             raise FileNotFoundError("there is no sbatch on this machine: type the command where jobs are submitted")
         if self.log_dir is not None:
             # Slurm makes no folder, and ends a job at once whose output has none.
-            _absolute(self.log_dir).mkdir(parents=True, exist_ok=True)
+            absolute(self.log_dir).mkdir(parents=True, exist_ok=True)
         cluster: SpecCluster = JobCluster(
             job_cls=Job,
             scheduler_options={**_of_site("scheduler-options", {}), "dashboard_address": self.dashboard_address},
@@ -197,7 +197,7 @@ def ended_job(states: str) -> tuple[str, str] | None:
 def _obituary(job: str, state: str, log_dir: str | None) -> str:
     if log_dir is None:
         return f"job {job} has ended ({state}) before its host came"
-    file = _absolute(log_dir) / f"slurm-{job}.out"
+    file = absolute(log_dir) / f"slurm-{job}.out"
     try:
         lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError:
@@ -247,12 +247,8 @@ def _output(config: SlurmConfig) -> list[str]:
     if config.log_dir is None:
         return []
     # "%" begins what Slurm fills in. Of a job that Slurm starts again, what it said before is kept.
-    file = str(_absolute(config.log_dir) / "slurm-").replace("%", "%%") + "%j.out"
+    file = str(absolute(config.log_dir) / "slurm-").replace("%", "%%") + "%j.out"
     return [f"-o {shlex.quote(file)}", "--open-mode=append"]
-
-
-def _absolute(folder: str) -> Path:
-    return Path(at_home(folder)).absolute()
 
 
 def _worker_arguments(config: SlurmConfig, group: HostGroup | None) -> list[str]:

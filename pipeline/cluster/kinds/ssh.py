@@ -13,7 +13,7 @@ from dask_jobs.interrupts import LEAVE_SIGNALS
 from pipeline.cluster.config import cluster_kind, listening_host, missing_file, negative_gpus, python_word
 from pipeline.cluster.host_settings import GPU
 from pipeline.cluster.tls import TlsConfig
-from pipeline.run_folders import at_home
+from pipeline.run_folders import absolute
 
 if TYPE_CHECKING:
     from distributed.deploy.spec import SpecCluster
@@ -96,8 +96,8 @@ def _start_over_ssh(config: SshConfig, threads_per_host: int) -> "SpecCluster":
     connect: dict[str, Any] = {
         "username": config.user,
         "port": config.port,
-        "client_keys": None if config.key_file is None else [at_home(config.key_file)],
-        "known_hosts": None if config.known_hosts_file is None else at_home(config.known_hosts_file),
+        "client_keys": None if config.key_file is None else [str(absolute(config.key_file))],
+        "known_hosts": None if config.known_hosts_file is None else str(absolute(config.known_hosts_file)),
     }
     # What is left out, asyncssh takes from ssh's own configuration; that None means "no check" is its convention.
     connect = {name: value for name, value in connect.items() if value is not None}

@@ -24,17 +24,6 @@ def fail(error: Exception) -> None:
     raise error
 
 
-@pytest.fixture
-def dask_log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
-    logger = logging.getLogger("distributed.worker")
-    filters = list(logger.filters)
-    logger.addHandler(caplog.handler)
-    caplog.set_level(logging.ERROR, logger.name)  # whatever commands before it have left out
-    yield caplog
-    logger.removeHandler(caplog.handler)
-    logger.filters[:] = filters
-
-
 @pytest.mark.parametrize(
     ("error", "is_logged"),
     [(UnreachableError("shard-1 is gone"), False), (PipelineError("no"), False), (ValueError("a bug"), True)],

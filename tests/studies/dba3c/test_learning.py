@@ -1,6 +1,7 @@
 """Runs of the study of learning at a toy size: rows, curves, failures, and which figures are drawn."""
 
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,18 @@ def test_a_run_that_fails_is_named_at_the_end_and_the_others_are_made(
     with pytest.raises(SystemExit, match=r"without a row:\nbase, seed 0: diverged\nasync, seed 0: diverged"):
         learning.main([f"--output={tmp_path}", f"--figures={tmp_path}", "--seeds", "0", "--cases", "base", "async"])
     assert made == ["base", "async"]
+
+
+def test_runs_with_other_words_are_neither_put_to_those_that_are_there_nor_drawn_as_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learning, "_train", lambda *_: pytest.fail("it was trained"))
+    monkeypatch.setattr(learning, "draw", lambda *_: pytest.fail("it was drawn"))
+    shutil.copy(OUTPUT / "learning.csv", tmp_path)
+    words = [f"--output={tmp_path}", f"--figures={tmp_path}", "--overrides", "optimizer.epsilon=1e-6"]
+    told = r"without a row:\nbase, seed 0, and all others that are missing: .*\.csv has rows of runs with no more "
+    with pytest.raises(SystemExit, match=told):
+        learning.main(words)
 
 
 @pytest.mark.slow
