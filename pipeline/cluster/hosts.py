@@ -47,6 +47,8 @@ class HostReport(BasicReport):
     versions: dict[str, str]
     """Python (major.minor), pipeline, torch, ale-py, distributed; of pipeline, whose versions are months apart, "code"
     as well, which stands for its sources when the process began with them."""
+    instructions: str = ""
+    """What torch makes use of on its processor (`pipeline.networks.compute.instructions`)."""
     declared_gpus: int | None = None
     """What `dask worker --resources GPU=…` said; None: nothing."""
     resources: tuple[str, ...] = ()
@@ -82,6 +84,7 @@ def report_host(
         device=device.type,
         precision=precision,
         versions=versions,
+        instructions=compute.instructions(),
         declared_gpus=None if declared is None else int(declared),
         resources=tuple(resources),
         listens_beyond=None if dask_worker is None else _listens_beyond(dask_worker),

@@ -111,14 +111,15 @@ class Workers(NamedTuple):
 
     num_cores: int
     processor: str
-    """And precision, as "AMD EPYC, bfloat16"; several are joined by "; "."""
+    """As "AMD EPYC, avx512, bfloat16"; older runs do not tell instructions. Several are joined by "; "."""
 
 
 def workers_of(folder: Path) -> Workers:
     """What the workers of a run computed on."""
     facts = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     hosts = [host for host in facts["hosts"] for role in host["roles"] if role.startswith("worker-")]
-    processors = {f"{host['processor']}, {host['precision']}" for host in hosts}
+    tells = ("processor", "instructions", "precision")
+    processors = {", ".join(host[name] for name in tells if name in host) for host in hosts}
     return Workers(len(hosts) * int(facts["compute_threads"]), "; ".join(sorted(processors)))
 
 

@@ -23,6 +23,7 @@ from pipeline.experiments.meter import RunMeter
 from pipeline.experiments.run import train
 from pipeline.experiments.run_result import RunResult
 from pipeline.experiments.specs import q_role_spec
+from pipeline.networks.compute import instructions
 from pipeline.numbered_files import path_of
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results import table
@@ -116,6 +117,7 @@ def test_run_json_says_what_ran_where_and_why_it_ended(gorila: Finished) -> None
     assert said["wall_seconds"] == pytest.approx(gorila.newest.wall_seconds, abs=1e-3) and said["wall_seconds"] > 0
     assert said["resumed_at"] == [] and said["precision"] == "float32"
     assert [host["roles"] for host in said["hosts"]] == [["bundle-0", "shard-0"], ["bundle-1", "shard-1"]]
+    assert {host["instructions"] for host in said["hosts"]} == {instructions()}
     assert {"python", "torch", "ale-py"} < said["versions"].keys()
 
 

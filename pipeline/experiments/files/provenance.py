@@ -71,6 +71,7 @@ def begin(
                 "address": address,
                 "machine": host.machine,
                 "processor": host.processor,
+                "instructions": host.instructions,
                 "num_cores": host.num_cores,
                 "device": _device(config, host),
                 "precision": host.precision if config.precision == "auto" else config.precision,

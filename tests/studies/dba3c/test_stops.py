@@ -14,7 +14,7 @@ from tests.results.run_folders import evaluation, write_run
 PROCESSOR = {"processor": "AMD EPYC", "precision": "bfloat16"}
 HOSTS = [
     {"roles": ["worker-0", "shard-0"], **PROCESSOR},
-    {"roles": ["worker-1"], **PROCESSOR},
+    {"roles": ["worker-1"], "instructions": "avx512", **PROCESSOR},
     {"roles": ["evaluator"], "processor": "Xeon", "precision": "float32"},
 ]
 
@@ -66,7 +66,7 @@ def test_a_goal_that_was_never_reached_has_no_costs_in_the_table(tmp_path: Path)
     write_run(tmp_path, rows, "dba3c", commit="0123456789abcdef", compute_threads=1, hosts=HOSTS)
     written_stops(tmp_path)
     _, _, ten, eighteen = stops.stops_table(stops.read_stops(tmp_path)).splitlines()
-    end = "|  | AMD EPYC, bfloat16 | 12.0 after 1.10 | 0123456 |"
+    end = "|  | AMD EPYC, avx512, bfloat16; AMD EPYC, bfloat16 | 12.0 after 1.10 | 0123456 |"
     assert ten == f"| `dba3c/Pong/0` | 10 | 11.0 | 1.00 | 1.00 | 2 | 2.00 {end}"
     assert eighteen == f"| `dba3c/Pong/0` | 18 | never |  |  | 2 |  {end}"
 
