@@ -176,19 +176,19 @@ def dashboard_link(client: Client, identity: Mapping[str, Any], host: str | None
     """Where the scheduler's dashboard answers, in the form that Dask's configuration gives it; None: it has none.
 
     `identity`: what the scheduler has told of itself (`Client.dashboard_link` asks for that, and waits without end).
-    `host`: where the dashboard is; None: where the client's own cluster says, or else where the scheduler is reached. A
-    form that cannot be filled in is left out: it may name a variable that only some environments have, and a link is
-    nothing that work may end of.
+    `host`: where the dashboard is, if not where the scheduler is reached. A form that cannot be filled in is left out:
+    it may name a variable that only some environments have, and a link is nothing that work may end of.
     """
     if (port := identity["services"].get("dashboard")) is None:
         return None
-    scheduler: Any = client.scheduler
-    own: Any = None if host is not None else client.cluster
-    host = host or get_address_host(scheduler.address)
+    if host is None:
+        scheduler: Any = client.scheduler
+        host = get_address_host(scheduler.address)
+        # That of a port of this machine, which a cluster on Kubernetes forwards.
+        port = getattr(client.cluster, "forwarded_dashboard_port", None) or port
     host = f"[{host}]" if ":" in host else host
     try:
-        # One on Kubernetes forwards a port of this machine to it.
-        return str(format_dashboard_link(host, port) if own is None else own.dashboard_link)
+        return str(format_dashboard_link(host, port))
     except Exception:  # the form is anything that people write, and so is what is wrong with it
         scheme = "https" if dask.config.get("distributed.scheduler.dashboard.tls.cert") else "http"
         return f"{scheme}://{host}:{port}/status"

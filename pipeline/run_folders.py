@@ -46,7 +46,7 @@ def at_home(word: str) -> str:
 
 
 def absolute(word: str) -> Path:
-    """The same, wherever the program goes meanwhile."""
+    """The same path, wherever the program goes meanwhile."""
     return Path(at_home(word)).absolute()
 
 

@@ -32,6 +32,10 @@ class RowsRefused(SystemExit):
     """A file takes no such rows: ends the program and says why, unless somebody has more to do."""
 
 
+class WordsRefused(RowsRefused):
+    """Those that are there are of runs with other words."""
+
+
 class RowFile(Generic[RowT]):
     """Rows of one type in one file, which need not be there yet."""
 
@@ -88,7 +92,7 @@ class RowFile(Generic[RowT]):
         self, header: Sequence[str], rows: Sequence[Mapping[str, str]], group: Mapping[str, str]
     ) -> None:
         for words in {row.get(WORDS, "") for row in rows} - {self._words}:
-            raise RowsRefused(
+            raise WordsRefused(
                 f"{self._path} has rows of runs with {words or 'no more settings'}, and these have "
                 f"{self._words or 'no more settings'}: nothing was measured. Give them an --output of their own"
             )

@@ -21,6 +21,7 @@ from pipeline.cluster.host_settings import GPU
 from pipeline.cluster.packages import code_of
 from pipeline.errors import HostMismatchError
 from pipeline.networks import compute
+from pipeline.networks.instructions import instructions
 
 _MUST_BE_EQUAL = ("torch", "ale-py", "distributed")
 _CODE = "code"
@@ -48,7 +49,7 @@ class HostReport(BasicReport):
     """Python (major.minor), pipeline, torch, ale-py, distributed; of pipeline, whose versions are months apart, "code"
     as well, which stands for its sources when the process began with them."""
     instructions: str = ""
-    """What torch makes use of on its processor (`pipeline.networks.compute.instructions`)."""
+    """What torch makes use of on its processor, as "avx512"."""
     declared_gpus: int | None = None
     """What `dask worker --resources GPU=…` said; None: nothing."""
     resources: tuple[str, ...] = ()
@@ -84,7 +85,7 @@ def report_host(
         device=device.type,
         precision=precision,
         versions=versions,
-        instructions=compute.instructions(),
+        instructions=instructions(),
         declared_gpus=None if declared is None else int(declared),
         resources=tuple(resources),
         listens_beyond=None if dask_worker is None else _listens_beyond(dask_worker),

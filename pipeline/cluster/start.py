@@ -63,7 +63,9 @@ def wait_for_hosts(
     Raises PlacementError when they do not come within `config.start_timeout_seconds`, or no others will;
     UnreachableError when the scheduler stands still for `answer_seconds`, SchedulerLostError when it is gone.
     """
-    limit_seconds, watched = config.start_timeout_seconds, WatchedTime(time.monotonic)
+    limit_seconds = config.start_timeout_seconds
+    # A look may wait for an answer. Of a pause of the whole process no more counts than of one.
+    watched = WatchedTime(time.monotonic, longest_seconds=min(answer_seconds, limit_seconds / 4))
     ask_at, is_told = min(untold_seconds, limit_seconds), False
     while (num_there := _num_present(client, answer_seconds)) < num_hosts:
         seconds = watched.now()

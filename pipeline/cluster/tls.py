@@ -6,11 +6,11 @@ Not here: mistakes in naming the files (`dask_jobs.certificates`), how hosts are
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dask_jobs.certificates import given_tls_files
 from pipeline.cluster.config import ClusterConfig
+from pipeline.run_folders import absolute
 
 if TYPE_CHECKING:
     from distributed.security import Security
@@ -68,5 +68,5 @@ class TlsConfig(ClusterConfig):
         }
 
     def _absolute_files(self) -> tuple[str, str, str]:
-        ca_file, cert_file, key_file = (str(Path(file).absolute()) for file in self.tls_files.values())
+        ca_file, cert_file, key_file = (str(absolute(file)) for file in self.tls_files.values())
         return ca_file, cert_file, key_file

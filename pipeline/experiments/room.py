@@ -46,8 +46,9 @@ def plan_beside_others(config: RunConfig, session: Session, console: Console) ->
             soft_wrap=True,
         )
     limit_seconds = config.cluster.start_timeout_seconds
-    # Of a pause of the whole process no more counts than hosts may take to answer, which are waited for at each look.
-    watched, num_looks, has_told = WatchedTime(time.monotonic, longest_seconds=ANSWER_SECONDS), 0, False
+    # A look may wait for answers of hosts. Of a pause of the whole process no more counts than of one.
+    watched = WatchedTime(time.monotonic, longest_seconds=min(ANSWER_SECONDS, limit_seconds / 4))
+    num_looks, has_told = 0, False
     while True:
         others = session.others()
         if num_looks > 0:

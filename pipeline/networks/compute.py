@@ -94,15 +94,6 @@ def _has_fast_bfloat16(device: torch.device) -> bool:
     return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 
-def instructions() -> str:
-    """What torch makes use of on the processor here, as "avx512"; "avx2, oneDNN avx2" where somebody keeps it to less.
-
-    oneDNN computes convolutions and products of matrices, torch itself the rest.
-    """
-    limit = _onednn_limit().lower()
-    return torch.backends.cpu.get_cpu_capability().lower() + (f", oneDNN {limit}" if limit else "")
-
-
 def _onednn_limit() -> str:
     """The instructions that somebody keeps oneDNN to, whatever the processor has; "" for all."""
     return os.environ.get("ONEDNN_MAX_CPU_ISA", os.environ.get("DNNL_MAX_CPU_ISA", "")).upper()

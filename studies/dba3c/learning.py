@@ -62,7 +62,7 @@ from studies.dba3c.scaling import scaling_rows
 from studies.dba3c.settings import OUTPUT, RENAMED
 from studies.dba3c.simulation import simulation_rows
 from studies.dba3c.simulation_grid import WORKERS
-from studies.row_file import RowFile, RowsRefused
+from studies.row_file import RowFile, RowsRefused, WordsRefused
 from studies.trained_runs import (
     CurveRow,
     CurvesFile,
@@ -130,7 +130,7 @@ def main(arguments: list[str] | None = None) -> None:
             row, points = _train(config, case)
         except RowsRefused as refused:
             failed.append(f"{case}, seed {seed}, and all others that are missing: {refused}")
-            if chosen.overrides:  # what is there may be of runs without these: it is not drawn
+            if isinstance(refused, WordsRefused):  # what is there is not drawn as what was asked for
                 raise _without(failed) from refused
             break
         except PipelineError as error:

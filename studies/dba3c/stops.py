@@ -119,7 +119,7 @@ def workers_of(folder: Path) -> Workers:
     facts = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     hosts = [host for host in facts["hosts"] for role in host["roles"] if role.startswith("worker-")]
     tells = ("processor", "instructions", "precision")
-    processors = {", ".join(host[name] for name in tells if name in host) for host in hosts}
+    processors = {", ".join(host[name] for name in tells if host.get(name)) for host in hosts}
     return Workers(len(hosts) * int(facts["compute_threads"]), "; ".join(sorted(processors)))
 
 

@@ -38,6 +38,8 @@ from studies.dba3c.settings import GAME, NETWORKS, OUTPUT, QUICK, precision_of
 from studies.row_file import RowFile
 
 NONE = "none"
+NUM_STARTED, DELAY_UPDATES = 8, 4.0
+"""Workers and backup workers of a run, and the mean delay of a straggler in healthy updates."""
 TINY = (*NETWORKS["nature_grey"], "network.hidden_units=16", "topology.num_lanes=2", "algorithm.batch_size=10")
 """A worker whose step is quick; nobody looks at what it learns."""
 
@@ -91,15 +93,20 @@ def main(
     game: str = GAME,
     num_rounds: int = 3,
     run_seconds: float = 60.0,
-    num_started: int = 8,
+    num_started: int = NUM_STARTED,
     backup_counts: Sequence[int] = (0, 1, 2, 4),
-    delay_updates: float = 4.0,
+    delay_updates: float = DELAY_UPDATES,
     overrides: Sequence[str] = (),
     output: Path = OUTPUT,
     figures: Path = FIGURES,
 ) -> None:
     """Measure what has no row yet, then draw. `delay_updates` is the mean delay in healthy updates."""
-    more = on_top(overrides, game=(game, GAME))
+    more = on_top(
+        overrides,
+        game=(game, GAME),
+        num_started=(num_started, NUM_STARTED),
+        delay_updates=(delay_updates, DELAY_UPDATES),
+    )
     refuse_published("figures", figures, FIGURES, settings=bool(more), output=is_other(output, OUTPUT))
     rows = stragglers_rows(output).made_with(more, precision_of(overrides))
     with tempfile.TemporaryDirectory() as results_dir:

@@ -5,6 +5,7 @@ import os
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -66,16 +67,16 @@ def test_a_run_in_a_process_forked_from_one_with_a_run_is_refused(monkeypatch: p
 
 
 def test_hosts_that_come_behind_a_pause_of_the_whole_process_are_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, there = Clock(), [1, 1, 2]
+    clock, pauses, there = Clock(), [0.0, 3600.0, 3600.0], [1, 1, 2]
     monkeypatch.setattr(start, "time", clock)
     config = cluster_config("address", start_timeout_seconds=60.0)
 
     def look(*_: object) -> int:
-        clock.now += 3600.0
+        clock.now += pauses.pop(0)
         return there.pop(0)
 
     monkeypatch.setattr(start, "_num_present", look)
-    wait_for_hosts(cast(Client, None), config, 2, 5.0, lambda _: None)
+    wait_for_hosts(cast(Client, SimpleNamespace(cluster=None)), config, 2, 5.0, lambda _: None)
     assert there == []
 
 

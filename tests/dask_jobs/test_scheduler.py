@@ -232,6 +232,8 @@ def test_a_link_names_the_place_where_the_scheduler_is_reached() -> None:
 
 def test_a_cluster_that_forwards_its_dashboard_says_where_to() -> None:
     identity = {"services": {"dashboard": 8787}}
-    forwarded = client_of("tcp://localhost:9000", SimpleNamespace(dashboard_link="http://localhost:51234/status"))
+    forwarded = client_of("tcp://localhost:9000", SimpleNamespace(forwarded_dashboard_port=51234))
     assert dashboard_link(forwarded, identity) == "http://localhost:51234/status"
     assert dashboard_link(forwarded, identity, "10.0.0.7") == "http://10.0.0.7:8787/status"
+    over_ssh = client_of("tls://[fd00::7]:8786", SimpleNamespace())
+    assert dashboard_link(over_ssh, identity) == "http://[fd00::7]:8787/status"

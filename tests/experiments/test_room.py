@@ -100,8 +100,9 @@ def test_a_run_that_would_not_fit_on_empty_hosts_either_is_refused_at_once(share
     assert output.getvalue() == ""
 
 
+@pytest.mark.parametrize("limit_seconds", [60.0, 600.0])
 def test_a_pause_of_the_whole_process_while_it_waits_is_not_all_of_its_time(
-    shared: Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shared: Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit_seconds: float
 ) -> None:
     clock = Clock()
 
@@ -113,7 +114,7 @@ def test_a_pause_of_the_whole_process_while_it_waits_is_not_all_of_its_time(
 
     monkeypatch.setattr(room, "time", clock)
     monkeypatch.setattr(clock, "sleep", pause)
-    config = config_for(tmp_path, start_timeout_seconds=600.0)
+    config = config_for(tmp_path, start_timeout_seconds=limit_seconds)
     assert plan_beside_others(config, shared.ours, Console(file=io.StringIO())).placement
     assert len(clock.sleeps) == 3
 

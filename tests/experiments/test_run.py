@@ -23,7 +23,7 @@ from pipeline.experiments.meter import RunMeter
 from pipeline.experiments.run import train
 from pipeline.experiments.run_result import RunResult
 from pipeline.experiments.specs import q_role_spec
-from pipeline.networks.compute import instructions
+from pipeline.networks.instructions import instructions
 from pipeline.numbered_files import path_of
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.results import table

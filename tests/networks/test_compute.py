@@ -3,10 +3,9 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
 import torch
 
-from pipeline.networks.compute import callers_threads_kept, instructions, set_compute_threads
+from pipeline.networks.compute import callers_threads_kept, set_compute_threads
 from tests.clusters import LIMIT_SECONDS
 
 
@@ -49,12 +48,3 @@ def test_two_threads_that_set_numbers_of_their_own_one_after_the_other_keep_them
         with callers_threads_kept(), ThreadPoolExecutor(2) as fresh:
             kept = [fresh.submit(role, first, True), fresh.submit(role, second, False)]
             assert [each.result() for each in kept] == [first, second]
-
-
-def test_the_instructions_of_a_processor_are_told_with_what_keeps_it_from_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"):
-        monkeypatch.delenv(name, raising=False)
-    here = torch.backends.cpu.get_cpu_capability().lower()
-    assert instructions() == here
-    monkeypatch.setenv("DNNL_MAX_CPU_ISA", "avx2")
-    assert instructions() == f"{here}, oneDNN avx2"

@@ -2,14 +2,16 @@
 
 import dataclasses
 import inspect
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from studies import quick_agents
-from studies.arguments import FIGURES, on_top, refuse_published
+from studies import quick_agents, random_play
+from studies.arguments import FIGURES, is_other, on_top, refuse_published
+from studies.chaos import soak
 from studies.dba3c import dynamic_quorum, learning, lost_worker, scaling, shards, stops, stragglers
 from studies.dba3c import simulation as dba3c_simulation
 from studies.dba3c.settings import OUTPUT
@@ -46,13 +48,24 @@ def test_what_is_published_is_left_to_runs_that_are_published(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("main", [shards.main, stragglers.main, dba3c_simulation.main, gorila_simulation.main])
-@pytest.mark.parametrize(("name", "told"), [("game", "settings"), ("overrides", "settings"), ("output", "output")])
+@pytest.mark.parametrize(
+    "changed", [{"game": "Seaquest"}, {"overrides": ["seed=1"]}, {"cluster": "threads"}, {"num_workers": 1},
+                {"num_started": 4}, {"delay_updates": 2.0}],
+)  # fmt: skip
 def test_speeds_of_other_runs_do_not_take_the_place_of_published_figures(
-    tmp_path: Path, main: Callable[..., None], name: str, told: str
+    main: Callable[..., None], changed: dict[str, Any]
 ) -> None:
-    changed: dict[str, Any] = {"game": "Seaquest", "overrides": ["seed=1"], "output": tmp_path / "new"}
-    with pytest.raises(SystemExit, match=f"{OF_OTHER_RUNS}{told}: "):
-        main(**{name: changed[name]})
+    if changed.keys() <= inspect.signature(main).parameters.keys():
+        with pytest.raises(SystemExit, match=f"{OF_OTHER_RUNS}settings: "):
+            main(**changed)
+
+
+@pytest.mark.parametrize("main", [shards.main, stragglers.main, dba3c_simulation.main, gorila_simulation.main])
+def test_a_figure_of_other_rows_than_those_that_are_published_goes_elsewhere(
+    tmp_path: Path, main: Callable[..., None]
+) -> None:
+    with pytest.raises(SystemExit, match=f"{OF_OTHER_RUNS}output: "):
+        main(output=tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
@@ -71,6 +84,8 @@ def test_scores_of_other_runs_do_not_take_the_place_of_published_figures(
     [
         (stops.main, ["--output", "new"], FIGURES),
         (stops.main, ["--experiments", "ba3c"], OUTPUT),
+        (soak.main, ["--minutes", "1"], soak.OUTPUT),
+        (soak.main, ["--output", "new"], soak.FIGURE),
     ],
 )
 def test_a_word_of_one_study_alone_is_minded_too(
@@ -80,9 +95,28 @@ def test_a_word_of_one_study_alone_is_minded_too(
         main(words)
 
 
+def test_a_place_is_the_same_however_it_is_spelled(tmp_path: Path) -> None:
+    assert not is_other(OUTPUT.absolute(), OUTPUT) and not is_other(OUTPUT / "..", OUTPUT.parent)
+    assert is_other(tmp_path, OUTPUT)
+
+
+def test_random_play_with_other_words_is_not_put_to_that_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(random_play, "_play", lambda *_: pytest.fail("it was played"))
+    shutil.copy("results/random_play/frame_skip_6.csv", tmp_path)
+    words = ["--frame-skips", "6", "--games", "Pong", "--output", str(tmp_path)]
+    with pytest.raises(SystemExit, match=r"rows of runs with no more settings, and these have .*num_episodes=300"):
+        random_play.main([*words, "--overrides", "evaluation.num_episodes=300"])
+    longer = ["--frame-skips", "6", "--games", "Gopher", "--output", str(tmp_path / "longer")]
+    shutil.copytree("results/random_play/longer", tmp_path / "longer")
+    random_play.main([*longer, "--overrides", "evaluation.num_episodes=300"])
+
+
 def test_another_game_is_a_setting_on_top_of_a_study() -> None:
     assert on_top(["seed=1"], game=("Pong", "Pong")) == ["seed=1"]
     assert on_top(["seed=1"], game=("Breakout", "Pong"), cluster=("threads", "threads")) == ["game=Breakout", "seed=1"]
+    assert on_top([], cluster=("threads", "processes")) == ["cluster=threads"]
 
 
 @pytest.mark.parametrize("main", SPEEDS)

@@ -131,7 +131,8 @@ class SlurmConfig(TlsConfig):
 
         # `jobqueue.yaml` of the site or the user, which Dask has read with its own files.
         of_site = dask.config.get("jobqueue.slurm.log-directory", None)
-        return replace(self, job_name=self.job_name or name, log_dir=self.log_dir or of_site or str(log_dir))
+        given = str(absolute(self.log_dir or of_site or str(log_dir)))
+        return replace(self, job_name=self.job_name or name, log_dir=given)
 
     def start(self, num_hosts: int, threads_per_host: int) -> "SpecCluster":
         """Its jobs are submitted when it is entered. Raises FileNotFoundError where there is no `sbatch`."""
