@@ -46,6 +46,11 @@ def refuse_published(word: str, place: Path, published: Path, **differs: bool) -
         )
 
 
+def refuse_published_figures(word: str, figures: Path, output: Path, usual: Path, **differs: bool) -> None:
+    """The same of the figures of a study: those that are published are of the rows in its `usual` output."""
+    refuse_published(word, figures, FIGURES, **differs, output=is_other(output, usual))
+
+
 def is_other(place: Path, published: Path) -> bool:
     """Whether what lies here is not what is published."""
     return place.resolve() != published.resolve()

@@ -37,7 +37,7 @@ from pipeline.results.comparison import probability_of_improvement
 from pipeline.results.formats import cell, interval_cell
 from pipeline.results.scores import FloatArray
 from pipeline.results.style import COLOURS, STYLE, save_figure
-from studies.arguments import FIGURES, is_other, refuse_published
+from studies.arguments import FIGURES, refuse_published_figures
 from studies.row_file import RowFile
 from studies.trained_runs import (
     FIRST_GORILA_QUICK,
@@ -81,13 +81,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--figures", type=Path, default=FIGURES, help="where the figure goes")
     parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
     chosen = parser.parse_args(arguments)
-    refuse_published(
-        "--figures",
-        chosen.figures,
-        FIGURES,
-        overrides=bool(chosen.overrides),
-        output=is_other(chosen.output, OUTPUT),
-    )
+    other = bool(chosen.overrides)
+    refuse_published_figures("--figures", chosen.figures, chosen.output, OUTPUT, overrides=other)
     # Seed after seed, so that all cases have one before one of them has three.
     for seed in chosen.seeds:
         for case in chosen.cases:

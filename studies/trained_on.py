@@ -1,8 +1,9 @@
 """Which kind of processor a run of a study is trained on: a note beside its folder, from before its first start on.
 
-`run.json` names the model of its hosts and not which instructions torch made use of there. So a run that is gone on
-with, or has its row made, by a later command or on another machine has one only where the note says that it is of the
-kind that is here: the row says where it was trained, and the process that makes the row is asked.
+`run.json` names its hosts of the last start alone, and in runs of before not which instructions torch made use of
+there. So a run that is gone on with, or has its row made, by a later command or on another machine has one only where
+the note says that it is of the kind that is here: the row says where it was trained, and the process that makes the row
+is asked.
 Not here: how a kind is named (`measuring.processor`).
 """
 

@@ -2,6 +2,7 @@
 
     experiment=dqn -m seed=0,1    experiment=dqn seed=0,1 -m: Hydra takes no setting behind an option behind a setting
     --seed 5, --seed=5, --resume  a mistake, told with seed=5 and resume=true: settings have no dashes
+    results_dir=~/runs            results_dir='~/runs': as it is, Hydra cannot read it
 
 Options count only as they are written in full: Hydra itself takes --experiment for its --experimental-rerun.
 Not here: whether settings are right (`pipeline.config.overrides`).
@@ -15,6 +16,7 @@ from typing import NamedTuple
 from hydra._internal.utils import get_args_parser  # the words that Hydra itself takes from the command line
 
 from pipeline.config.other_words import ELSEWHERE
+from pipeline.config.words import quoted_home
 
 _DASHED = re.compile(r"-+[a-zA-Z]")
 """No negative number."""
@@ -51,7 +53,7 @@ def hydra_arguments(typed: Sequence[str]) -> Arguments:
             settings.append(without_dashes(word))
             mistakes.append(f"{word}: settings are written without dashes: {settings[-1]}")
         else:
-            settings.append(word)
+            settings.append(quoted_home(word))
     return Arguments([*settings, *options], mistakes)
 
 

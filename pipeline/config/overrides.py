@@ -35,7 +35,7 @@ from pipeline.config.sweep_words import (
 )
 from pipeline.config.tree import Tree
 from pipeline.config.warm_start import warm_start_mistakes
-from pipeline.config.words import listed, no_such, with_words_typed
+from pipeline.config.words import listed, no_such, quoted_home, with_words_typed
 from pipeline.errors import ConfigError
 from pipeline.older_settings import RENAMED_OPTIONS
 from pipeline.settings import flat, leaves, several
@@ -50,7 +50,7 @@ def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
     of all overrides.
     """
     own = None if config_dir is None else Path(config_dir)
-    found, run = _check(several(overrides), multirun=False, config_dir=own)
+    found, run = _check([quoted_home(word) for word in several(overrides)], multirun=False, config_dir=own)
     if found or run is None:
         raise ConfigError(found)
     return run
@@ -200,7 +200,7 @@ def _without_experiment(words: Mapping[str, str]) -> tuple[str, ...]:
 
 def _changed(saved: Tree, overrides: Sequence[str], groups: Sequence[str], files: Files) -> tuple[Tree, list[str]]:
     """`saved` with those of `overrides` that are right by themselves, and the mistakes of the others."""
-    parsed, found = read_choices(overrides, files, multirun=False)
+    parsed, found = read_choices([quoted_home(word) for word in overrides], files, multirun=False)
     words = []
     for (word,) in parsed:
         if word.key_or_group.partition(".")[0] in groups:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 _MOST_LISTED = 12
 _FOLDER_NAME = re.compile(r"[\w-][\w.-]{0,99}", re.ASCII)
 _OF_A_KIND = re.compile(r"\b([a-z_]+)\.kind=([a-z_]\w*)(?![\w.])")
+_IN_HOME = re.compile(r"""([^~=][^=]*=)(~[^'",\[\]\\]*)""")
+"""A setting and a value in the home, without what would stand in quotes already, or be several."""
 _AS_NEAR = 0.1
 """Of a likeness from 0 to 1: so much less is about as much."""
 
@@ -54,6 +56,15 @@ def lines_below(lines: Sequence[str], most: int) -> str:
     """Each on a line of its own; of many the first ones, and how many more there are."""
     more = len(lines) - most
     return "".join(f"\n  {line}" for line in [*lines[:most], *([f"and {more} more"] if more > 0 else [])])
+
+
+def quoted_home(word: str) -> str:
+    """`results_dir=~/runs` as `results_dir='~/runs'`, which Hydra can read; every other word as it is.
+
+    Only some shells put the home in its place there, and none does in a program's list of words.
+    """
+    found = _IN_HOME.fullmatch(word)
+    return word if found is None else f"{found[1]}'{found[2]}'"
 
 
 def no_folder_name(setting: str, name: str) -> list[str]:

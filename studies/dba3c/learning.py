@@ -34,7 +34,7 @@ from pipeline.networks.config import LayeredConfig
 from pipeline.optimizers.config import AdamConfig
 from pipeline.results.style import save_figure
 from pipeline.topologies.kinds.workers import WorkersConfig
-from studies.arguments import FIGURES, is_other, refuse_published
+from studies.arguments import FIGURES, refuse_published_figures
 from studies.dba3c.figures import (
     MANY_WORKERS_SUFFIX,
     adam_figure,
@@ -110,13 +110,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--figures", type=Path, default=FIGURES, help="where the figures go")
     parser.add_argument("--overrides", nargs="*", default=[], help="more settings of each run")
     chosen = parser.parse_args(arguments)
-    refuse_published(
-        "--figures",
-        chosen.figures,
-        FIGURES,
-        overrides=bool(chosen.overrides),
-        output=is_other(chosen.output, OUTPUT),
-    )
+    other = bool(chosen.overrides)
+    refuse_published_figures("--figures", chosen.figures, chosen.output, OUTPUT, overrides=other)
     failed = []
     # Seed after seed, so that all cases have one before one of them has three.
     for seed, case in product(chosen.seeds, chosen.cases):

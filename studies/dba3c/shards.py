@@ -27,7 +27,7 @@ from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
 from pipeline.results.style import save_figure
 from pipeline.topologies.config import PLACES
-from studies.arguments import FIGURES, is_other, on_top, refuse_published
+from studies.arguments import FIGURES, on_top, refuse_published_figures
 from studies.dba3c.figures import shards_figure
 from studies.dba3c.settings import CLUSTER, GAME, NETWORKS, OUTPUT, QUICK, RENAMED, precision_of
 from studies.row_file import RowFile
@@ -66,7 +66,7 @@ def main(
     """Measure what has no row yet, then draw. Networks, places and numbers of shards take turns within a round."""
     usual = {"cluster": (cluster, CLUSTER), "topology.num_workers": (num_workers, os.cpu_count() or 1)}
     more = on_top(overrides, game=(game, GAME), **usual)
-    refuse_published("figures", figures, FIGURES, settings=bool(more), output=is_other(output, OUTPUT))
+    refuse_published_figures("figures", figures, output, OUTPUT, settings=bool(more))
     rows = shards_rows(output).made_with(more, precision_of(overrides))
     in_turn = [
         (round_, *case)

@@ -39,7 +39,7 @@ from pipeline.cluster.session import open_session
 from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.results.style import save_figure
-from studies.arguments import FIGURES, is_other, on_top, refuse_published
+from studies.arguments import FIGURES, on_top, refuse_published_figures
 from studies.dba3c.figures import times_to_goal
 from studies.dba3c.learning_cases import GAME, alike
 from studies.dba3c.settings import CLUSTER, NETWORKS, OUTPUT, QUICK, RENAMED, precision_of
@@ -128,7 +128,7 @@ def main(
 ) -> None:
     """Measure and simulate what has no row yet, then draw."""
     more = on_top(overrides, game=(game, GAME), cluster=(cluster, CLUSTER))
-    refuse_published("figures", figures, FIGURES, settings=bool(more), output=is_other(output, OUTPUT))
+    refuse_published_figures("figures", figures, output, OUTPUT, settings=bool(more))
     precision = precision_of(overrides)
     rows = simulation_rows(output).made_with(more, precision)
     costs_path = output / "costs.json"

@@ -37,7 +37,7 @@ from pipeline.results.published import load_published
 from pipeline.results.run_scores import LAST, TRAINING
 from pipeline.results.style import COLOURS, FAINT, LINES, MARKERS, STYLE, save_figure
 from pipeline.run_folders import run_folders
-from studies.arguments import FIGURES, is_other, refuse_published
+from studies.arguments import FIGURES, refuse_published, refuse_published_figures
 from studies.dba3c.figures import of_one_commit, runs_of_commit
 from studies.dba3c.settings import OUTPUT
 
@@ -67,7 +67,7 @@ class StopRow:
     num_cores: int
     """Of the workers."""
     processor: str
-    """Theirs, and the precision that they computed in."""
+    """Theirs, its instructions where the run tells them, and the precision that they computed in."""
     core_hours: float
     over_claim: float
     """`core_hours` over the authors' 256; NaN but for their game and goal."""
@@ -89,7 +89,7 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     other = {name: vars(chosen)[name] != parser.get_default(name) for name in ("runs_dir", "experiments", "protocol")}
     refuse_published("--output", chosen.output, OUTPUT, **other)
-    refuse_published("--figures", chosen.figures, FIGURES, **other, output=is_other(chosen.output, OUTPUT))
+    refuse_published_figures("--figures", chosen.figures, chosen.output, OUTPUT, **other)
     places = [chosen.runs_dir / name for name in chosen.experiments]
     folders = [folder for place in places if place.is_dir() for folder in run_folders(place)]
     if not folders:

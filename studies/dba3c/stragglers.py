@@ -32,7 +32,7 @@ from pipeline.config.overrides import compose
 from pipeline.results.formats import cell
 from pipeline.results.style import save_figure
 from pipeline.roles.straggler import DISTRIBUTIONS
-from studies.arguments import FIGURES, is_other, on_top, refuse_published
+from studies.arguments import FIGURES, on_top, refuse_published_figures
 from studies.dba3c.figures import stragglers_figure
 from studies.dba3c.settings import GAME, NETWORKS, OUTPUT, QUICK, precision_of
 from studies.row_file import RowFile
@@ -107,7 +107,7 @@ def main(
         num_started=(num_started, NUM_STARTED),
         delay_updates=(delay_updates, DELAY_UPDATES),
     )
-    refuse_published("figures", figures, FIGURES, settings=bool(more), output=is_other(output, OUTPUT))
+    refuse_published_figures("figures", figures, output, OUTPUT, settings=bool(more))
     rows = stragglers_rows(output).made_with(more, precision_of(overrides))
     with tempfile.TemporaryDirectory() as results_dir:
         settings = [*QUICK, *TINY, "cluster=threads", f"game={game}", f"results_dir={results_dir}"]

@@ -33,7 +33,7 @@ from pipeline.config.overrides import compose
 from pipeline.config.run_config import RunConfig
 from pipeline.experiments.plan import make_plan
 from pipeline.results.style import save_figure
-from studies.arguments import FIGURES, is_other, on_top, refuse_published
+from studies.arguments import FIGURES, on_top, refuse_published, refuse_published_figures
 from studies.gorila_growth import costs as cost_file
 from studies.gorila_growth.bundles import Pace
 from studies.gorila_growth.costs import Measured, at_one_speed, merged
@@ -95,7 +95,7 @@ def main(
     more = on_top(overrides, game=(game, GAME))
     differs = {"settings": bool(more), "cases": has_other_cases}
     refuse_published("output", output, OUTPUT, **differs)
-    refuse_published("figures", figures, FIGURES, **differs, output=is_other(output, OUTPUT))
+    refuse_published_figures("figures", figures, output, OUTPUT, **differs)
     path, real = output / "costs.json", growth_rows(output).made_with(more)
     processor = processor_here(compose([*GORILA, f"game={game}", *overrides]).precision)
     kind = named_here(processor)

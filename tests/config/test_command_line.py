@@ -2,10 +2,13 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from pipeline.config.command_line import hydra_arguments, without_dashes
+from pipeline.config.overrides import compose, compose_onto
+from pipeline.settings import as_settings
 
 
 @pytest.mark.parametrize(
@@ -23,6 +26,7 @@ from pipeline.config.command_line import hydra_arguments, without_dashes
         ("--info config game=Pong", "game=Pong --info config"),
         ("-cd a --config-dir b a -m -m", "a -cd a --config-dir b -m -m"),
         ("game=Pong -m -- seed=1", "game=Pong seed=1 -m"),
+        ("results_dir=~/runs --config-dir ~/conf", "results_dir='~/runs' --config-dir ~/conf"),
     ],
 )
 def test_options_come_behind_settings_wherever_they_were_typed(typed: str, for_hydra: str) -> None:
@@ -64,3 +68,16 @@ def test_a_command_tells_of_dashes_beside_all_other_mistakes_and_takes_options_b
     ]
     shown = subprocess.run([*command, "--cfg", "job", "seed=7"], capture_output=True, text=True, check=False)
     assert shown.returncode == 0 and "seed: 7" in shown.stdout.splitlines(), shown.stderr
+
+
+def test_a_path_in_the_home_is_taken_as_no_shell_has_put_it_there() -> None:
+    words = ["experiment=dqn", "game=Pong", "results_dir=~/runs"]
+    shown = subprocess.run(
+        [sys.executable, "-m", "pipeline.train", *words, "--cfg", "job"], capture_output=True, text=True, check=False
+    )
+    assert shown.returncode == 0 and "results_dir: ~/runs" in shown.stdout.splitlines(), shown.stderr
+    assert compose(words).folder == Path.home() / "runs" / "dqn" / "Pong" / "0"
+    saved = as_settings(compose(words[:2]))
+    assert (
+        compose_onto(saved, ["evaluation.start_states=~/points"], ("evaluation",)).evaluation.start_states == "~/points"
+    )

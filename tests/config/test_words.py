@@ -1,6 +1,8 @@
-"""The wording of unknown names."""
+"""The wording of unknown names, and words as Hydra can read them."""
 
-from pipeline.config.words import listed, nearest, nearest_ones, no_such, with_words_typed
+import pytest
+
+from pipeline.config.words import listed, nearest, nearest_ones, no_such, quoted_home, with_words_typed
 
 
 def test_a_misspelt_name_is_answered_with_the_nearest_one() -> None:
@@ -75,3 +77,17 @@ def test_kinds_that_do_not_go_together_are_told_with_the_words_that_chose_them()
         "optimizer.kind=adm of experiment=dba3c: no such kind",
     )
     assert with_words_typed(lines, {}) == tuple(lines)
+
+
+@pytest.mark.parametrize(
+    ("word", "for_hydra"),
+    [
+        ("results_dir=~/runs", "results_dir='~/runs'"),
+        ("+init_from=~ada/runs/dqn", "+init_from='~ada/runs/dqn'"),
+        ("results_dir=~/of ${game}/a=1", "results_dir='~/of ${game}/a=1'"),
+        *((word, word) for word in ("~seed", "~algorithm.discount=0.9", "game=Pong", "results_dir='~/a b'", "x=a/~/b")),
+        *((word, word) for word in ("results_dir=~/a,~/b", "cluster.hosts=[~/a]", "results_dir=~/it's")),
+    ],
+)
+def test_a_path_in_the_home_is_quoted_as_hydra_wants_it(word: str, for_hydra: str) -> None:
+    assert quoted_home(word) == for_hydra
