@@ -26,6 +26,7 @@ A search, whose jobs are chosen by what earlier ones returned:
 For all of these:
     refusing     mistakes in settings, told at once                    certificates    mistakes in naming TLS files
     quiet        what Dask logs and nobody needs
+    watched_time    time without pauses                                patience    hosts that stood still with us
 
 Not here: what Hydra has to find (`hydra_plugins.dask_launcher`), what the jobs are.
 """

@@ -7,7 +7,6 @@ Not here: the process (`process`), who runs where (`decisions`).
 
 import contextlib
 import queue
-import time
 from typing import Any, NamedTuple
 
 from distributed import get_worker, secede
@@ -19,6 +18,7 @@ from dask_jobs.process import JobProcess
 from dask_jobs.progress import TOPIC
 from dask_jobs.spares import spare_or_new
 from dask_jobs.wanted import is_wanted, own_key
+from dask_jobs.watched_time import WatchedTime
 
 _LISTEN_SECONDS = 0.25
 _MEASURE_SECONDS = 1.0
@@ -82,6 +82,7 @@ class _Watch:
         self._process = process
         self._stops = stops
         self._stop: _Stop | None = None
+        self._watched = WatchedTime()
         self._kill_at = self._measure_at = 0.0
         self._stop_seconds = setup.stop_seconds
         self._ended_at: float | None = None
@@ -100,7 +101,7 @@ class _Watch:
             elif (excess := self._excess()) is not None:
                 # At once: memory that its neighbours were granted is being taken.
                 self._begin(_Stop(FAILED, excess, 0.0))
-        if (self._stop is not None and time.monotonic() >= self._kill_at) or self._lingers():
+        if (self._stop is not None and self._watched.now() >= self._kill_at) or self._lingers():
             self._process.kill()
 
     def outcome(self) -> Outcome:
@@ -116,12 +117,12 @@ class _Watch:
     def _lingers(self) -> bool:
         """Whether the process lives on long after its work: a thread that the job has left would keep it for ever."""
         if self._ended_at is None and self._process.has_outcome:
-            self._ended_at = time.monotonic()
+            self._ended_at = self._watched.now()
         patience_seconds = max(self._stop_seconds, _LEAVE_SECONDS)
-        return self._ended_at is not None and time.monotonic() >= self._ended_at + patience_seconds
+        return self._ended_at is not None and self._watched.now() >= self._ended_at + patience_seconds
 
     def _begin(self, stop: _Stop) -> None:
-        kill_at = time.monotonic() + stop.patience_seconds
+        kill_at = self._watched.now() + stop.patience_seconds
         if self._stop is None:
             self._stop, self._kill_at = stop, kill_at
             if stop.patience_seconds > 0:
@@ -130,9 +131,9 @@ class _Watch:
         self._kill_at = min(self._kill_at, kill_at)
 
     def _excess(self) -> str | None:
-        if not self._granted_bytes or self._memory_factor is None or time.monotonic() < self._measure_at:
+        if not self._granted_bytes or self._memory_factor is None or self._watched.now() < self._measure_at:
             return None
-        self._measure_at = time.monotonic() + _MEASURE_SECONDS
+        self._measure_at = self._watched.now() + _MEASURE_SECONDS
         used = self._process.memory_bytes()
         if used <= self._granted_bytes * self._memory_factor:
             return None

@@ -26,8 +26,11 @@ from dask_jobs.questions import Questions
 from dask_jobs.quiet import LEVELS
 from dask_jobs.scheduler import SETTINGS, SETTINGS_HERE, UnansweredError, dashboard_link, join, settled, start_here
 from dask_jobs.settings import LauncherSettings, locate
+from dask_jobs.watched_time import WatchedTime
 
 _SURVEY_SECONDS = 1.0
+_LOOK_SECONDS = 0.1
+"""Between two looks for hosts that are to come."""
 _ANSWER_SECONDS = 10.0
 """How long a scheduler may take for an answer: meanwhile no signal is heard."""
 _SILENT_SECONDS = 30.0
@@ -52,19 +55,23 @@ class SchedulerState(enum.Enum):
 class Cluster:
     """Hosts that jobs can be given to, reached through one client. Made by `open_cluster`."""
 
-    def __init__(self, client: Client, settings: LauncherSettings, folder: str, ours: HostReport) -> None:
+    def __init__(
+        self, client: Client, scheduler: Mapping[str, Any], settings: LauncherSettings, folder: str, ours: HostReport
+    ) -> None:
+        """`scheduler`: what it has told of itself."""
         self.client = client
         self._folder = folder
         self._memory_per_host_bytes = settings.memory_per_host_bytes
         if settings.memory_per_host_bytes is None and settings.address is None:
             self._memory_per_host_bytes = ours.free_memory_bytes // settings.num_hosts
         self._reports: dict[str, JobHostReport] = {}
-        self._questions = Questions(client, report_job_host, folder)
+        # A survey waits for the scheduler, and then for hosts.
+        longest_seconds = _SURVEY_SECONDS + 2 * _ANSWER_SECONDS
+        self._questions = Questions(client, report_job_host, folder, longest_seconds=longest_seconds)
         self._unfit: dict[str, str] = {}
         """By address, the local directory of what cannot run jobs: each process has another one."""
         self._surveyed_at = 0.0
         self._answered_at, self._is_silent = time.monotonic(), False
-        scheduler = client.scheduler_info(n_workers=0)
         self._scheduler_id = scheduler["id"]
         self.scheduler_address = str(scheduler["address"])
         """Where clients reach the scheduler."""
@@ -76,7 +83,7 @@ class Cluster:
         """How many there were when there were most, those that have not told yet what they are included; those that do
         not come, or not come back, in time are not counted any more."""
         self._come_back_seconds = settings.start_timeout_seconds
-        self._complete_at = time.monotonic()
+        self._incomplete = WatchedTime(longest_seconds=longest_seconds)
 
     def scheduler_state(self) -> SchedulerState:
         """Of the one that was there at the start.
@@ -85,9 +92,8 @@ class Cluster:
         """
         if self.client.status != "running" or self.client.scheduler is None:
             return SchedulerState.GONE
-        ask = self.client.scheduler.identity
         try:
-            identity = self.client.sync(ask, n_workers=0, callback_timeout=_ANSWER_SECONDS)
+            identity = _identity(self.client, num_hosts=0)
         except TimeoutError:
             # A call that has to connect anew, for the scheduler has just died, takes as long; the client knows by now.
             return SchedulerState.SILENT if self.client.status == "running" else SchedulerState.GONE
@@ -139,10 +145,11 @@ class Cluster:
         num_there = len(self.hosts) + self._questions.num_open
         if num_there >= self.num_hosts_seen:
             self.num_hosts_seen = num_there
+        self._incomplete.look()
         if len(self.hosts) >= self.num_hosts_seen:
-            self._complete_at = self._surveyed_at
-        elif self._surveyed_at - self._complete_at > self._come_back_seconds:
-            self.num_hosts_seen, self._complete_at = len(self.hosts), self._surveyed_at
+            self._incomplete.seconds = 0.0
+        elif self._incomplete.seconds > self._come_back_seconds:
+            self.num_hosts_seen, self._incomplete.seconds = len(self.hosts), 0.0
         return complaints
 
     def forget(self, address: str) -> None:
@@ -153,13 +160,8 @@ class Cluster:
 
     def _workers(self) -> dict[str, dict[str, Any]] | None:
         """What the scheduler knows of its hosts, by address; None while it does not answer."""
-        # Not `Client.scheduler_info`: an answer without hosts, which the client fetches now and then for itself, may
-        # take the place of the one that was asked for, and every host would seem to be lost.
-        if self.client.scheduler is None:
-            return None
         try:
-            ask = self.client.scheduler.identity
-            identity = self.client.sync(ask, n_workers=-1, callback_timeout=_ANSWER_SECONDS)
+            identity = _identity(self.client)
         except OSError:
             return None
         self._answered_at = time.monotonic()
@@ -203,16 +205,13 @@ def open_cluster(settings: LauncherSettings, setup: HostSetup, ours: HostReport 
     """
     ours = ours or report_here()
     with settled(_SETTINGS), _quiet(), _client(settings, ours) as client:
-        num_expected = settings.num_hosts
         try:
-            client.wait_for_workers(num_expected, timeout=settings.start_timeout_seconds)
-        except TimeoutError as error:
-            raise CompactHydraException(
-                f"{len(client.nthreads())} of {num_expected} hosts came within {settings.start_timeout_seconds:g} s: "
-                "start `dask worker` processes, or raise hydra.launcher.start_timeout_seconds"
-            ) from error
-        _check_scheduler(client)
-        cluster = Cluster(client, settings, setup.folder, ours)
+            scheduler = _wait_for_hosts(client, settings)
+            _check_scheduler(client, scheduler["address"])
+        except OSError as error:
+            where = "" if settings.address is None else f" at {settings.address}"
+            raise CompactHydraException(f"the scheduler{where} does not answer any more: {error!r}") from error
+        cluster = Cluster(client, scheduler, settings, setup.folder, ours)
         if complaints := cluster.survey():
             raise CompactHydraException("\n".join(["hosts of the cluster cannot be used:", *complaints]))
         if settings.on_cluster is not None:
@@ -258,13 +257,40 @@ def _quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
-def _check_scheduler(client: Client) -> None:
-    """Raise CompactHydraException for a scheduler that cannot keep the grants of a sweep."""
-    address = client.scheduler_info(n_workers=0)["address"]
+def _wait_for_hosts(client: Client, settings: LauncherSettings) -> dict[str, Any]:
+    """Until as many are there as were asked for; what the scheduler tells of itself then.
+
+    Raises CompactHydraException if they do not come in time, OSError if the scheduler does not answer.
+    """
+    # Not `Client.wait_for_workers`, which looks at its deadline between two answers only. A look may wait for one.
+    limit_seconds = settings.start_timeout_seconds
+    watched = WatchedTime(longest_seconds=min(_ANSWER_SECONDS, limit_seconds / 4))
+    while len((scheduler := _identity(client))["workers"]) < settings.num_hosts:
+        if watched.now() >= limit_seconds:
+            raise CompactHydraException(
+                f"{len(scheduler['workers'])} of {settings.num_hosts} hosts came within {limit_seconds:g} s: start "
+                "`dask worker` processes, or raise hydra.launcher.start_timeout_seconds"
+            )
+        time.sleep(_LOOK_SECONDS)
+    return scheduler
+
+
+def _identity(client: Client, num_hosts: int = -1) -> dict[str, Any]:
+    """What the scheduler tells of itself, and of so many hosts; -1: of all. Raises OSError if it does not answer."""
+    # Not `Client.scheduler_info`, which waits without end, and may give the answer that the client has fetched for
+    # itself, without hosts, in the place of this one: every host would seem to be lost.
+    if client.scheduler is None:
+        raise OSError("the scheduler is gone")
+    ask = client.scheduler.identity
+    return dict(client.sync(ask, n_workers=num_hosts, callback_timeout=_ANSWER_SECONDS))
+
+
+def _check_scheduler(client: Client, address: str) -> None:
+    """Raise CompactHydraException for a scheduler that cannot keep the grants of a sweep, OSError without an answer."""
     try:
         prepare(client)
-    except OSError as error:
-        raise CompactHydraException(f"the scheduler at {address} does not answer any more: {error}") from error
+    except OSError:
+        raise
     except Exception as error:  # whatever its Python fails of when it looks for this launcher
         raise CompactHydraException(
             f"the scheduler at {address} cannot take part: {error!r}: its Python needs this launcher, so start "

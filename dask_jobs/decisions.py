@@ -9,7 +9,7 @@
     an interrupt               the same; the second time with no time left to end in order
     every now and then         Stop, until all that ran has ended; Adopt what a killed command had left running
 
-Times are seconds on any clock that the caller keeps to.
+Times are seconds on any clock that the caller keeps to. It leaves out pauses, best: others paused, too.
 Not here: the order of jobs (`queue`), which hosts one gets (`allocation`), carrying it out (`sweep`).
 """
 
@@ -43,8 +43,6 @@ class Again(NamedTuple):
 
     job: int
     reason: str
-    seconds: float
-    """How long the attempt took."""
 
 
 class Over(NamedTuple):
@@ -52,8 +50,6 @@ class Over(NamedTuple):
 
     job: int
     outcome: Outcome
-    seconds: float
-    """How long the attempt took."""
 
 
 class Forget(NamedTuple):
@@ -87,18 +83,14 @@ class Say(NamedTuple):
 Instruction = Try | Refused | Again | Over | Forget | Stop | Adopt | Say
 
 
-class _Attempt(NamedTuple):
-    host: str
-    started_at: float
-
-
 class Decisions:
     """The state of one launch, from its first job to its last."""
 
     def __init__(self, jobs: Iterable[int], settings: LauncherSettings) -> None:
         self._settings = settings
         self._queue = JobQueue(jobs, settings.retries, settings.backoff_seconds)
-        self._running: dict[int, _Attempt] = {}
+        self._running: dict[int, str] = {}
+        """Job -> the host of its process."""
         self._waits_for_hosts: set[int] = set()
         """Jobs of which this was said already."""
         self._orphans: set[int] = set()
@@ -176,41 +168,39 @@ class Decisions:
         self._failed_for_good(job)
         return [Refused(job, reason)]
 
-    def started(self, job: int, host: str, now: float) -> None:
+    def started(self, job: int, host: str) -> None:
         """A waiting job was started, with its process on this host."""
         self._queue.start(job)
         self._orphans.discard(job)
-        self._running[job] = _Attempt(host, now)
+        self._running[job] = host
 
     def ended(self, job: int, outcome: Outcome, now: float) -> list[Instruction]:
         """The attempt of a running job has ended."""
-        host, started_at = self._running.pop(job)
-        is_lost, seconds = outcome == HOST_LOST, round(now - started_at, 3)
+        host, is_lost = self._running.pop(job), outcome == HOST_LOST
         found: list[Instruction] = [Forget(job, host)] if is_lost else []
         pause = None
         if outcome.status == FAILED and outcome.again and self._stop is None:
             # Its process may outlive its host for so long, and may be writing what the next attempt goes on with.
             pause = self._queue.fail(job, now, least_pause=self._settings.stop_seconds if is_lost else 0.0)
         if pause is not None:
-            return [*found, Again(job, f"{outcome.reason}; again in {pause:g} s", seconds)]
+            return [*found, Again(job, f"{outcome.reason}; again in {pause:g} s")]
         self.outcomes[job] = outcome
         if outcome.status == FAILED:
             self._failed_for_good(job)
-        return [*found, Over(job, outcome, seconds)]
+        return [*found, Over(job, outcome)]
 
     def look(self, now: float, present_hosts: Set[str]) -> list[Instruction]:
         """Now and then: attempts whose host is gone have ended; what was said and is to be said again."""
         found: list[Instruction] = []
-        for job, attempt in list(self._running.items()):
-            if attempt.host not in present_hosts:
+        for job, host in list(self._running.items()):
+            if host not in present_hosts:
                 found += self.ended(job, HOST_LOST, now)
         if self._orphans and now >= self._orphans_until:
             found.append(Adopt(tuple(sorted(self._orphans))))
             self._orphans.clear()
         if self._stop is not None and self._running:
-            hosts = {attempt.host for attempt in self._running.values()}
             # Again and again: a job that was just being started has not heard it.
-            found.append(Stop(tuple(sorted(hosts)), *self._stop))
+            found.append(Stop(tuple(sorted(set(self._running.values()))), *self._stop))
         return found
 
     def interrupted(self, by: str = "Ctrl-C") -> list[Instruction]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from distributed import Worker
 
 from dask_jobs.outcome import HostSetup
+from dask_jobs.watched_time import waits
 
 _VARIABLE = "CUDA_VISIBLE_DEVICES"
 _LOOK_SECONDS = 0.25
@@ -41,18 +42,14 @@ def gpus_of_job(num_gpus: int, setup: HostSetup, worker: Worker) -> Iterator[Map
 
 def _take(num_gpus: int, setup: HostSetup, worker: Worker) -> list[str]:
     # A job of a launcher that is gone holds its own until it has ended, which it has `stop_seconds` for.
-    give_up_at = time.monotonic() + setup.stop_seconds + _MARGIN_SECONDS
-    while True:
+    for seconds in waits(setup.stop_seconds + _MARGIN_SECONDS):
         with _gpus_lock:
             free = [gpu for gpu in _host_gpus(setup, worker) if gpu not in _gpus_in_use]
             if len(free) >= num_gpus:
                 _gpus_in_use.update(free[:num_gpus])
                 return free[:num_gpus]
-        if time.monotonic() > give_up_at:
-            raise GpusInUseError(
-                f"{num_gpus} GPUs were granted, and jobs that should have ended hold all but {len(free)}"
-            )
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(min(seconds, _LOOK_SECONDS))
+    raise GpusInUseError(f"{num_gpus} GPUs were granted, and jobs that should have ended hold all but {len(free)}")
 
 
 def _host_gpus(setup: HostSetup, worker: Worker) -> list[str]:

@@ -79,8 +79,11 @@ def keeps_books(client: Client) -> bool:
 
 
 def prepare(client: Client) -> None:
-    """Have the scheduler keep grants. Raises whatever its Python fails of where it does not have this package."""
-    client.run_on_scheduler(_prepare)
+    """Have the scheduler keep grants. Raises whatever its Python fails of where it does not have this package.
+
+    OSError: it does not answer.
+    """
+    client.run_on_scheduler(_prepare, callback_timeout=_ANSWER_SECONDS)
 
 
 class _Grants(SchedulerPlugin):

@@ -27,6 +27,7 @@ from distributed.utils import LoopRunner, format_dashboard_link
 
 from dask_jobs import interrupts
 from dask_jobs.certificates import TlsFiles
+from dask_jobs.patience import forgive_pauses
 from dask_jobs.quiet import leave_out_broken_connections, let_broken_connections_in
 
 LOOPBACK = "127.0.0.1"
@@ -150,13 +151,12 @@ def start_here(
 
     Signals end no host: who has started them closes them.
     """
-    # A host in this process is silent only when all of it is: stopped by Ctrl-Z, or as a virtual machine that was
-    # paused. Dask would take its hosts for lost, all at once, as soon as it goes on.
+    # A host in this process is silent only when all of it is.
     patience = {} if processes else {"distributed.scheduler.worker-ttl": None}
     if not processes:
         leave_out_broken_connections()
     with _STARTING, dask.config.set(patience):
-        return LocalCluster(
+        cluster = LocalCluster(
             n_workers=num_hosts,
             threads_per_worker=threads_per_host,
             processes=processes,
@@ -170,6 +170,9 @@ def start_here(
             preload=[interrupts.__name__] if processes else None,
             silence_logs=logging.ERROR,
         )
+    if processes:
+        cluster.sync(forgive_pauses, cluster.scheduler)
+    return cluster
 
 
 def dashboard_link(client: Client, identity: Mapping[str, Any], host: str | None = None) -> str | None:

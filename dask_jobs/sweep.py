@@ -31,6 +31,7 @@ from dask_jobs.needs import Grant
 from dask_jobs.outcome import HOST_LOST, HostSetup, Order, Outcome
 from dask_jobs.progress import TOPIC
 from dask_jobs.spares import keep_spare
+from dask_jobs.watched_time import WatchedTime
 from dask_jobs.work import in_one_line
 
 
@@ -57,6 +58,17 @@ class SweepEnd(NamedTuple):
     """Why the ledger is older than what has happened; None: it is not."""
 
 
+class _Running(NamedTuple):
+    """An attempt that has been started."""
+
+    future: Future[Any]
+    started_at: float
+
+    def seconds(self) -> float:
+        """How long it has taken, pauses included."""
+        return round(time.monotonic() - self.started_at, 3)
+
+
 class Sweep:
     """Runs jobs on a cluster that is there. Made for one launch, used once."""
 
@@ -78,8 +90,8 @@ class Sweep:
         self._setup = setup
         self._timing = timing or SweepTiming()
         self._asked = asked
-        self._futures: dict[int, Future[Any]] = {}
-        """Of jobs that run."""
+        self._running: dict[int, _Running] = {}
+        self._watched = WatchedTime()
         self._spares: dict[str, Future[Any]] = {}
         """Of the spare process on each host."""
         self._heard: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -125,7 +137,7 @@ class Sweep:
         """Ask for another job where none could start now; False where there is no more, or no room for it."""
         asked = self._asked
         # One that pauses before another attempt holds nothing meanwhile, and keeps no room free.
-        is_one_next = self._decisions.next(time.monotonic()) is not None
+        is_one_next = self._decisions.next(self._watched.now()) is not None
         if asked is None or not self._asks_more or is_one_next or self._holds_back:
             return False
         job = asked.next()
@@ -151,13 +163,13 @@ class Sweep:
         for complaint in self._cluster.survey():
             self._announcer.display.say(f"{complaint}; it is left out")
         present = {host.address for host in self._cluster.hosts}
-        self._carry_out(self._decisions.look(time.monotonic(), present))
+        self._carry_out(self._decisions.look(self._watched.now(), present))
         self._spares = {address: spare for address, spare in self._spares.items() if address in present}
 
     def _start_what_fits(self) -> None:
         before = None
         # One that is next again waits, and later jobs with it.
-        while not self._holds_back and (number := self._decisions.next(time.monotonic())) not in (None, before):
+        while not self._holds_back and (number := self._decisions.next(self._watched.now())) not in (None, before):
             before = number
             try:
                 needs = self._jobs[number].needs
@@ -171,24 +183,24 @@ class Sweep:
         for instruction in instructions:
             match instruction:
                 case Try(job, needs):
-                    allocation = take(self._cluster.client, job, needs, self._cluster.hosts, self._futures)
+                    allocation = take(self._cluster.client, job, needs, self._cluster.hosts, self._running)
                     if allocation is not None:
                         self._start(self._jobs[job], allocation)
                 case Refused(job, reason):
                     change(job, status=FAILED, reason=reason)
                     self._tell(job, Outcome(FAILED, reason))
-                case Again(job, reason, seconds):
-                    change(job, status=WAITING, ended=_now(), seconds=seconds, reason=reason)
+                case Again(job, reason):
+                    change(job, status=WAITING, ended=_now(), seconds=self._running[job].seconds(), reason=reason)
                     self._release(job)
-                case Over(job, outcome, seconds):
+                case Over(job, outcome):
                     value = as_json(outcome.job_return) if outcome.status == DONE else ""
-                    ending = {"ended": _now(), "seconds": seconds, "return_value": value}
+                    ending = {"ended": _now(), "seconds": self._running[job].seconds(), "return_value": value}
                     # Written first: of a scheduler that is gone, the release raises, and what is done is done.
                     change(job, status=outcome.status, reason=outcome.reason, **ending)
                     self._tell(job, outcome)
                     self._release(job)
                 case Forget(job, host):
-                    self._futures[job].cancel(force=True)
+                    self._running[job].future.cancel(force=True)
                     self._cluster.forget(host)
                 case Stop(hosts, reason, patience):
                     self._cluster.run_on(list(hosts), stop_jobs, self._setup.sweep, reason, patience)
@@ -214,8 +226,8 @@ class Sweep:
         begin = {"attempts": attempt, "host": address, "started": _now(), "ended": "", "seconds": None}
         self._announcer.change(job.number, status=RUNNING, **begin)
         future = self._submit(run_job_here, order, self._setup, host=address, name=f"job-{job.number}-{attempt}")
-        self._futures[job.number] = future
-        self._decisions.started(job.number, address, time.monotonic())
+        self._running[job.number] = _Running(future, time.monotonic())
+        self._decisions.started(job.number, address)
         future.add_done_callback(partial(self._on_done, job.number))
 
     def _tell(self, job: int, outcome: Outcome) -> None:
@@ -224,7 +236,7 @@ class Sweep:
             self._announcer.to_come(self._asked.num_left)
 
     def _release(self, job: int) -> None:
-        del self._futures[job]
+        del self._running[job]
         give_back(self._cluster.client, job)
 
     def _keep_spares(self) -> None:
@@ -251,9 +263,9 @@ class Sweep:
 
     def _ended(self, number: int, future: Future[Any]) -> None:
         # Another attempt may run by now.
-        if self._futures.get(number) is future:
+        if number in self._running and self._running[number].future is future:
             outcome = _outcome_of(future, self._timing.gather_seconds)
-            self._carry_out(self._decisions.ended(number, outcome, time.monotonic()))
+            self._carry_out(self._decisions.ended(number, outcome, self._watched.now()))
 
     def _on_signal(self, name: str) -> None:
         self._heard.put(lambda: self._carry_out(self._decisions.interrupted(name)))

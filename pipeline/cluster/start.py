@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterator
 from distributed import Client, get_worker
 from distributed.deploy.cluster import Cluster
 
+from dask_jobs.watched_time import WatchedTime
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.kinds import CLUSTER_KINDS
 from pipeline.cluster.scheduler import ANSWER_SECONDS, asked_of
 from pipeline.cluster.whole import CLOSE_SECONDS
 from pipeline.errors import ConfigError, PipelineError, PlacementError, in_words
 from pipeline.extras import how_to_install
-from pipeline.watched_time import WatchedTime
 
 _LOOK_SECONDS = 0.1
 """Between two looks which hosts have come."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.markup import escape
 
+from dask_jobs.watched_time import WatchedTime
 from pipeline.cluster.hosts import with_other_code
 from pipeline.cluster.packages import check_importable
 from pipeline.cluster.scheduler import ANSWER_SECONDS
@@ -18,7 +19,6 @@ from pipeline.config.run_config import RunConfig
 from pipeline.config.words import listed
 from pipeline.errors import PlacementError
 from pipeline.experiments.plan import Plan, make_plan
-from pipeline.watched_time import WatchedTime
 
 _LOOK_SECONDS = 1.0
 """How often it is looked whether others have left."""

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+from dask_jobs.watched_time import WatchedTime
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.session import Session
 from pipeline.config.run_config import EVALUATOR, RunConfig
@@ -36,7 +37,6 @@ from pipeline.roles.progress import RoleProgress
 from pipeline.topologies.fleet import Fleet
 from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.restarts import no_host_came
-from pipeline.watched_time import WatchedTime
 
 
 class Training:

@@ -12,6 +12,7 @@ Not here: cutting and carrying gradients (`pipeline.param_server.client`); who b
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from dask_jobs.watched_time import waits
 from pipeline.errors import CallTimeoutError
 from pipeline.interfaces import Commit, LeaderHandle, ParamVector, SynchronousShardHandle
 from pipeline.param_server.client import ParamClient
@@ -19,7 +20,6 @@ from pipeline.param_server.config import ParamServerConfig
 from pipeline.param_server.layout import ParamLayout
 from pipeline.param_server.quorum import LATE
 from pipeline.types import AnyGradient, Receipt
-from pipeline.watched_time import waits
 
 _REMIND_SECONDS = 1.0
 """An update that does not come for so long may have been lost on its way to a shard: the leader is asked to repeat."""

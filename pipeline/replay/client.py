@@ -6,7 +6,7 @@
 A shard holds back whoever is ahead (`pipeline.replay.rate_limit`). Then `ready` waits a little and says no, so that a
 role can look at its stop signal; after `wait_seconds` without a yes it raises StarvedError, which says who waits why.
 A learner's wait begins anew whenever the replay has grown: a large one may take long to fill, and nothing is wrong.
-A pause of the whole process is no part of it (`pipeline.watched_time`).
+A pause of the whole process is no part of it (`dask_jobs.watched_time`).
 Not here: how a call reaches another host (`pipeline.cluster`).
 """
 
@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dask_jobs.watched_time import WatchedTime
 from pipeline.errors import StarvedError
 from pipeline.interfaces import (
     AddAnswer,
@@ -31,7 +32,6 @@ from pipeline.interfaces import (
 )
 from pipeline.replay.config import ReplayTrafficConfig
 from pipeline.types import Float32Array, Int64Array, LaneStep, TransitionBatch
-from pipeline.watched_time import WatchedTime
 
 _PATIENCE_SECONDS = 0.05
 """How long `ready` waits before it says no."""

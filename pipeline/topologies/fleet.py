@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from dask_jobs.watched_time import WatchedTime
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.coordination.tasks import RoleResult
 from pipeline.cluster.placement import Demand, Placement
@@ -35,7 +36,6 @@ from pipeline.topologies.orders import Cancel, Fail, Order, Say, Start
 from pipeline.topologies.snapshots import release, take_snapshot
 from pipeline.topologies.supervision import Patience, Supervision, Terms
 from pipeline.topologies.system import RolePlan, shard_name
-from pipeline.watched_time import WatchedTime
 
 
 @dataclass(frozen=True)

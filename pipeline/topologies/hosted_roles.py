@@ -12,6 +12,7 @@ from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import NamedTuple
 
+from dask_jobs.watched_time import WatchedTime
 from pipeline.cluster.coordination.channel import LEASE_LAPSED
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.coordination.tasks import RoleAddress, RoleResult, ServerAddresses, run_role
@@ -24,7 +25,6 @@ from pipeline.topologies.orders import Start
 from pipeline.topologies.silence import Silence
 from pipeline.topologies.supervision import Terms
 from pipeline.topologies.system import RolePlan
-from pipeline.watched_time import WatchedTime
 
 _ONE_LOOK_SECONDS = 0.1
 """What a result that is there may take to arrive, when there is no time left to wait for one."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
+from dask_jobs.watched_time import waits
 from pipeline.cluster.coordination.tasks import ServerAddresses
 from pipeline.cluster.remotes.quorum import HostedLeader, HostedSynchronousShard, LeaderAddress, SynchronousShardAddress
 from pipeline.cluster.remotes.replays import HostedReplay, ReplayAddress
@@ -27,7 +28,6 @@ from pipeline.param_server.quorum_size import QuorumRange
 from pipeline.param_server.snapshot import ServerSnapshot, split_snapshot
 from pipeline.roles.replay_server import ReplayServerSpec
 from pipeline.topologies.system import replay_name, shard_name
-from pipeline.watched_time import waits
 
 LEADER = "leader"
 """Name of the quorum leader."""

@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
-from pipeline.watched_time import WatchedTime
+from dask_jobs.watched_time import WatchedTime
 
 
 class LastWait:
@@ -30,7 +30,7 @@ class LastWait:
     ) -> None:
         """`seconds` for all, and `hurried_seconds` at most from when `has_hurry` first says so.
 
-        `clock`: None leaves out pauses of the whole process (`pipeline.watched_time`); whoever waits looks each second.
+        `clock`: None leaves out pauses of the whole process (`dask_jobs.watched_time`); who waits looks each second.
         """
         self.say = say
         """Tells the user."""

@@ -9,7 +9,7 @@ outside, or with its whole process, which Dask misses after minutes.
     not heard, and news wait to be read    nobody's silence grows: it may be among them
 
 A second at most, so that a coordinator that was itself stopped for an hour finds nobody silent
-(`pipeline.watched_time`).
+(`dask_jobs.watched_time`).
 Why, and how long is too long: docs/decisions/0023-a-silent-role-counts-as-lost.md.
 
 A role that waits for another one starves if that one is away: lost, silent for long, or just started again. Where
@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 
-from pipeline.watched_time import WatchedTime
+from dask_jobs.watched_time import WatchedTime
 
 
 class Silence:

@@ -39,7 +39,7 @@ def release(servers: ServerAddresses, timeout_seconds: float) -> None:
 
 def _ask_all(servers: ServerAddresses, timeout_seconds: float) -> ServerSnapshot:
     calls = [RemoteShard(shard.name, shard.actor).snapshot() for shard in servers.shards]
-    # None has less because the others took long: that may have been a pause of this process (`pipeline.watched_time`).
+    # None has less because the others took long: that may have been a pause of this process (`dask_jobs.watched_time`).
     return merge_snapshots([call.result(timeout_seconds) for call in calls])
 
 

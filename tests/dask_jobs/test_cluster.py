@@ -5,6 +5,7 @@ import os
 import socket
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -16,6 +17,7 @@ from dask_jobs import grants
 from dask_jobs.cluster import SchedulerState, open_cluster
 from dask_jobs.host import report_here
 from dask_jobs.outcome import HostSetup
+from dask_jobs.scheduler import join
 from dask_jobs.settings import LauncherSettings
 from tests.cluster.certificates import make_certificates
 from tests.clusters import wait_until
@@ -127,6 +129,27 @@ def test_a_scheduler_that_has_just_died_is_known_to_be_gone_before_the_client_he
         process.kill()
         process.wait()
         assert cluster.scheduler_state() is SchedulerState.GONE
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_stands_still_at_the_start_ends_the_sweep_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dask_jobs.cluster._ANSWER_SECONDS", 0.5)
+    with scheduler_and_host(tmp_path) as address:
+        process = scheduler_process(tmp_path)
+
+        def join_and_stop(*words: Any) -> Client:
+            client = join(*words)
+            process.suspend()
+            return client
+
+        monkeypatch.setattr("dask_jobs.cluster.join", join_and_stop)
+        try:
+            with pytest.raises(CompactHydraException, match=f"the scheduler at {address} does not answer any more: Ti"):
+                open_cluster(LauncherSettings(address=address), setup(tmp_path)).__enter__()
+        finally:
+            process.resume()
 
 
 def test_a_cluster_with_certificates_is_joined_with_ours(tmp_path: Path) -> None:

@@ -23,9 +23,9 @@ def sweep(jobs: range | tuple[int, ...] = range(3), **settings: float) -> Decisi
 
 
 def started(decisions: Decisions, **hosts: str) -> Decisions:
-    """With these jobs started at 100 s: `job_0="a"`."""
+    """With these jobs started: `job_0="a"`."""
     for name, host in hosts.items():
-        decisions.started(int(name.removeprefix("job_")), host, 100.0)
+        decisions.started(int(name.removeprefix("job_")), host)
     return decisions
 
 
@@ -34,7 +34,7 @@ def test_a_job_that_fits_is_tried_and_stays_next_until_it_was_started() -> None:
     for _ in range(2):  # others held what it needs
         assert decisions.next(0.0) == 0
         assert decisions.judge(0, ONE, HOSTS, 2) == [Try(0, ONE)]
-    decisions.started(0, "a", 0.0)
+    decisions.started(0, "a")
     assert decisions.next(0.0) == 1
 
 
@@ -68,13 +68,13 @@ def test_where_the_lost_hosts_are_given_up_a_job_that_waited_for_them_is_refused
 def test_a_job_that_is_done_is_over() -> None:
     decisions = started(sweep(range(1)), job_0="a")
     assert not decisions.is_over
-    assert decisions.ended(0, FINE, 107.1239) == [Over(0, FINE, 7.124)]
+    assert decisions.ended(0, FINE, 107.0) == [Over(0, FINE)]
     assert decisions.is_over and decisions.outcomes == {0: FINE}
 
 
 def test_a_failed_job_starts_again_after_its_pause_and_others_pass_it() -> None:
     decisions = started(sweep(), job_0="a")
-    assert decisions.ended(0, WRONG, 103.0) == [Again(0, "ValueError: 7; again in 5 s", 3.0)]
+    assert decisions.ended(0, WRONG, 103.0) == [Again(0, "ValueError: 7; again in 5 s")]
     assert decisions.outcomes == {}
     assert [decisions.next(107.9), decisions.next(108.0)] == [1, 0]
 
@@ -82,23 +82,23 @@ def test_a_failed_job_starts_again_after_its_pause_and_others_pass_it() -> None:
 def test_each_pause_is_twice_as_long_until_the_job_is_given_up() -> None:
     decisions = sweep(range(1), retries=2, backoff_seconds=4.0)
     for pause in (4, 8):
-        decisions.started(0, "a", 0.0)
-        assert decisions.ended(0, WRONG, 1.0) == [Again(0, f"ValueError: 7; again in {pause} s", 1.0)]
-    decisions.started(0, "a", 0.0)
-    assert decisions.ended(0, WRONG, 1.0) == [Over(0, WRONG, 1.0)]
+        decisions.started(0, "a")
+        assert decisions.ended(0, WRONG, 1.0) == [Again(0, f"ValueError: 7; again in {pause} s")]
+    decisions.started(0, "a")
+    assert decisions.ended(0, WRONG, 1.0) == [Over(0, WRONG)]
     assert decisions.is_over and decisions.outcomes == {0: WRONG}
 
 
 def test_a_job_that_would_fail_again_is_not_tried_again() -> None:
     decisions = started(sweep(range(1)), job_0="a")
     for_good = Outcome(FAILED, "no such game", again=False)
-    assert decisions.ended(0, for_good, 101.0) == [Over(0, for_good, 1.0)]
+    assert decisions.ended(0, for_good, 101.0) == [Over(0, for_good)]
     assert decisions.is_over and decisions.outcomes == {0: for_good}
 
 
 def test_a_job_whose_host_was_lost_waits_for_as_long_as_its_process_may_outlive_the_host() -> None:
     decisions = started(sweep(), job_0="a")
-    assert decisions.ended(0, HOST_LOST, 101.0) == [Forget(0, "a"), Again(0, "its host was lost; again in 30 s", 1.0)]
+    assert decisions.ended(0, HOST_LOST, 101.0) == [Forget(0, "a"), Again(0, "its host was lost; again in 30 s")]
     assert [decisions.next(130.9), decisions.next(131.0)] == [1, 0]
 
 
@@ -107,16 +107,16 @@ def test_jobs_on_a_host_that_is_not_there_any_more_have_lost_it_and_no_others() 
     assert decisions.look(101.0, BOTH) == []
     assert decisions.look(102.0, {"b"}) == [
         Forget(0, "a"),
-        Again(0, "its host was lost; again in 30 s", 2.0),
+        Again(0, "its host was lost; again in 30 s"),
         Forget(2, "a"),
-        Again(2, "its host was lost; again in 30 s", 2.0),
+        Again(2, "its host was lost; again in 30 s"),
     ]
     assert decisions.look(103.0, {"b"}) == []
 
 
 def test_a_host_that_is_lost_once_too_often_ends_its_job() -> None:
     decisions = started(sweep(range(1), retries=0), job_0="a")
-    assert decisions.look(104.0, set()) == [Forget(0, "a"), Over(0, HOST_LOST, 4.0)]
+    assert decisions.look(104.0, set()) == [Forget(0, "a"), Over(0, HOST_LOST)]
     assert decisions.is_over
 
 
@@ -188,7 +188,7 @@ def test_an_interrupt_stays_what_it_is_when_a_job_fails_of_it() -> None:
     decisions = started(sweep(fail_fast=True), job_0="a", job_1="b")
     decisions.interrupted()
     decisions.interrupted()
-    assert decisions.ended(0, WRONG, 101.0) == [Over(0, WRONG, 1.0)], "it is not tried again"
+    assert decisions.ended(0, WRONG, 101.0) == [Over(0, WRONG)], "it is not tried again"
     assert decisions.look(101.0, BOTH) == [Stop(("b",), "killed by Ctrl-C", 0.0)]
 
 
@@ -202,7 +202,7 @@ def test_orphans_start_when_what_is_left_of_them_has_had_time_to_end_and_others_
     decisions = sweep(stop_seconds=10.0)
     decisions.postpone([0, 2], 100.0)
     assert decisions.next(100.0) == 1
-    decisions.started(1, "a", 100.0)
+    decisions.started(1, "a")
     assert [decisions.next(109.9), decisions.next(110.0)] == [None, 0]
 
 
@@ -210,7 +210,7 @@ def test_orphans_that_were_not_started_are_adopted_once_nothing_of_them_can_run(
     decisions = sweep((4, 7, 9, 11), stop_seconds=10.0)
     decisions.postpone([9, 4, 7], 100.0)
     assert decisions.look(109.9, BOTH) == []
-    decisions.started(7, "a", 110.0)
+    decisions.started(7, "a")
     assert decisions.look(110.0, BOTH) == [Adopt((4, 9))]
     assert decisions.look(111.0, BOTH) == []
 

@@ -34,7 +34,7 @@ def running() -> Iterator[Running]:
 
 
 def test_who_cannot_be_reached_is_asked_again_and_what_it_raises_is_its_answer(running: Running) -> None:
-    questions = Questions(running.client, reply, "dear")
+    questions = Questions(running.client, reply, "dear", longest_seconds=60.0)
     first, second = running.hosts
     assert questions.ask([first, second], 10.0) == {first: f"dear {os.getpid()}"}
     assert questions.num_open == 1
@@ -49,7 +49,7 @@ def test_who_cannot_be_reached_is_asked_again_and_what_it_raises_is_its_answer(r
 
 
 def test_who_is_there_no_more_is_forgotten(running: Running) -> None:
-    questions = Questions(running.client, reply, "dear")
+    questions = Questions(running.client, reply, "dear", longest_seconds=60.0)
     _, second = running.hosts
     assert questions.ask([second], 10.0) == {}
     assert questions.ask([], 10.0) == {}

@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import NamedTuple
 
+from dask_jobs.watched_time import WatchedTime
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import ROW_FILES, Row
-from pipeline.watched_time import WatchedTime
 
 POLL_SECONDS = 0.5
 """How often a role looks at the control message and sends what it has gathered, where roles are few."""

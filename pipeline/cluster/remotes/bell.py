@@ -17,8 +17,8 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
+from dask_jobs.watched_time import waits
 from pipeline.errors import CallTimeoutError, PipelineError, RemoteLostError, UnreachableError
-from pipeline.watched_time import waits
 
 
 class BellOffer(NamedTuple):
@@ -62,7 +62,7 @@ class Bell:
     def take_answer(self, number: int, what: str, timeout_seconds: float) -> Any:
         """Wait for the answer to this call, which is asked for once. Raises as `BellCall.result`.
 
-        A pause of the whole process is no part of the time (`pipeline.watched_time`).
+        A pause of the whole process is no part of the time (`dask_jobs.watched_time`).
         """
         waiting = waits(timeout_seconds)
         while number not in self._arrived:

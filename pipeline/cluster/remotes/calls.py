@@ -22,8 +22,8 @@ from distributed.actor import ProxyRPC
 from distributed.core import PooledRPCCall
 from distributed.protocol.serialize import to_serialize
 
+from dask_jobs.watched_time import waits
 from pipeline.errors import CallTimeoutError, RemoteLostError, UnreachableError
-from pipeline.watched_time import waits
 
 T = TypeVar("T")
 
@@ -91,7 +91,7 @@ class RemoteCall(Generic[T]):
     def result(self, timeout_seconds: float) -> T:
         """The answer. Raises CallTimeoutError, UnreachableError or RemoteLostError.
 
-        A pause of the whole process is no part of the time (`pipeline.watched_time`).
+        A pause of the whole process is no part of the time (`dask_jobs.watched_time`).
         """
         late: TimeoutError | None = None
         for seconds in waits(timeout_seconds):

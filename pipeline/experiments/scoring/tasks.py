@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dask_jobs.watched_time import WatchedTime
 from pipeline import seeding
 from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.coordination.coordinator import Coordinator
@@ -47,7 +48,6 @@ from pipeline.roles.evaluator import EvaluatorSpec, evaluate_params, evaluate_ra
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import CHECKPOINT
 from pipeline.types import Float32Array
-from pipeline.watched_time import WatchedTime
 
 
 @dataclass(frozen=True)

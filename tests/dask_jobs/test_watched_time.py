@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
+from dask_jobs.watched_time import WatchedTime, waits
 from pipeline.cluster.remotes.shared_memory import can_share
-from pipeline.watched_time import WatchedTime, waits
 from tests.clocks import Clock
 
 DEADLINE_SECONDS = 2.5
