@@ -4,7 +4,7 @@
 
 A laptop that slept, a virtual machine that was paused, Ctrl-Z: when all goes on, a scheduler with hosts in processes of
 its own machine has not heard from any of them for longer than Dask allows, and would start all of them anew.
-Not here: hosts elsewhere, which go on meanwhile.
+Hosts elsewhere, which go on meanwhile, need none of it: what they have sent is read first.
 """
 
 from collections.abc import Callable

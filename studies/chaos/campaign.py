@@ -20,13 +20,17 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
+
 from dask_jobs.quiet import LEVELS
 from pipeline.config.overrides import compose
 from pipeline.experiments.plan import make_plan
+from studies.arguments import refuse_published
 from studies.chaos.cases import HERE, ON_SLURM, PROCESSES, SLURM, case_of, words
 from studies.chaos.rows import KillRow, RunRow, kill_rows, run_rows
 from studies.chaos.watched import RunPlan, WatchedRun
 
+OUTPUT = Path("results/chaos")
 _MOST_IN_VAIN = 2
 """Runs in a row of which nothing was killed: those that end before their first row would go on so without end."""
 
@@ -40,13 +44,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kills-per-run", type=int, default=5)
     parser.add_argument("--minutes", type=float, default=1.0, help="of training in each run")
     parser.add_argument("--deadline", type=float, default=300.0, help="seconds for a new row or an end after a kill")
-    parser.add_argument("--output", type=Path, default=Path("results/chaos"), help="where the rows go")
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="where the rows go")
     parser.add_argument("--printed", type=Path, default=Path("outputs/chaos"), help="where the output of runs goes")
     chosen = parser.parse_args(arguments)
+    other = {
+        name: getattr(chosen, name) != parser.get_default(name) for name in ("kills_per_run", "minutes", "deadline")
+    }
+    refuse_published("--output", chosen.output, OUTPUT, **other)
     # Of schedulers that die: this campaign is their client for moments.
     for name, level in LEVELS.items():
         logging.getLogger(name).setLevel(level)
     kills, runs = kill_rows(chosen.output), run_rows(chosen.output)
+    _check_clusters(chosen, runs.frame())
     run, in_vain = 0, 0
     while (num_left := chosen.kills - int((kills.frame()["seed"] == chosen.seed).sum())) > 0:
         if in_vain == _MOST_IN_VAIN:
@@ -68,6 +77,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for row in wrong.to_dict("records"):
         print(f"run {row['run']}: {row['faults']}; see {_printed(chosen, row['run'])}", file=sys.stderr)
     return 1 if len(wrong) or in_vain == _MOST_IN_VAIN else 0
+
+
+def _check_clusters(chosen: argparse.Namespace, runs: pd.DataFrame) -> None:
+    """End the program where the runs of its seed are on other clusters."""
+    clusters = sorted(set(runs.loc[runs["seed"] == chosen.seed, "cluster"]))
+    if any((cluster == SLURM) != chosen.slurm for cluster in clusters):
+        raise SystemExit(
+            f"the runs of seed {chosen.seed} in {chosen.output} are on {', '.join(clusters)}, and those asked for are "
+            f"{'' if chosen.slurm else 'not '}on Slurm: nothing was made. Name a --seed of their own"
+        )
 
 
 def _carry_out(chosen: argparse.Namespace, run: int, num_left: int) -> tuple[list[KillRow], RunRow]:

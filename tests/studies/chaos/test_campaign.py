@@ -41,6 +41,19 @@ def test_a_campaign_ends_when_two_runs_in_a_row_end_before_anything_was_killed(
     assert (tmp_path / "7-4.txt").read_text() == "error: no host"
 
 
+def test_runs_of_other_lengths_are_not_put_beside_the_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaign, "WatchedRun", None)
+    with pytest.raises(SystemExit, match="which differ in minutes, deadline: nothing was made"):
+        campaign.main(["--minutes", "2", "--deadline", "60"])
+
+
+@pytest.mark.parametrize(("seed", "words", "asked"), [(7, ["--slurm"], "are on Slurm"), (8, [], "are not on Slurm")])
+def test_a_seed_stays_on_its_kind_of_cluster(tmp_path: Path, seed: int, words: list[str], asked: str) -> None:
+    run_rows(tmp_path).append(run_row(seed=7, run=0, cluster="address"), run_row(seed=8, run=0, cluster="slurm"))
+    with pytest.raises(SystemExit, match=f"the runs of seed {seed} in .*, and those asked for {asked}: nothing"):
+        campaign.main(["--seed", str(seed), "--output", str(tmp_path), *words])
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(6 * LIMIT_SECONDS)
 def test_killed_runs_end_with_a_result_and_nothing_is_lost_doubled_or_left(
