@@ -14,7 +14,6 @@ import contextlib
 import os
 import sys
 import sysconfig
-import time
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -35,6 +34,7 @@ from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, LEDGER, RUNNING, WAITING
 from dask_jobs.outcome import HostSetup, Outcome
 from dask_jobs.sweep import Sweep
 from dask_jobs.terminal import INTERRUPTED_STATUS
+from dask_jobs.watched_time import WatchedTime
 
 _LOGS = "logs"
 _NOTE = "multirun.yaml"
@@ -136,17 +136,17 @@ class Command:
         announcer = Announcer(self._setup.sweep, ledger, board, display, cluster.client)
         announcer.begin()
         announcer.to_come(0 if asked is None else asked.num_left)
-        decisions = Decisions((job.number for job in jobs), settings)
+        decisions, watched = Decisions((job.number for job in jobs), settings), WatchedTime()
         dashboard = cluster.dashboard_url
         display.say(f"{board.counts()} in {self._folder}" + (f"; dashboard {dashboard}" if dashboard else ""))
         if orphans:
-            decisions.postpone(orphans, time.monotonic())
+            decisions.postpone(orphans, watched.now())
             display.say(
                 f"{len(orphans)} jobs were running when an earlier command was killed: they start in "
                 f"{settings.stop_seconds:g} s, when whatever is left of them has ended"
             )
         try:
-            end = Sweep(jobs, cluster, announcer, decisions, self._setup, asked=asked).run()
+            end = Sweep(jobs, cluster, announcer, decisions, watched, self._setup, asked=asked).run()
         except Exception as error:  # each of Dask's calls has another one for a scheduler that is gone
             if (state := cluster.scheduler_state()) is SchedulerState.THERE:
                 raise

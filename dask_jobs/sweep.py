@@ -78,11 +78,12 @@ class Sweep:
         cluster: Cluster,
         announcer: Announcer,
         decisions: Decisions,
+        watched: WatchedTime,
         setup: HostSetup,
         timing: SweepTiming | None = None,
         asked: AskedJobs | None = None,
     ) -> None:
-        """`asked`: more jobs, one after the other, for as long as there is room."""
+        """`watched`: the time that `decisions` go by; `asked`: more jobs, one after the other, while there is room."""
         self._jobs = {job.number: job for job in jobs}
         self._cluster = cluster
         self._announcer = announcer
@@ -91,7 +92,7 @@ class Sweep:
         self._timing = timing or SweepTiming()
         self._asked = asked
         self._running: dict[int, _Running] = {}
-        self._watched = WatchedTime()
+        self._watched = watched
         self._spares: dict[str, Future[Any]] = {}
         """Of the spare process on each host."""
         self._heard: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -101,7 +102,7 @@ class Sweep:
         """Run all jobs; returns when all have ended for good, or it was stopped and those that ran have ended."""
         self._cluster.client.subscribe_topic(TOPIC, self._on_message)
         with interrupts(self._on_signal), self._announcer.display:
-            while not self._is_over:
+            while self._asks_more or not self._decisions.is_over:
                 self._look_for_hosts()
                 # After the look: a machine that has slept has not heard from anybody.
                 if (said := self._cluster.check_scheduler(is_stopping=self._decisions.is_stopping)) is not None:
@@ -118,10 +119,6 @@ class Sweep:
             self._announcer.write_at_last(self._timing.num_last_writes, self._timing.tick_seconds)
         self._spares.clear()
         return SweepEnd(self._decisions.outcomes, self._decisions.was_interrupted, self._announcer.unwritten)
-
-    @property
-    def _is_over(self) -> bool:
-        return self._decisions.is_over and not self._asks_more
 
     @property
     def _asks_more(self) -> bool:
