@@ -1,7 +1,7 @@
 """One number for many games: mean, median, interquartile mean and optimality gap, with stratified bootstrap intervals.
 
 Scores are (num_runs, num_games), normalised, in percent; NaN where a run is missing. A game counts the same however
-many runs it has: runs of a game are repeated until all games have equally many, which changes no mean.
+many runs it has: each of two runs of a game for half of it, each of three for a third.
 
 The bootstrap resamples runs within each game (Agarwal et al. 2021, "Deep Reinforcement Learning at the Edge of the
 Statistical Precipice", section 4.1). It knows the spread only from the runs that are there: the fewer, the narrower it
@@ -11,19 +11,21 @@ See also `pipeline.results.comparison` (one algorithm against another), `pipelin
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from pipeline.results.scores import FloatArray
 
 _MAX_NUMBERS = 2**24
 
-Statistic = Callable[[FloatArray], FloatArray]
-"""(..., num_runs, num_games) -> (...), or (..., k) for k numbers at once."""
+Games = Sequence[FloatArray]
+"""Of each game (..., its runs), as many as it has."""
+
+Statistic = Callable[[Games], FloatArray]
+"""(...), or (..., k) for k numbers at once."""
 
 
 class Estimate(NamedTuple):
@@ -35,24 +37,39 @@ class Estimate(NamedTuple):
     high: FloatArray
 
 
-def mean(scores: FloatArray) -> FloatArray:
+def means(games: Games) -> FloatArray:
+    """Of each game the mean over its runs: (..., num_games)."""
+    return np.stack([runs.mean(axis=-1) for runs in games], axis=-1)
+
+
+def mean(games: Games) -> FloatArray:
     """Mean over games of the mean over runs; a single game can carry it."""
-    return np.asarray(scores.mean(axis=(-2, -1)))
+    return np.asarray(means(games).mean(axis=-1))
 
 
-def median(scores: FloatArray) -> FloatArray:
+def median(games: Games) -> FloatArray:
     """Median over games of the mean over runs; nearly half of the games can be 0 without touching it."""
-    return np.asarray(np.median(scores.mean(axis=-2), axis=-1))
+    return np.asarray(np.median(means(games), axis=-1))
 
 
-def interquartile_mean(scores: FloatArray) -> FloatArray:
+def interquartile_mean(games: Games) -> FloatArray:
     """Mean of the middle half of all runs of all games (Agarwal et al. 2021, section 4.3)."""
-    return np.asarray(stats.trim_mean(scores.reshape(*scores.shape[:-2], -1), 0.25, axis=-1))
+    counts = [runs.shape[-1] for runs in games]
+    scores = np.concatenate(games, axis=-1)
+    order = np.argsort(scores, axis=-1)
+    weights = np.repeat(1 / np.array(counts), counts)[order]
+    # In games. As if each run stood there so often that all games have equally many, of which whole ones are left out.
+    num_copies = len(games) * math.lcm(*counts)
+    left_out = len(games) * ((num_copies // 4) / num_copies)
+    ends = np.cumsum(weights, axis=-1)
+    inside = np.minimum(ends, len(games) - left_out) - np.maximum(ends - weights, left_out)
+    kept = np.maximum(inside, 0.0)
+    return np.asarray((np.take_along_axis(scores, order, axis=-1) * kept).sum(axis=-1) / kept.sum(axis=-1))
 
 
-def optimality_gap(scores: FloatArray) -> FloatArray:
+def optimality_gap(games: Games) -> FloatArray:
     """How far runs stay below the human, 100 %, on average; more than 100 % is worth no more (ibid., section 4.3)."""
-    return 100.0 - np.asarray(np.minimum(scores, 100.0).mean(axis=(-2, -1)))
+    return 100.0 - mean([np.minimum(runs, 100.0) for runs in games])
 
 
 def stratified_estimates(
@@ -63,14 +80,13 @@ def stratified_estimates(
     The same scores give the same intervals. Raises ValueError when a game has no run.
     """
     runs = runs_by_game(scores)
-    whole = evened_out(runs)
-    values = {name: np.asarray(statistic(whole)) for name, statistic in statistics.items()}
+    values = {name: np.asarray(statistic(runs)) for name, statistic in statistics.items()}
     if not spread_is_known(runs):
         return {name: Estimate(value, *_unknown(value)) for name, value in values.items()}
     rng = np.random.default_rng(seed)
     drawn: dict[str, list[FloatArray]] = {name: [] for name in statistics}
-    for size in chunks(num_resamples, whole.size):
-        resamples = resampled(runs, size, rng)
+    for size in chunks(num_resamples, sum(map(len, runs))):
+        resamples = drawn_again(runs, size, rng)
         for name, statistic in statistics.items():
             drawn[name].append(statistic(resamples))
     ends = {name: np.quantile(np.concatenate(parts), (0.025, 0.975), axis=0) for name, parts in drawn.items()}
@@ -93,29 +109,13 @@ def spread_is_known(runs: list[FloatArray]) -> bool:
     return min(map(len, runs)) > 1
 
 
-def evened_out(runs: list[FloatArray]) -> FloatArray:
-    """Runs of each game (num_games ragged arrays) as (num_runs, num_games), repeated to the least common number."""
-    num_runs = math.lcm(*map(len, runs))
-    return np.stack([np.repeat(of_game, num_runs // len(of_game)) for of_game in runs], axis=-1)
-
-
 def drawn_again(runs: list[FloatArray], num_resamples: int, rng: np.random.Generator) -> list[FloatArray]:
     """Runs drawn with replacement within each game: of each game (num_resamples, as many as it has)."""
     return [of_game[rng.integers(len(of_game), size=(num_resamples, len(of_game)))] for of_game in runs]
 
 
-def resampled(runs: list[FloatArray], num_resamples: int, rng: np.random.Generator) -> FloatArray:
-    """The same evened out: (num_resamples, num_runs, num_games)."""
-    num_runs = math.lcm(*map(len, runs))
-    drawn = drawn_again(runs, num_resamples, rng)
-    return np.stack([np.repeat(games, num_runs // games.shape[1], axis=1) for games in drawn], axis=-1)
-
-
 def chunks(num_resamples: int, size: int) -> Iterator[int]:
-    """Numbers of resamples that are made at once, `size` numbers each: together `num_resamples`.
-
-    7, 8, 9 and 10 runs of different games are evened out to 2,520 of each, of which 2,000 resamples would be 2 GB.
-    """
+    """Numbers of resamples that are made at once, `size` numbers each: together `num_resamples`."""
     at_once = max(_MAX_NUMBERS // size, 1)
     for start in range(0, num_resamples, at_once):
         yield min(at_once, num_resamples - start)

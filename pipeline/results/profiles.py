@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from pipeline.results.aggregates import Estimate, stratified_estimates
+from pipeline.results.aggregates import Estimate, Games, mean, stratified_estimates
 from pipeline.results.scores import FloatArray
 from pipeline.results.style import FAINT, LINES, NAMES_STYLE, look
 
@@ -29,9 +29,9 @@ def performance_profile(
     """
     limits = np.asarray(levels, dtype=np.float64)
 
-    def shares(runs: FloatArray) -> FloatArray:
+    def shares(games: Games) -> FloatArray:
         # One level after the other: all at once would be a hundred times the memory.
-        return np.stack([np.mean(runs > limit, axis=(-2, -1)) for limit in limits], axis=-1)
+        return np.stack([mean([runs > limit for runs in games]) for limit in limits], axis=-1)
 
     return stratified_estimates(scores, {"share": shares}, num_resamples=num_resamples, seed=seed)["share"]
 

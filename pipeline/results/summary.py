@@ -13,7 +13,7 @@ import pandas as pd
 
 from pipeline.games import ATARI49
 from pipeline.results import aggregates
-from pipeline.results.aggregates import Statistic
+from pipeline.results.aggregates import Games, Statistic, means
 from pipeline.results.atari49 import entry_by_game
 from pipeline.results.comparison import improvement_over_games
 from pipeline.results.formats import ReportTable, interval_cell
@@ -185,16 +185,16 @@ def _statistics(baselines: Mapping[str, FloatArray]) -> dict[str, Statistic]:
     dqn, gorila = baselines[DQN], baselines[GORILA]
 
     def games_at_least(limits: FloatArray | float) -> Statistic:
-        return lambda scores: np.asarray((scores.mean(axis=-2) >= limits).sum(axis=-1))
+        return lambda of_games: np.asarray((means(of_games) >= limits).sum(axis=-1))
 
     def games_above(limits: FloatArray) -> Statistic:
-        return lambda scores: np.asarray((scores.mean(axis=-2) > limits).sum(axis=-1))
+        return lambda of_games: np.asarray((means(of_games) > limits).sum(axis=-1))
 
     def games_at_multiples(factor: int) -> Statistic:
         # Above DQN as well: some of its scores are 0 or below, and a multiple of them is reached by the worse.
-        def count(scores: FloatArray) -> FloatArray:
-            means = scores.mean(axis=-2)
-            return np.asarray(((means >= factor * dqn) & (means > dqn)).sum(axis=-1))
+        def count(of_games: Games) -> FloatArray:
+            ours = means(of_games)
+            return np.asarray(((ours >= factor * dqn) & (ours > dqn)).sum(axis=-1))
 
         return count
 

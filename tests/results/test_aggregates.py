@@ -1,16 +1,19 @@
 """Statistics over games by hand-sized literals, the bootstrap against slow Python, and its coverage in a simulation."""
 
+import math
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from pipeline.results import aggregates
 from pipeline.results.aggregates import (
-    evened_out,
+    Games,
+    drawn_again,
     interquartile_mean,
     mean,
     median,
     optimality_gap,
-    resampled,
     runs_by_game,
     stratified_estimates,
 )
@@ -23,7 +26,7 @@ SCORES = np.array([[0.0, 50.0, 120.0, 1000.0], [20.0, 70.0, 80.0, 3000.0]])
 
 
 def test_statistics_of_eight_runs_by_hand() -> None:
-    found = {name: float(statistic(SCORES)) for name, statistic in STATISTICS.items()}
+    found = {name: float(statistic(list(SCORES.T))) for name, statistic in STATISTICS.items()}
     assert found == {
         "mean": 4340 / 8,
         # Games: 10, 60, 100, 2000.
@@ -36,9 +39,10 @@ def test_statistics_of_eight_runs_by_hand() -> None:
 
 
 def test_many_samples_at_once_are_each_by_itself() -> None:
-    stack = np.stack([SCORES, 2 * SCORES, SCORES - 500])
+    samples = [SCORES.T, 2 * SCORES.T, SCORES.T - 500]
+    games = [np.stack(runs) for runs in zip(*samples, strict=True)]
     for statistic in STATISTICS.values():
-        assert statistic(stack).tolist() == pytest.approx([float(statistic(sample)) for sample in stack])
+        assert statistic(games).tolist() == pytest.approx([float(statistic(list(sample))) for sample in samples])
 
 
 def test_a_game_counts_the_same_however_many_runs_it_has() -> None:
@@ -48,18 +52,33 @@ def test_a_game_counts_the_same_however_many_runs_it_has() -> None:
     assert float(estimates["median"].value) == 5.0
 
 
-def test_runs_are_repeated_to_the_least_common_number() -> None:
-    even = evened_out([np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0])])
-    assert even.T.tolist() == [[1, 1, 1, 2, 2, 2], [3, 3, 4, 4, 5, 5]]
+@pytest.mark.parametrize("counts", [(2, 3), (1, 1, 1), (4, 4, 4, 4, 4), (2, 5, 3, 7), (1, 6)])
+def test_the_middle_half_is_that_of_runs_repeated_until_all_games_have_equally_many(counts: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(5)
+    games = [rng.normal(100, 50, (3, count)) for count in counts]
+    num_runs = math.lcm(*counts)
+    repeated = [np.repeat(runs, num_runs // runs.shape[-1], axis=-1) for runs in games]
+    slow = stats.trim_mean(np.concatenate(repeated, axis=-1), 0.25, axis=-1)
+    assert interquartile_mean(games).tolist() == pytest.approx(slow.tolist())
+
+
+def test_of_many_unlike_numbers_of_runs_none_is_repeated() -> None:
+    # Repeated until all have equally many, these would be 47 million runs of each game.
+    scores = np.full((19, 7), np.nan)
+    for column, count in enumerate((19, 17, 16, 13, 11, 9, 7)):
+        scores[:count, column] = 10.0 * column
+    found = stratified_estimates(scores, STATISTICS)
+    assert [float(found[name].value) for name in ("mean", "median", "iqm")] == pytest.approx([30.0, 30.0, 30.0])
+    assert float(found["iqm"].low) == float(found["iqm"].high) == pytest.approx(30.0)
 
 
 def test_what_is_too_much_at_once_is_resampled_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = np.random.default_rng(0).normal(size=(3, 4))
     sizes: list[int] = []
 
-    def seen(runs: FloatArray) -> FloatArray:
-        sizes.append(len(runs))
-        return mean(runs)
+    def seen(games: Games) -> FloatArray:
+        sizes.append(len(games[0]))
+        return mean(games)
 
     at_once = stratified_estimates(scores, {"mean": mean}, num_resamples=1_000)["mean"]
     monkeypatch.setattr(aggregates, "_MAX_NUMBERS", 12 * 300)
@@ -70,11 +89,11 @@ def test_what_is_too_much_at_once_is_resampled_in_parts(monkeypatch: pytest.Monk
 
 
 def test_runs_are_drawn_within_their_own_game() -> None:
-    drawn = resampled([np.array([1.0, 2.0]), np.array([10.0, 20.0])], 200, np.random.default_rng(0))
-    assert drawn.shape == (200, 2, 2)
-    assert set(drawn[..., 0].ravel()) == {1.0, 2.0} and set(drawn[..., 1].ravel()) == {10.0, 20.0}
+    first, second = drawn_again([np.array([1.0, 2.0]), np.array([10.0, 20.0])], 200, np.random.default_rng(0))
+    assert first.shape == second.shape == (200, 2)
+    assert set(first.ravel()) == {1.0, 2.0} and set(second.ravel()) == {10.0, 20.0}
     # A resample is no permutation, and the games are drawn apart.
-    assert len({tuple(sample.ravel()) for sample in drawn}) == 16
+    assert len({(*x, *y) for x, y in zip(first, second, strict=True)}) == 16
 
 
 def test_the_interval_is_that_of_a_slow_bootstrap() -> None:
