@@ -15,6 +15,8 @@ from dask_jobs.display import Display
 from dask_jobs.ledger import Ledger, LedgerRow
 from dask_jobs.progress import TOPIC
 
+_TELL_SECONDS = 10.0
+
 
 class Announcer:
     """Of one launch."""
@@ -78,8 +80,11 @@ class Announcer:
 
     def _tell(self, message: Mapping[str, Any]) -> None:
         # Who watches misses it; a scheduler that is gone for good is found out by the next thing that it is asked.
+        # Not `Client.log_event`, which waits for one that stands still without end.
         with contextlib.suppress(Exception):  # one that is closed raises whatever it then lacks
-            self._client.log_event(TOPIC, {"sweep": self._sweep, **message})
+            log_event: Any = self._client.scheduler.log_event  # type: ignore[union-attr]
+            told = {"sweep": self._sweep, **message}
+            self._client.sync(log_event, topic=TOPIC, msg=told, callback_timeout=_TELL_SECONDS)
 
     def _write(self, *rows: LedgerRow) -> None:
         """A disk that refuses the ledger for a while costs no job: it is tried again until the end."""

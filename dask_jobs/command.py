@@ -33,7 +33,7 @@ from dask_jobs.job import Job, Program
 from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, LEDGER, RUNNING, WAITING, Ledger, LedgerError, LedgerRow
 from dask_jobs.outcome import HostSetup, Outcome
 from dask_jobs.sweep import Sweep
-from dask_jobs.terminal import INTERRUPTED_STATUS
+from dask_jobs.terminal import INTERRUPTED_STATUS, lasting_output
 from dask_jobs.watched_time import WatchedTime
 
 _LOGS = "logs"
@@ -116,7 +116,7 @@ class Command:
         return launched
 
     def _say_that_all_is_done(self, num_jobs: int) -> None:
-        display = Display(Console(), self._program.settings.progress, Board({}, []))
+        display = Display(_console(), self._program.settings.progress, Board({}, []))
         display.say(
             f"{num_jobs} jobs are done already, by {self._folder / LEDGER}; to run one again, delete its row there and "
             "what it has left"
@@ -132,7 +132,7 @@ class Command:
         rows = [waiting.get(number, _row(ledger, job)) for number, job in self._launched.items()]
         settings = self._program.settings
         board = Board({number: job.overrides for number, job in self._launched.items()}, rows)
-        display = Display(Console(), settings.progress, board)
+        display = Display(_console(), settings.progress, board)
         announcer = Announcer(self._setup.sweep, ledger, board, display, cluster.client)
         announcer.begin()
         announcer.to_come(0 if asked is None else asked.num_left)
@@ -211,6 +211,11 @@ def _without_scheduler(state: SchedulerState, address: str) -> str:
         f"the scheduler at {address} does not answer, and jobs may still run there: end it or wake it, and the same "
         "command goes on with what is not done"
     )
+
+
+def _console() -> Console:
+    """Of any program of Hydra's, where no reader and no terminal that is gone may end a sweep."""
+    return Console(file=lasting_output())
 
 
 def _is_failed(outcome: Outcome | None) -> bool:

@@ -225,6 +225,11 @@ def _take(lock: io.TextIOWrapper, folder: Path) -> None:
             f"{folder} is in use by another command ({lock.read().strip() or 'unknown'}): wait for its end, or end it "
             "with Ctrl-C, or give this one another hydra.sweep.dir"
         ) from error
+    except OSError as error:
+        raise LedgerError(
+            f"no ledger can be kept in {folder}: its disk has no locks ({error.strerror}), so that two commands might "
+            "write there at once; give another hydra.sweep.dir"
+        ) from error
     lock.truncate(0)
     lock.write(f"process {os.getpid()} on {socket.gethostname()}\n")
     lock.flush()

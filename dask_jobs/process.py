@@ -175,8 +175,9 @@ class JobProcess:
         with contextlib.suppress(BrokenPipeError):
             self._stdin.close()
         self._close_progress()
-        # Machines clear away what has lain in their temporary folder for days.
-        with contextlib.suppress(FileNotFoundError):
+        # Machines clear away what has lain in their temporary folder for days, and a full disk takes no more of a log:
+        # what the job has come to is more than that.
+        with contextlib.suppress(OSError):
             if self._before_order.stat().st_size and self._log_file is not self._before_order:
                 with self._log_file.open("ab") as log:
                     log.write(self._before_order.read_bytes())

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -79,12 +80,16 @@ def join(
     try:
         LoopRunner().run_sync(_expect_scheduler, address, security or Security(), timeout_seconds)
     except Exception as error:  # what listens there may be anything, and say anything
-        raise unanswered from error
+        raise UnansweredError(f"{unanswered}{_why(error)}") from error
     try:
         # Without a timeout, which would be that of each later connection as well, to hosts that were killed meanwhile.
         return Client(address, security=security, direct_to_workers=direct_to_workers, set_as_default=set_as_default)
     except OSError as error:
         raise unanswered from error
+
+
+class _OtherServerError(Exception):
+    """One of Dask's servers answers, and is no scheduler."""
 
 
 @contextlib.contextmanager
@@ -126,6 +131,7 @@ _SETTLED = _Settled()
 _DEFAULT = "scheduler"
 """Dask's own setting of who computes; a default client sets it."""
 _OF_CLIENTS = "dask.distributed"
+_FOR_GOOD = (ssl.SSLError, FileNotFoundError, PermissionError, _OtherServerError)
 _STARTING = threading.Lock()
 """What is put back after a start must not be what another thread has set for its own."""
 
@@ -197,6 +203,16 @@ def dashboard_link(client: Client, identity: Mapping[str, Any], host: str | None
         return f"{scheme}://{host}:{port}/status"
 
 
+def _why(error: BaseException | None) -> str:
+    """What waiting does not mend: certificates that do not fit, or a worker's address. "" of all else."""
+    while error is not None and not isinstance(error, _FOR_GOOD):
+        error = error.__cause__
+    if error is None:
+        return ""
+    name = "" if isinstance(error, _OtherServerError) else f"{type(error).__name__}: "
+    return f": {name}{' '.join(str(error).split())}"
+
+
 def _security(tls: TlsFiles) -> Security:
     return Security(
         tls_ca_file=tls.tls_ca_file,
@@ -209,10 +225,14 @@ def _security(tls: TlsFiles) -> Security:
 async def _expect_scheduler(address: str, security: Security, timeout_seconds: float) -> None:
     """Raises whatever goes wrong, in time."""
     async with asyncio.timeout(timeout_seconds):
-        comm = await connect(address, timeout=timeout_seconds, **security.get_connection_args("client"))
+        # Less than all of it: its own error says why.
+        args = security.get_connection_args("client")
+        comm = await connect(address, timeout=0.9 * timeout_seconds, **args)
         try:
             identity = await send_recv(comm, op="identity", n_workers=0)
+        except TypeError as error:
+            raise _OtherServerError("a worker answers there, which has no workers of its own") from error
         finally:
             comm.abort()
     if identity["type"] != "Scheduler":
-        raise ValueError(f"a {identity['type']} answers at {address}")
+        raise _OtherServerError(f"a {identity['type']} answers there")

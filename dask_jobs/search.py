@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from dask_jobs.asking import JobSource
 from dask_jobs.job import Program
 from dask_jobs.search_settings import SearchSettings
+from dask_jobs.terminal import lasting_output
 from dask_jobs.trials import Best, Space, Trials, space_of
 
 RESULTS = "optimization_results.yaml"
@@ -50,7 +51,7 @@ def search(settings: SearchSettings, words: Sequence[str], launcher: AskingLaunc
 
 def _tell(trials: Trials, space: Space, file: Path) -> None:
     if num := trials.num_without_number:
-        print(f"{num} trial{'s' * (num != 1)} returned no number, and the search learns nothing of them")
+        _print(f"{num} trial{'s' * (num != 1)} returned no number, and the search learns nothing of them")
     if (best := trials.best()) is None:
         return
     where = f"in {file}"
@@ -61,7 +62,11 @@ def _tell(trials: Trials, space: Space, file: Path) -> None:
     values = " ".join(f"{name}={value}" for name, value in best.params.items())
     again = best.num_trials - best.num_jobs
     same = f", and {again} more with the same values as others" if again else ""
-    print(f"best of {best.num_jobs} trials{same}: {best.value:g} with {values}; {where}")
+    _print(f"best of {best.num_jobs} trials{same}: {best.value:g} with {values}; {where}")
+
+
+def _print(text: str) -> None:
+    print(text, file=lasting_output())
 
 
 def _write(file: Path, best: Best, space: Space) -> None:

@@ -120,8 +120,8 @@ def carry_out(load: Callable[[], Work]) -> Outcome:
 
 
 def in_one_line(error: BaseException) -> str:
-    """The error as a ledger tells it."""
-    text = " ".join(str(error).split())
+    """The error as a ledger tells it, which is UTF-8: of a file name that no text can show, how it is written."""
+    text = " ".join(str(error).split()).encode("utf-8", "backslashreplace").decode()
     if isinstance(error, JobFailedError | JobInterrupted) and text:
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -181,6 +181,10 @@ def test_a_cluster_with_certificates_is_joined_with_ours(tmp_path: Path) -> None
             assert [host.num_threads for host in cluster.hosts] == [1]
         with pytest.raises(CompactHydraException, match="without certificates"):
             open_cluster(LauncherSettings(address=address), setup(tmp_path)).__enter__()
+        strange, _, _ = map(str, make_certificates(tmp_path / "strange"))
+        wrong = replace(ours, address=address, tls_ca_file=strange, start_timeout_seconds=2.0)
+        with pytest.raises(CompactHydraException, match=r"no scheduler answers at .*: SSLCertVerificationError: "):
+            open_cluster(wrong, setup(tmp_path)).__enter__()
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from socket import SHUT_RDWR, socket
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,7 +19,9 @@ import pytest
 from dask.delayed import delayed
 from distributed import Client, LocalCluster
 
+from dask_jobs.certificates import TlsFiles
 from dask_jobs.scheduler import SETTINGS, UnansweredError, dashboard_link, join, settled, start_here
+from tests.cluster.certificates import make_certificates
 from tests.clusters import wait_until
 
 
@@ -90,9 +93,16 @@ def test_what_is_no_scheduler_is_told_in_words_and_in_time_and_leaves_no_loop(
 def test_an_address_that_is_a_worker_s_is_no_scheduler_s(scheduler_address: str) -> None:
     with join(scheduler_address, None, 10.0) as client:
         worker = min(client.nthreads())
-    with pytest.raises(UnansweredError, match="no scheduler answers at") as caught:
+    with pytest.raises(UnansweredError, match=r"no scheduler answers at .*: a worker answers there") as caught:
         join(worker, None, 10.0)
     assert caught.value.__cause__ is not None
+
+
+def test_a_key_that_is_not_the_certificate_s_is_told(tmp_path: Path) -> None:
+    ca, cert, _ = map(str, make_certificates(tmp_path / "ours"))
+    _, _, key = map(str, make_certificates(tmp_path / "others"))
+    with pytest.raises(UnansweredError, match=r"no scheduler answers at .*: SSLError: .*KEY_VALUES_MISMATCH"):
+        join("tls://127.0.0.1:1", TlsFiles(ca, cert, key), 10.0)
 
 
 def test_a_client_waits_for_hosts_that_were_killed_no_longer_than_dask_says(scheduler_address: str) -> None:
