@@ -12,6 +12,7 @@ One command, from the terminal to a job's process:
     announcer    telling everybody of a job's state
     allocation   who gets what: all or nothing                         grants    who holds what
     cluster      the hosts of a sweep                                  scheduler, addresses    reaching them
+    connection   whether it still holds                                identity    what a scheduler tells
     board        what there is to show                                 display   showing it
     interrupts   Ctrl-C and other signals                              terminal  what is printed
     host         what a host is                                        questions, memory    asking it; its memory

@@ -12,7 +12,7 @@ from distributed import Client
 
 from dask_jobs.board import Board, JobSight
 from dask_jobs.display import Display
-from dask_jobs.ledger import Ledger, LedgerRow
+from dask_jobs.ledger import INTERRUPTED, Ledger, LedgerRow
 from dask_jobs.progress import TOPIC
 
 _TELL_SECONDS = 10.0
@@ -21,12 +21,24 @@ _TELL_SECONDS = 10.0
 class Announcer:
     """Of one launch."""
 
-    def __init__(self, sweep: str, ledger: Ledger, board: Board, display: Display, client: Client) -> None:
-        """`sweep` names it among all that share the cluster."""
+    def __init__(
+        self,
+        sweep: str,
+        ledger: Ledger,
+        board: Board,
+        display: Display,
+        client: Client,
+        strays: Sequence[LedgerRow] = (),
+    ) -> None:
+        """`sweep` names it among all that share the cluster.
+
+        `strays`: jobs that an earlier command has left running when it was killed, and that are none of this launch.
+        """
         self._sweep = sweep
         self._ledger = ledger
         self._board = board
         self._client = client
+        self._strays = strays
         self.display = display
         self.unwritten: OSError | None = None
         """Why the ledger is older than what has happened; None: it is not."""
@@ -59,8 +71,9 @@ class Announcer:
         self._tell({"kind": "status", "attempt": row.attempts, **told})
 
     def adopt(self, jobs: tuple[int, ...]) -> None:
-        """Jobs that the file calls running wait, as all others have been told already."""
-        self._write(*map(self.row, jobs))
+        """Jobs that the file calls running wait, as all others have been told already; strays run no more."""
+        ended = (row._replace(status=INTERRUPTED, reason="its launcher was killed") for row in self._strays)
+        self._write(*map(self.row, jobs), *ended)
 
     def progress(self, message: Mapping[str, Any]) -> None:
         """A job has told how far it is."""

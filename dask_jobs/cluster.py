@@ -19,8 +19,11 @@ from hydra.errors import CompactHydraException
 
 from dask_jobs.allocation import HostSize
 from dask_jobs.certificates import TlsFiles
+from dask_jobs.connection import Connection, ConnectionBrokenError
+from dask_jobs.gpus import check_visible
 from dask_jobs.grants import prepare
 from dask_jobs.host import HostReport, JobHostReport, report_here, report_job_host
+from dask_jobs.identity import HostsMissingError, identity, takes_work, wait_for_hosts
 from dask_jobs.outcome import HostSetup
 from dask_jobs.questions import Questions
 from dask_jobs.quiet import LEVELS
@@ -29,8 +32,6 @@ from dask_jobs.settings import LauncherSettings, locate
 from dask_jobs.watched_time import WatchedTime
 
 _SURVEY_SECONDS = 1.0
-_LOOK_SECONDS = 0.1
-"""Between two looks for hosts that are to come."""
 _ANSWER_SECONDS = 10.0
 """How long a scheduler may take for an answer: meanwhile no signal is heard."""
 _SILENT_SECONDS = 30.0
@@ -60,6 +61,7 @@ class Cluster:
     ) -> None:
         """`scheduler`: what it has told of itself."""
         self.client = client
+        self.connection = Connection(client)
         self._folder = folder
         self._memory_per_host_bytes = settings.memory_per_host_bytes
         if settings.memory_per_host_bytes is None and settings.address is None:
@@ -77,8 +79,10 @@ class Cluster:
         """Where clients reach the scheduler."""
         self.dashboard_url = dashboard_link(client, scheduler)
         """Where the Dask dashboard answers; None if there is none."""
+        self.present: frozenset[str] = frozenset()
+        """Addresses of those that were there at the last survey."""
         self.hosts: list[HostSize] = []
-        """Those that were there at the last survey."""
+        """Of them, those that take jobs: not one that Dask has paused for its memory."""
         self.num_hosts_seen = settings.num_hosts
         """How many there were when there were most, those that have not told yet what they are included; those that do
         not come, or not come back, in time are not counted any more."""
@@ -93,19 +97,22 @@ class Cluster:
         if self.client.status != "running" or self.client.scheduler is None:
             return SchedulerState.GONE
         try:
-            identity = _identity(self.client, num_hosts=0)
+            told = identity(self.client, _ANSWER_SECONDS, num_hosts=0)
         except TimeoutError:
             # A call that has to connect anew, for the scheduler has just died, takes as long; the client knows by now.
             return SchedulerState.SILENT if self.client.status == "running" else SchedulerState.GONE
         except OSError:
             return SchedulerState.GONE
-        return SchedulerState.THERE if identity["id"] == self._scheduler_id else SchedulerState.GONE
+        return SchedulerState.THERE if told["id"] == self._scheduler_id else SchedulerState.GONE
 
     def check_scheduler(self, *, is_stopping: bool) -> str | None:
         """A sentence for people, once, when the scheduler has stood still for a while; it is waited for.
 
-        Raises OSError where that is of no use: the client has given it up, or all is to end.
+        Raises OSError where that is of no use: the client has given it up, or all is to end. ConnectionBrokenError
+        where the scheduler may be there, and only another client can tell.
         """
+        if self.connection.is_broken:
+            raise ConnectionBrokenError
         if self.client.status == "closed":
             raise OSError("the scheduler is gone")
         if time.monotonic() - self._answered_at < _SILENT_SECONDS:
@@ -120,7 +127,7 @@ class Cluster:
     def run_on(self, addresses: Sequence[str], function: Callable[..., Any], *args: Any) -> None:
         """`Client.run`, whatever comes of it: without end it would wait for a scheduler or a host that stands still."""
         run, hosts = self.client._run, list(addresses)
-        with contextlib.suppress(TimeoutError):
+        with contextlib.suppress(OSError):
             self.client.sync(run, function, *args, workers=hosts, on_error="ignore", callback_timeout=_ANSWER_SECONDS)
 
     def server_id(self, address: str) -> str:
@@ -140,32 +147,35 @@ class Cluster:
         complaints = self._ask(unknown)
         self._reports = {address: report for address, report in self._reports.items() if address in workers}
         sharing = Counter(report.machine for report in self._reports.values())
-        self.hosts = [self._size(address, workers[address], sharing) for address in sorted(self._reports)]
+        self.present = frozenset(self._reports)
+        taking = [address for address in sorted(self._reports) if takes_work(workers[address])]
+        self.hosts = [self._size(address, workers[address], sharing) for address in taking]
         self._surveyed_at = time.monotonic()
-        num_there = len(self.hosts) + self._questions.num_open
+        num_there = len(self.present) + self._questions.num_open
         if num_there >= self.num_hosts_seen:
             self.num_hosts_seen = num_there
         self._incomplete.look()
-        if len(self.hosts) >= self.num_hosts_seen:
+        if len(self.present) >= self.num_hosts_seen:
             self._incomplete.seconds = 0.0
         elif self._incomplete.seconds > self._come_back_seconds:
-            self.num_hosts_seen, self._incomplete.seconds = len(self.hosts), 0.0
+            self.num_hosts_seen, self._incomplete.seconds = len(self.present), 0.0
         return complaints
 
     def forget(self, address: str) -> None:
         """Take the host at this address for one that is lost, until the next survey, which is due at once."""
         self._surveyed_at = -math.inf
         self._reports.pop(address, None)
+        self.present -= {address}
         self.hosts = [host for host in self.hosts if host.address != address]
 
     def _workers(self) -> dict[str, dict[str, Any]] | None:
         """What the scheduler knows of its hosts, by address; None while it does not answer."""
         try:
-            identity = _identity(self.client)
+            told = identity(self.client, _ANSWER_SECONDS)
         except OSError:
             return None
         self._answered_at = time.monotonic()
-        return dict(identity["workers"])
+        return dict(told["workers"])
 
     def _ask(self, folders: dict[str, str]) -> list[str]:
         complaints = []
@@ -206,8 +216,12 @@ def open_cluster(settings: LauncherSettings, setup: HostSetup, ours: HostReport 
     ours = ours or report_here()
     with settled(_SETTINGS), _quiet(), _client(settings, ours) as client:
         try:
-            scheduler = _wait_for_hosts(client, settings)
+            scheduler = wait_for_hosts(client, settings.num_hosts, settings.start_timeout_seconds, _ANSWER_SECONDS)
             _check_scheduler(client, scheduler["address"])
+        except HostsMissingError as error:
+            raise CompactHydraException(
+                f"{error}: start `dask worker` processes, or raise hydra.launcher.start_timeout_seconds"
+            ) from error
         except OSError as error:
             where = "" if settings.address is None else f" at {settings.address}"
             raise CompactHydraException(f"the scheduler{where} does not answer any more: {error!r}") from error
@@ -232,6 +246,7 @@ def _client(settings: LauncherSettings, ours: HostReport) -> Iterator[Client]:
         with joined as client:
             yield client
         return
+    check_visible(settings.num_hosts * settings.gpus_per_host)
     started = start_here(
         settings.num_hosts,
         settings.threads_per_host or max(ours.num_cores // settings.num_hosts, 1),
@@ -255,34 +270,6 @@ def _quiet() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, before, strict=True):
             logger.setLevel(level)
-
-
-def _wait_for_hosts(client: Client, settings: LauncherSettings) -> dict[str, Any]:
-    """Until as many are there as were asked for; what the scheduler tells of itself then.
-
-    Raises CompactHydraException if they do not come in time, OSError if the scheduler does not answer.
-    """
-    # Not `Client.wait_for_workers`, which looks at its deadline between two answers only. A look may wait for one.
-    limit_seconds = settings.start_timeout_seconds
-    watched = WatchedTime(longest_seconds=min(_ANSWER_SECONDS, limit_seconds / 4))
-    while len((scheduler := _identity(client))["workers"]) < settings.num_hosts:
-        if watched.now() >= limit_seconds:
-            raise CompactHydraException(
-                f"{len(scheduler['workers'])} of {settings.num_hosts} hosts came within {limit_seconds:g} s: start "
-                "`dask worker` processes, or raise hydra.launcher.start_timeout_seconds"
-            )
-        time.sleep(_LOOK_SECONDS)
-    return scheduler
-
-
-def _identity(client: Client, num_hosts: int = -1) -> dict[str, Any]:
-    """What the scheduler tells of itself, and of so many hosts; -1: of all. Raises OSError if it does not answer."""
-    # Not `Client.scheduler_info`, which waits without end, and may give the answer that the client has fetched for
-    # itself, without hosts, in the place of this one: every host would seem to be lost.
-    if client.scheduler is None:
-        raise OSError("the scheduler is gone")
-    ask = client.scheduler.identity
-    return dict(client.sync(ask, n_workers=num_hosts, callback_timeout=_ANSWER_SECONDS))
 
 
 def _check_scheduler(client: Client, address: str) -> None:

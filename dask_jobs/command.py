@@ -36,6 +36,7 @@ from dask_jobs.sweep import Sweep
 from dask_jobs.terminal import INTERRUPTED_STATUS, lasting_output
 from dask_jobs.watched_time import WatchedTime
 
+_BROKEN = "the connection to the scheduler broke, and hosts stop their jobs:"
 _LOGS = "logs"
 _NOTE = "multirun.yaml"
 """Hydra's own name for it."""
@@ -49,6 +50,7 @@ class Command:
         self._folder = Path(str(program.config.hydra.sweep.dir)).absolute()
         self._setup = _host_setup(program, self._folder / _LOGS)
         self._opened = contextlib.ExitStack()
+        self._of_cluster = self._opened.enter_context(contextlib.ExitStack())
         self._ledger: Ledger | None = None
         self._cluster: Cluster | None = None
         self._launched: dict[int, Job] = {}
@@ -123,7 +125,24 @@ class Command:
         )
 
     def _run(self, jobs: Sequence[Job], ledger: Ledger, asked: AskedJobs | None) -> dict[int, Outcome]:
+        outcomes: dict[int, Outcome] = {}
+        left_by = "an earlier command was killed"
+        while True:
+            try:
+                return outcomes | self._run_once(jobs, ledger, asked, left_by)
+            except _CutOffError as cut_off:
+                outcomes |= cut_off.outcomes
+                jobs = [job for number, job in self._launched.items() if number in cut_off.unfinished]
+                left_by = "the connection broke"
+            # The client that has connected anew is of no use (`connection`).
+            self._of_cluster.close()
+            self._cluster = None
+
+    def _run_once(
+        self, jobs: Sequence[Job], ledger: Ledger, asked: AskedJobs | None, left_by: str
+    ) -> dict[int, Outcome]:
         orphans = [job.number for job in jobs if _row(ledger, job).status == RUNNING]
+        strays = [row for row in ledger.rows if row.status == RUNNING and row.job not in self._launched]
         # First: a command that finds no cluster has tried nothing, and leaves the ledger as it was.
         cluster = self._open_cluster()
         waiting = {job.number: _row(ledger, job)._replace(status=WAITING, reason="") for job in jobs}
@@ -133,29 +152,25 @@ class Command:
         settings = self._program.settings
         board = Board({number: job.overrides for number, job in self._launched.items()}, rows)
         display = Display(_console(), settings.progress, board)
-        announcer = Announcer(self._setup.sweep, ledger, board, display, cluster.client)
+        announcer = Announcer(self._setup.sweep, ledger, board, display, cluster.client, strays)
         announcer.begin()
         announcer.to_come(0 if asked is None else asked.num_left)
         decisions, watched = Decisions((job.number for job in jobs), settings), WatchedTime()
         dashboard = cluster.dashboard_url
         display.say(f"{board.counts()} in {self._folder}" + (f"; dashboard {dashboard}" if dashboard else ""))
-        if orphans:
+        if orphans or strays:
             decisions.postpone(orphans, watched.now())
+        if orphans:
             display.say(
-                f"{len(orphans)} jobs were running when an earlier command was killed: they start in "
+                f"{len(orphans)} jobs were running when {left_by}: they start in "
                 f"{settings.stop_seconds:g} s, when whatever is left of them has ended"
             )
         try:
             end = Sweep(jobs, cluster, announcer, decisions, watched, self._setup, asked=asked).run()
         except Exception as error:  # each of Dask's calls has another one for a scheduler that is gone
-            if (state := cluster.scheduler_state()) is SchedulerState.THERE:
+            if (told := self._in_words(cluster, decisions, announcer)) is None:
                 raise
-            # Jobs of one that stands still may still run: whoever comes after this command is told of them.
-            if state is SchedulerState.GONE:
-                for job in self._launched.values():
-                    if _row(ledger, job).status == RUNNING:
-                        announcer.change(job.number, status=INTERRUPTED, reason="its scheduler is gone")
-            raise CompactHydraException(_without_scheduler(state, cluster.scheduler_address)) from error
+            raise told from error
         display.say(ending(board, self._folder / LEDGER, Path(self._setup.log_folder)))
         if end.unwritten is not None:
             display.say(f"the ledger could not be written, and is older than that: {end.unwritten}")
@@ -167,6 +182,23 @@ class Command:
             row = _row(ledger, failed[0])
             raise CompactHydraException(f"job {row.job} {row.overrides} failed, fail_fast=true: {row.reason}")
         return end.outcomes
+
+    def _in_words(self, cluster: Cluster, decisions: Decisions, announcer: Announcer) -> Exception | None:
+        """What has ended a launch, where that is the way to the scheduler; None: it is not."""
+        cluster.connection.settle()
+        if cluster.connection.is_broken:
+            if decisions.is_stopping:
+                return CompactHydraException(f"{_BROKEN} the same command goes on with what is not done")
+            announcer.display.say(f"{_BROKEN} this command joins again")
+            return _CutOffError(decisions)
+        if (state := cluster.scheduler_state()) is SchedulerState.THERE:
+            return None
+        # Jobs of one that stands still may still run: whoever comes after this command is told of them.
+        if state is SchedulerState.GONE:
+            for number in self._launched:
+                if announcer.row(number).status == RUNNING:
+                    announcer.change(number, status=INTERRUPTED, reason="its scheduler is gone")
+        return CompactHydraException(_without_scheduler(state, cluster.scheduler_address))
 
     def _write(self, ledger: Ledger, *rows: LedgerRow) -> None:
         with self._writing(LEDGER):
@@ -197,8 +229,16 @@ class Command:
 
     def _open_cluster(self) -> Cluster:
         if self._cluster is None:
-            self._cluster = self._opened.enter_context(open_cluster(self._program.settings, self._setup))
+            self._cluster = self._of_cluster.enter_context(open_cluster(self._program.settings, self._setup))
         return self._cluster
+
+
+class _CutOffError(Exception):
+    """The connection of a launch broke."""
+
+    def __init__(self, decisions: Decisions) -> None:
+        self.outcomes = decisions.outcomes
+        self.unfinished = decisions.unfinished
 
 
 def _without_scheduler(state: SchedulerState, address: str) -> str:

@@ -95,7 +95,7 @@ class Decisions:
         """Jobs of which this was said already."""
         self._orphans: set[int] = set()
         """Jobs that the ledger calls running, of a command that was killed; until then something of them may run."""
-        self._orphans_until = 0.0
+        self._orphans_until: float | None = None
         self._num_interrupts = 0
         self._stop: tuple[str, float] | None = None
         """Reason, and seconds of patience; None: jobs are started."""
@@ -111,6 +111,11 @@ class Decisions:
     def is_stopping(self) -> bool:
         """True once nothing more is to be started."""
         return self._stop is not None
+
+    @property
+    def unfinished(self) -> frozenset[int]:
+        """Jobs that run, and those that are to be started."""
+        return frozenset({*self._queue.waiting, *self._running})
 
     @property
     def num_running(self) -> int:
@@ -144,19 +149,20 @@ class Decisions:
     def judge(self, job: int, needs: JobNeeds, hosts: Sequence[HostSize], num_hosts_seen: int) -> list[Instruction]:
         """What becomes of the next job, by all that the present hosts have; nothing or words: it waits.
 
-        `num_hosts_seen`: how many hosts there were when there were most. One that does not fit waits for lost ones.
+        `num_hosts_seen`: how many hosts there were when there were most. One that does not fit waits for lost ones, and
+        where there is no host at all none is refused.
         """
         if allocate(needs, hosts) is not None:
             return [Try(job, needs)]
-        if len(hosts) >= num_hosts_seen:
+        if hosts and len(hosts) >= num_hosts_seen:
             return self.refuse(job, refusal(needs, hosts))
         if job in self._waits_for_hosts:
             return []
         self._waits_for_hosts.add(job)
         return [
             Say(
-                f"job {job} does not fit the {len(hosts)} of {num_hosts_seen} hosts that are there, and waits "
-                f"{self._settings.start_timeout_seconds:g} s for the others to come back; later jobs wait with it"
+                f"job {job} does not fit the {len(hosts)} of {num_hosts_seen} hosts that take jobs now, and waits "
+                f"{self._settings.start_timeout_seconds:g} s for others to come back; later jobs wait with it"
             )
         ]
 
@@ -195,9 +201,9 @@ class Decisions:
         for job, host in list(self._running.items()):
             if host not in present_hosts:
                 found += self.ended(job, HOST_LOST, now)
-        if self._orphans and now >= self._orphans_until:
+        if self._orphans_until is not None and now >= self._orphans_until:
             found.append(Adopt(tuple(sorted(self._orphans))))
-            self._orphans.clear()
+            self._orphans_until = None
         if self._stop is not None and self._running:
             # Again and again: a job that was just being started has not heard it.
             found.append(Stop(tuple(sorted(set(self._running.values()))), *self._stop))

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 
 from distributed import Worker
+from hydra.errors import CompactHydraException
 
 from dask_jobs.outcome import HostSetup
 from dask_jobs.watched_time import waits
@@ -24,6 +25,16 @@ _gpus_lock = threading.Lock()
 
 class GpusInUseError(Exception):
     """What was granted is still held by jobs that nobody waits for."""
+
+
+def check_visible(num_wanted: int) -> None:
+    """Raise CompactHydraException if this process may see fewer than its hosts are to have together."""
+    visible = _visible()
+    if visible is not None and len(visible) < num_wanted:
+        raise CompactHydraException(
+            f"hydra.launcher.num_hosts x gpus_per_host are {num_wanted} GPUs, and {_VARIABLE}={','.join(visible)} "
+            f"shows {len(visible)}: ask for fewer, or set {_VARIABLE} to more"
+        )
 
 
 @contextlib.contextmanager
@@ -52,10 +63,16 @@ def _take(num_gpus: int, setup: HostSetup, worker: Worker) -> list[str]:
     raise GpusInUseError(f"{num_gpus} GPUs were granted, and jobs that should have ended hold all but {len(free)}")
 
 
+def _visible() -> list[str] | None:
+    """The GPUs that this process may see; None: nobody has said which."""
+    told = os.environ.get(_VARIABLE)
+    return None if told is None else [gpu for gpu in told.split(",") if gpu]
+
+
 def _host_gpus(setup: HostSetup, worker: Worker) -> list[str]:
-    visible = os.environ.get(_VARIABLE)
+    visible = _visible()
     num_gpus = int(worker.state.total_resources["GPU"])
     # Hosts that the launcher started are numbered, and share the GPUs of one machine.
     first = int(worker.name) * num_gpus if setup.gpus_per_host else 0
-    gpus = visible.split(",") if visible else [str(gpu) for gpu in range(first + num_gpus)]
+    gpus = [str(gpu) for gpu in range(first + num_gpus)] if visible is None else visible
     return gpus[first : first + num_gpus]

@@ -33,7 +33,7 @@ def take(
     of, while the scheduler stood still. None: all that are known.
     """
     held = None if running is None else set(running)
-    with contextlib.suppress(TimeoutError):
+    with contextlib.suppress(OSError):  # it stands still, or a connection to it broke: the next call may go through
         allocation: Allocation | None = client.run_on_scheduler(
             _take, client.id, job, needs, hosts, held, callback_timeout=_STILL_SECONDS
         )
@@ -43,7 +43,7 @@ def take(
 
 def give_back(client: Client, job: int) -> None:
     """This job has ended."""
-    with contextlib.suppress(TimeoutError):  # the next `take` says which jobs are left
+    with contextlib.suppress(OSError):  # the next `take` says which jobs are left
         client.run_on_scheduler(_give_back, client.id, job, callback_timeout=_STILL_SECONDS)
 
 
@@ -51,7 +51,7 @@ def hold(client: Client, name: str, hosts: Mapping[str, Part], sizes: Sequence[H
     """Take these parts of hosts for this client, in place of what it held; False if others have too much there.
 
     `name` tells people who it is; `sizes` are all that each host has; parts on hosts without a size count nowhere.
-    Raises OSError if the scheduler does not answer, as all of these.
+    Raises OSError if the scheduler does not answer, as all of these but a sweep's.
     """
     taken: bool = client.run_on_scheduler(
         _hold, client.id, name, dict(hosts), list(sizes), callback_timeout=_ANSWER_SECONDS

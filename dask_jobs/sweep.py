@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from distributed import Future, KilledWorker
+from hydra.errors import CompactHydraException
 
 from dask_jobs.allocation import Allocation
 from dask_jobs.announcer import Announcer
@@ -33,6 +34,11 @@ from dask_jobs.progress import TOPIC
 from dask_jobs.spares import keep_spare
 from dask_jobs.watched_time import WatchedTime
 from dask_jobs.work import in_one_line
+
+_WITHOUT_HOSTS = (
+    "no host has come back in time (hydra.launcher.start_timeout_seconds): start some, and the same command goes on "
+    "with what is not done"
+)
 
 
 @dataclass(frozen=True)
@@ -135,7 +141,7 @@ class Sweep:
         asked = self._asked
         # One that pauses before another attempt holds nothing meanwhile, and keeps no room free.
         is_one_next = self._decisions.next(self._watched.now()) is not None
-        if asked is None or not self._asks_more or is_one_next or self._holds_back:
+        if asked is None or not self._asks_more or is_one_next or self._holds_back or not self._cluster.hosts:
             return False
         job = asked.next()
         self._announcer.to_come(asked.num_left)
@@ -159,8 +165,9 @@ class Sweep:
     def _look_for_hosts(self) -> None:
         for complaint in self._cluster.survey():
             self._announcer.display.say(f"{complaint}; it is left out")
-        present = {host.address for host in self._cluster.hosts}
-        self._carry_out(self._decisions.look(self._watched.now(), present))
+        self._carry_out(self._decisions.look(self._watched.now(), present := self._cluster.present))
+        if self._cluster.num_hosts_seen == 0 and self._decisions.num_running == 0:
+            raise CompactHydraException(_WITHOUT_HOSTS)
         self._spares = {address: spare for address, spare in self._spares.items() if address in present}
 
     def _start_what_fits(self) -> None:
@@ -259,8 +266,8 @@ class Sweep:
             self._heard.put(partial(self._announcer.progress, message))
 
     def _ended(self, number: int, future: Future[Any]) -> None:
-        # Another attempt may run by now.
-        if number in self._running and self._running[number].future is future:
+        # Another attempt may run by now. The client cancels all when its connection breaks: the cluster tells of that.
+        if number in self._running and self._running[number].future is future and not future.cancelled():
             outcome = _outcome_of(future, self._timing.gather_seconds)
             self._carry_out(self._decisions.ended(number, outcome, self._watched.now()))
 

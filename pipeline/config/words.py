@@ -7,6 +7,8 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from pipeline.run_folders import at_home
+
 _MOST_LISTED = 12
 _FOLDER_NAME = re.compile(r"[\w-][\w.-]{0,99}", re.ASCII)
 _OF_A_KIND = re.compile(r"\b([a-z_]+)\.kind=([a-z_]\w*)(?![\w.])")
@@ -61,10 +63,15 @@ def lines_below(lines: Sequence[str], most: int) -> str:
 def quoted_home(word: str) -> str:
     """`results_dir=~/runs` as `results_dir='~/runs'`, which Hydra can read; every other word as it is.
 
-    Only some shells put the home in its place there, and none does in a program's list of words.
+    Only some shells put the home in its place there, and none does in a program's list of words. Settings of Hydra's
+    own, such as `hydra.sweep.dir`, get the home itself: it would make a folder called `~`.
     """
     found = _IN_HOME.fullmatch(word)
-    return word if found is None else f"{found[1]}'{found[2]}'"
+    if found is None:
+        return word
+    setting, place = found.groups()
+    is_hydra_s = setting.lstrip("+").startswith("hydra.")
+    return f"{setting}'{at_home(place) if is_hydra_s else place}'"
 
 
 def no_folder_name(setting: str, name: str) -> list[str]:

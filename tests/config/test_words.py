@@ -85,9 +85,13 @@ def test_kinds_that_do_not_go_together_are_told_with_the_words_that_chose_them()
         ("results_dir=~/runs", "results_dir='~/runs'"),
         ("+init_from=~ada/runs/dqn", "+init_from='~ada/runs/dqn'"),
         ("results_dir=~/of ${game}/a=1", "results_dir='~/of ${game}/a=1'"),
+        ("hydra.sweep.dir=~/a b", "hydra.sweep.dir='/home/ada/a b'"),
         *((word, word) for word in ("~seed", "~algorithm.discount=0.9", "game=Pong", "results_dir='~/a b'", "x=a/~/b")),
         *((word, word) for word in ("results_dir=~/a,~/b", "cluster.hosts=[~/a]", "results_dir=~/it's")),
     ],
 )
-def test_a_path_in_the_home_is_quoted_as_hydra_wants_it(word: str, for_hydra: str) -> None:
+def test_a_path_in_the_home_is_quoted_as_hydra_wants_it(
+    word: str, for_hydra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
     assert quoted_home(word) == for_hydra

@@ -9,7 +9,8 @@ from typing import Any
 
 import psutil
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Worker
+from distributed.core import Status
 from distributed.security import Security
 from hydra.errors import CompactHydraException
 
@@ -230,6 +231,40 @@ def test_a_host_that_stands_still_keeps_nobody_from_the_others_and_is_counted_un
                 wait_until(lambda: cluster.survey() == [] and len(cluster.hosts) == 2, "it answers")
         finally:
             still.resume()
+
+
+def set_status(name: str, dask_worker: Worker) -> None:
+    dask_worker.status = Status[name]
+
+
+def test_a_host_that_dask_has_paused_is_there_and_takes_no_jobs(
+    scheduler_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dask_jobs.cluster._SURVEY_SECONDS", 0.0)
+    with open_cluster(LauncherSettings(address=scheduler_address), setup(tmp_path)) as cluster:
+        first, second = (host.address for host in cluster.hosts)
+
+        def taking() -> list[str]:
+            cluster.survey()
+            return [host.address for host in cluster.hosts]
+
+        cluster.client.run(set_status, "paused", workers=[first])
+        try:
+            wait_until(lambda: taking() == [second], "the paused host takes no jobs")
+            assert cluster.present == {first, second} and cluster.num_hosts_seen == 2
+        finally:
+            cluster.client.run(set_status, "running", workers=[first])
+        wait_until(lambda: taking() == [first, second], "it takes jobs again")
+
+
+def test_more_gpus_than_this_process_may_see_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = LauncherSettings(num_hosts=2, gpus_per_host=2)
+    for visible, num_visible in (("0,1", 2), ("", 0)):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+        with pytest.raises(
+            CompactHydraException, match=f"4 GPUs, and CUDA_VISIBLE_DEVICES={visible} shows {num_visible}:"
+        ):
+            open_cluster(settings, setup(tmp_path)).__enter__()
 
 
 def test_a_scheduler_whose_client_connects_anew_is_gone_and_not_silent(

@@ -52,10 +52,17 @@ def test_a_job_that_would_fit_the_hosts_that_were_lost_waits_for_them_and_says_s
     decisions = sweep()
     (said,) = decisions.judge(0, FOUR, HOSTS[:1], 2)
     assert isinstance(said, Say)
-    assert said.text.startswith("job 0 does not fit the 1 of 2 hosts that are there, and waits 60 s for the others")
+    assert said.text.startswith("job 0 does not fit the 1 of 2 hosts that take jobs now, and waits 60 s for others")
     assert decisions.judge(0, FOUR, HOSTS[:1], 2) == []
     assert decisions.next(1000.0) == 0, "it keeps later ones waiting"
     assert decisions.judge(0, FOUR, [HostSize("c", 4, 0)], 2) == [Try(0, FOUR)]
+
+
+def test_where_there_is_no_host_at_all_none_is_refused() -> None:
+    decisions = sweep()
+    (said,) = decisions.judge(0, ONE, [], 0)
+    assert isinstance(said, Say) and said.text.startswith("job 0 does not fit the 0 of 0 hosts that take jobs now")
+    assert decisions.judge(0, ONE, [], 0) == [] and decisions.outcomes == {}
 
 
 def test_where_the_lost_hosts_are_given_up_a_job_that_waited_for_them_is_refused() -> None:
@@ -118,6 +125,14 @@ def test_a_host_that_is_lost_once_too_often_ends_its_job() -> None:
     decisions = started(sweep(range(1), retries=0), job_0="a")
     assert decisions.look(104.0, set()) == [Forget(0, "a"), Over(0, HOST_LOST)]
     assert decisions.is_over
+
+
+def test_what_has_not_ended_for_good_is_unfinished() -> None:
+    decisions = started(sweep(range(4), retries=1), job_0="a", job_1="b")
+    decisions.ended(0, FINE, 101.0)
+    decisions.ended(1, WRONG, 101.0)
+    decisions.started(2, "a")
+    assert decisions.unfinished == {1, 2, 3}
 
 
 def test_without_fail_fast_a_failure_stops_nobody() -> None:

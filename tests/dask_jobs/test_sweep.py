@@ -1,5 +1,6 @@
-"""Searches in this process, from their words to what they leave: when trials fail, pause, or cannot be chosen."""
+"""Searches and sweeps in this process: when trials fail, pause, or cannot be chosen; when hosts or connections go."""
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,15 +8,17 @@ from typing import Any
 import psutil
 import pytest
 import yaml
+from distributed import Client
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import CompactHydraException
 from omegaconf import DictConfig
 from optuna.samplers import RandomSampler
 
 from dask_jobs import sweep
-from dask_jobs.ledger import DONE, FAILED, LEDGER, Ledger, LedgerRow, read_ledger
+from dask_jobs.ledger import DONE, FAILED, LEDGER, RUNNING, WAITING, Ledger, LedgerRow, read_ledger
 from dask_jobs.needs import JobFailedError, current_grant
 from tests.clusters import wait_until
+from tests.dask_jobs.programs import scheduler_and_host
 from tests.dask_jobs.test_job import multirun
 
 pytestmark = [
@@ -203,3 +206,58 @@ def test_a_note_that_cannot_be_written_is_one_clear_error(searched: Searched) ->
     with pytest.raises(CompactHydraException, match=rf"{note} cannot be written: "):
         searched.search("bar=1,2", task=bar)
     assert not (searched.folder / LEDGER).exists()
+
+
+def waits_for_go(config: DictConfig) -> int:
+    """A job that ends once there is a file called `go`."""
+    wait_until((folder_of_sweep() / "go").exists, "it may go")
+    return int(config.bar)
+
+
+def rows(folder: Path) -> list[LedgerRow]:
+    return read_ledger(folder) if (folder / LEDGER).exists() else []
+
+
+def launch(folder: Path, address: str, *words: str) -> None:
+    all_words = ("hydra/launcher=dask", f"hydra.launcher.address={address}", *words)
+    multirun(folder, [*all_words, "hydra.launcher.stop_seconds=1"], waits_for_go)
+
+
+@pytest.mark.slow
+def test_a_connection_that_breaks_costs_no_retry(tmp_path: Path, scheduler_here: str) -> None:
+    before = set(Client._instances)
+
+    def break_connection() -> None:
+        wait_until(lambda: any(row.status == RUNNING for row in rows(tmp_path)), "a job runs")
+        (client,) = set(Client._instances) - before
+        connection: Any = client.scheduler_comm
+        assert client.loop is not None
+        client.loop.add_callback(connection.comm.abort)
+        wait_until(lambda: any(row.attempts == 2 for row in rows(tmp_path)), "the job was started again")
+        (tmp_path / "go").touch()
+
+    breaking = threading.Thread(target=break_connection)
+    breaking.start()
+    launch(tmp_path, scheduler_here, "bar=7", "hydra.launcher.retries=0")
+    breaking.join()
+    (row,) = rows(tmp_path)
+    assert (row.status, row.attempts, row.return_value) == (DONE, 2, "7")
+
+
+@pytest.mark.slow
+def test_where_no_host_is_left_the_sweep_ends_and_no_job_has_failed(tmp_path: Path) -> None:
+    with scheduler_and_host(tmp_path, "--nthreads", "1", "--no-nanny") as address:
+        children = psutil.Process().children()
+        (host,) = (child for child in children if "worker" in child.cmdline() and child.cwd() == str(tmp_path))
+
+        def end_host() -> None:
+            wait_until(lambda: any(row.status == RUNNING for row in rows(tmp_path)), "a job runs")
+            host.kill()
+
+        ending = threading.Thread(target=end_host)
+        ending.start()
+        words = ("bar=1,2,3", "hydra.launcher.start_timeout_seconds=4", "hydra.launcher.retries=1")
+        with pytest.raises(CompactHydraException, match="no host has come back in time"):
+            launch(tmp_path, address, *words)
+        ending.join()
+        assert [row.status for row in rows(tmp_path)] == [WAITING] * 3
