@@ -1,7 +1,9 @@
-"""Recordings: the games of one evaluation in one file, written whole or not at all.
+"""Recordings: the games of the same parameters in one file, written whole or not at all.
 
     recordings/noop_starts_checkpoint_000000012000.npz     named by protocol, agent and version; "_sampled" behind the
-                                                           agent, if actions were drawn from its policy
+                                                           agent, if actions were drawn from its policy; "_" and eight
+                                                           letters behind the protocol, where the environment was
+                                                           another one than in a file of that name
         actions      uint8: those of all games, one game after the other
         num_steps    (N,) int64: how many of them are each game's
         meta         UTF-8 JSON: rows of the games, with seeds and scores; the environment, every setting of it; format
@@ -11,6 +13,7 @@ Not here: playing them again (`pipeline.envs.episodes`), showing them (`pipeline
 """
 
 import dataclasses
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,7 +29,7 @@ from pipeline.errors import RecordingError
 from pipeline.evaluation.checks import check_actions, check_seed, environment_in
 from pipeline.evaluation.play import PlayedGame
 from pipeline.numbered_files import numbers_in, path_of
-from pipeline.rows import TRUE_BEFORE, EvaluationRow
+from pipeline.rows import GAME_FIELDS, TRUE_BEFORE, EvaluationRow
 from pipeline.run_folders import recording_name
 from pipeline.whole_file import whole_file
 
@@ -39,17 +42,19 @@ _WAY_OUT = "move it away, and evaluate again: python -m pipeline.evaluate"
 def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
     """Write the games of one evaluation into `folder`, in place of those of older parameters that were played alike.
 
-    Alike: under the same protocol, by the same agent and policy. Games of newer parameters stay beside these.
+    Alike: under the same protocol, by the same agent and policy. Games of newer parameters stay beside these; other
+    games of the same parameters, from other seeds or with another epsilon, stand before these in the same file.
     Raises RecordingError if the disk refuses them; those that are there stay.
     """
     row, episode = games[0]
+    path, others = _place(folder, games)
+    games = [*others, *games]
     meta = {
         "format": FORMAT,
         "game": episode.game,
         "environment": dataclasses.asdict(episode.config),
         "rows": [dataclasses.asdict(game.row) for game in games],
     }
-    path = folder / recording_name(row.protocol, row.agent, row.version, sampled=row.sampled)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as file:
@@ -68,8 +73,28 @@ def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
     return path
 
 
+def _place(folder: Path, games: Sequence[PlayedGame]) -> tuple[Path, list[PlayedGame]]:
+    """The file of these games, and those that it holds and that are not played again here."""
+    row, episode = games[0]
+    told = json.dumps(dataclasses.asdict(episode.config), sort_keys=True).encode()
+    for protocol in (row.protocol, f"{row.protocol}_{hashlib.sha256(told).hexdigest()[:8]}"):
+        path = folder / recording_name(protocol, row.agent, row.version, sampled=row.sampled)
+        try:
+            there = load(path) if path.exists() else []
+        except RecordingError:  # nobody can read it any more
+            there = []
+        if not there or there[0].episode.config == episode.config:
+            break
+    new = {_key(game.row) for game in games}
+    return path, [game for game in there if _key(game.row) not in new]
+
+
+def _key(row: EvaluationRow) -> tuple[Any, ...]:
+    return tuple(getattr(row, name) for name in GAME_FIELDS)
+
+
 def load(path: Path) -> list[PlayedGame]:
-    """The games of one evaluation, in the order of their rows. Raises RecordingError if the file cannot be read."""
+    """The games of one file, in the order of their rows. Raises RecordingError if the file cannot be read."""
     try:
         arrays = arrays_in(path, MAX_BYTES)
         meta = json_in(arrays.pop("meta", np.zeros(0)).tobytes())

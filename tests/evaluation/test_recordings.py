@@ -74,6 +74,36 @@ def test_a_newer_evaluation_of_the_same_protocol_and_agent_takes_the_older_one_s
     assert {path.suffix for path in tmp_path.iterdir()} == {".npz"}
 
 
+def test_other_games_of_the_same_parameters_stay_and_the_same_ones_are_there_once(
+    games: list[PlayedGame], tmp_path: Path
+) -> None:
+    path = recordings.save(tmp_path, games)
+    others = [
+        PlayedGame(replace(row, episode_seed=row.episode_seed + 100), replace(episode, seed=row.episode_seed + 100))
+        for row, episode in games[:2]
+    ]
+    with_epsilon = renamed(games[:1], epsilon=0.5)
+    for more in (others, with_epsilon, games[1:2]):
+        assert recordings.save(tmp_path, more) == path
+    assert recordings.load(path) == [games[0], games[2], *others, *with_epsilon, games[1]]
+
+
+def test_games_of_another_environment_have_a_file_of_their_own(games: list[PlayedGame], tmp_path: Path) -> None:
+    path = recordings.save(tmp_path, games)
+    elsewhere = [PlayedGame(row, replace(one, config=replace(one.config, fire_on_reset=True))) for row, one in games]
+    own = recordings.save(tmp_path, elsewhere)
+    assert own == recordings.save(tmp_path, elsewhere) != path
+    assert recordings.load(path) == games and recordings.load(own) == elsewhere
+
+
+def test_a_file_that_nobody_can_read_keeps_no_games_from_being_recorded(
+    games: list[PlayedGame], tmp_path: Path
+) -> None:
+    path = recordings.save(tmp_path, games)
+    path.write_bytes(b"damaged")
+    assert recordings.load(recordings.save(tmp_path, games)) == games
+
+
 def test_an_evaluation_of_an_older_checkpoint_leaves_the_games_of_a_newer_one(
     games: list[PlayedGame], tmp_path: Path
 ) -> None:
