@@ -25,6 +25,7 @@ from pipeline.experiments.scoring.afterwards import evaluate_runs
 from pipeline.experiments.scoring.request import EvaluationRequest, find_runs
 from pipeline.results.curves import learning_curves
 from pipeline.results.load import LoadedRuns, load_run, load_runs
+from pipeline.results.run_scores import run_scores
 from pipeline.results.table import game_table
 
 __all__ = [
@@ -44,5 +45,6 @@ __all__ = [
     "load_run",
     "load_runs",
     "log_run",
+    "run_scores",
     "train",
 ]

@@ -225,3 +225,9 @@ TRUE_BEFORE: Mapping[type[Row], Mapping[str, bool | int | str]] = {
     }
 }
 """Row type -> column that was added -> the column that holds it, or what every row of before would have held."""
+
+ADDED_MEASURES: Mapping[type[Row], tuple[str, ...]] = {
+    UpdateRow: ("waited_seconds",),
+    ActorCriticUpdateRow: ("active_filters", "max_pause_seconds"),
+}
+"""Row type -> measures that were added, of which nobody knows what they were before."""

@@ -66,5 +66,5 @@ def test_the_examples_of_the_page_on_python_print_scores_by_protocol_and_agent(
     played = played[played["agent"] == "checkpoint"]
     for protocol in ("smoke", "sticky"):
         mean = played[played["protocol"] == protocol]["score"].mean()
-        assert re.search(rf"{protocol} +{re.escape(str(float(mean)))}$", printed, re.MULTILINE), printed
+        assert re.search(rf" 5 +{protocol} +{re.escape(str(float(mean)))} ", printed), printed
     assert str(names["runs"].problems) in printed

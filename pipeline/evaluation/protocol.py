@@ -3,11 +3,31 @@
 Not here: playing the games (`pipeline.evaluation.play`), statistics over them (`pipeline.results`).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipeline.envs.protocol import EnvironmentConfig
+from pipeline.settings import shown
 
 GREEDY, SAMPLED = POLICIES = ("greedy", "sampled")
+
+
+ALWAYS: Mapping[str, Mapping[str, bool]] = {
+    protocol: {"fire_on_reset": False, "max_pool": max_pool}
+    for protocol, max_pool in {
+        "noop_starts": True,
+        "noop_starts_30min": True,
+        "sticky": True,
+        "start_states_not_the_papers": True,
+        "smoke": True,
+        "ba3c_50": False,
+        "ba3c_50_deterministic": False,
+        "ba3c_50_nature": True,
+        "smoke_ba3c": False,
+    }.items()
+}
+"""Protocol of `conf/evaluation/` -> settings of its environment that rows do not tell, so that games with other values
+would count as its own."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +54,12 @@ class EvaluationConfig:
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         found = [f"environment.{line}" for line in self.environment.mistakes()]
+        found += [
+            f"environment.{name}={shown(getattr(self.environment, name))} is not {self.protocol}, and rows do not tell "
+            "it: give such games a name of their own, evaluation.protocol=…"
+            for name, value in ALWAYS.get(self.protocol, {}).items()
+            if getattr(self.environment, name) != value
+        ]
         if self.num_episodes < 1:
             found.append(f"num_episodes={self.num_episodes} must be at least 1")
         if not 0 <= self.epsilon <= 1:

@@ -14,7 +14,14 @@ from pipeline.games import ATARI49
 from pipeline.results.formats import MISSING, ReportTable, cell, interval_cell
 from pipeline.results.protocols import Starts
 from pipeline.results.published import load_published
-from pipeline.results.random_player import NOT_KNOWN, NOT_KNOWN_NOTE, NOT_PLAYED, is_above, of_starts
+from pipeline.results.random_player import (
+    NOT_KNOWN,
+    NOT_KNOWN_NOTE,
+    NOT_PLAYED,
+    OUR_RANDOM_PLAYER,
+    is_above,
+    of_starts,
+)
 from pipeline.results.run_scores import (
     EQUAL_RUNS_NOTE,
     SAMPLED,
@@ -47,7 +54,7 @@ def atari49_table(
     if entries:
         floor = of_starts(random, starts)[["mean", "low", "high"]].reindex(list(games))
         numbers = numbers.join(floor.add_prefix("our random "))
-        text["ours: random"] = [
+        text[OUR_RANDOM_PLAYER] = [
             NOT_PLAYED if pd.isna(mean) else interval_cell(mean, low, high, 1)
             for _, mean, low, high in floor.itertuples()
         ]

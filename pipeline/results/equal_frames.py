@@ -17,7 +17,6 @@ import pandas as pd
 
 from pipeline.results.budgets import MARKS, Score, Yardstick, mark_of, yardsticks
 from pipeline.results.formats import ReportTable, cell, interval_cell
-from pipeline.results.load import RUN_KEYS
 from pipeline.results.protocols import NOOP_STARTS, differences
 from pipeline.results.published import load_published
 from pipeline.results.run_scores import BEST, LAST, RANDOM, TRAINING, UNEQUAL_FRAMES, entry_name
@@ -51,15 +50,17 @@ def budget_table(points: pd.DataFrame, game: str) -> ReportTable | None:
     if ours.empty:
         return None
     lines = [
-        _Line(f"ours: {entry}", _how(str(protocol), str(differs)), _our_scores(of_entry), of_entry["seed"].nunique())
+        _Line(f"ours: {entry}", _how(str(protocol), str(differs)), _our_scores(of_entry), _our_seeds(of_entry))
         for (entry, protocol, differs), of_entry in ours.groupby(["entry", "protocol", "differs"], sort=True)
     ]
     lines += [
-        _Line(one.agent, one.played, scores, one.num_seeds) for one in yardsticks() if (scores := _scores_of(one, game))
+        _Line(one.agent, one.played, scores, dict.fromkeys(MARKS, one.num_seeds))
+        for one in yardsticks()
+        if (scores := _scores_of(one, game))
     ]
     marks = [mark for mark in MARKS if any(mark in line.scores for line in lines)]
     numbers = [
-        {"game": game, "agent": line.agent, "played": line.played, "seeds": line.num_seeds, "frames": mark}
+        {"game": game, "agent": line.agent, "played": line.played, "seeds": line.num_seeds[mark], "frames": mark}
         | line.scores[mark]._asdict()
         for line in lines
         for mark in marks
@@ -68,8 +69,8 @@ def budget_table(points: pd.DataFrame, game: str) -> ReportTable | None:
     letters = _letters(line.played for line in lines)
     text = [
         {"agent": line.agent, "played": letters[line.played]}
-        | {millions(mark): _cell(line.scores.get(mark)) for mark in marks}
-        | {"seeds": str(line.num_seeds)}
+        | {millions(mark): _marked_cell(line, mark) for mark in marks}
+        | {"seeds": str(line.most_seeds)}
         for line in lines
     ]
     notes = (
@@ -77,6 +78,7 @@ def budget_table(points: pd.DataFrame, game: str) -> ReportTable | None:
         "Score in points, the lowest and the highest seed in brackets. Published scores have their sources in "
         "results/published/README.md.",
         "Rows that were played otherwise may not be compared beyond their rough place.",
+        *([_FEWER_SEEDS] if any(line.has_fewer(mark) for line in lines for mark in line.scores) else []),
     )
     title = f"{game} at equal frames"
     return ReportTable(
@@ -92,8 +94,7 @@ def equal_frames_table(scores: pd.DataFrame) -> ReportTable | None:
     trained = scores[(scores["agent"] != RANDOM) & scores["game"].isin(load_published().index)]
     # The best parameters of a run were picked by looking at all of it: at their own age nobody knew that they are the
     # best, so they stand where their run does.
-    of_run = trained.groupby(list(RUN_KEYS))["total_frames"].transform("max")
-    trained = trained.assign(total_frames=trained["total_frames"].where(trained["agent"] != BEST, of_run))
+    trained = trained.assign(total_frames=trained["total_frames"].where(trained["agent"] != BEST, trained["reach"]))
     # Parameters that are younger have no place among older ones: the mean of both would be of neither.
     longest = trained.groupby(["entry", "protocol", "differs", "game"])["total_frames"].transform("max")
     as_long = trained[UNEQUAL_FRAMES * trained["total_frames"] >= longest]
@@ -141,12 +142,27 @@ def millions(frames: float) -> str:
     return f"{frames / 1e6:.3g} M"
 
 
+_FEWER_SEEDS = (
+    "(1 of 3): of three seeds one was evaluated there. The others may have stopped at their score, or be under way."
+)
+
+
 class _Line(NamedTuple):
     agent: str
     played: str
     scores: Mapping[int, Score]
     """By mark."""
-    num_seeds: int
+    num_seeds: Mapping[int, int]
+    """Behind each."""
+
+    @property
+    def most_seeds(self) -> int:
+        """Behind any."""
+        return max(self.num_seeds[mark] for mark in self.scores)
+
+    def has_fewer(self, mark: int) -> bool:
+        """Whether there are more elsewhere."""
+        return self.num_seeds[mark] < self.most_seeds
 
 
 class _Pair(NamedTuple):
@@ -171,6 +187,10 @@ def _our_scores(points: pd.DataFrame) -> dict[int, Score]:
         for mark in MARKS
         if len(scores := points.loc[points["mark"] == mark, "score"])
     }
+
+
+def _our_seeds(points: pd.DataFrame) -> dict[int, int]:
+    return {mark: points.loc[points["mark"] == mark, "seed"].nunique() for mark in MARKS}
 
 
 def _scores_of(one: Yardstick, game: str) -> dict[int, Score]:
@@ -232,5 +252,9 @@ def _how(protocol: str, differs: str) -> str:
     return f"{protocol}: {differs}" if differs else protocol
 
 
-def _cell(score: Score | None) -> str:
-    return "-" if score is None else interval_cell(score.mean, score.low, score.high, 1)
+def _marked_cell(line: _Line, mark: int) -> str:
+    """With the number of seeds, where fewer have come as far, or were evaluated there, than elsewhere."""
+    if (score := line.scores.get(mark)) is None:
+        return "-"
+    fewer = f" ({line.num_seeds[mark]} of {line.most_seeds})" if line.has_fewer(mark) else ""
+    return interval_cell(score.mean, score.low, score.high, 1) + fewer

@@ -1,7 +1,7 @@
 """From run folders to tidy DataFrames: one per row type, with experiment, game and seed on every row.
 
 A run folder is `<runs>/<experiment>/<game>/<seed>/` with `config.yaml`, `run.json` and a CSV file per row type.
-Wherever it was moved or linked to, it is known by what its `run.json` says.
+Wherever it was moved or linked to, it is known by what its `run.json` says, or else its `config.yaml`, or its path.
 A killed run may lack files or have half a last line: both are named in `problems`, and the rest is loaded.
 Not here: one file (`pipeline.results.row_files`), the columns themselves (`pipeline.rows`), who writes them, statistics
 (`pipeline.results.scores`).
@@ -17,9 +17,10 @@ from pipeline.checked_files import LARGEST_COUNT
 from pipeline.errors import RunFolderError
 from pipeline.games import GAMES
 from pipeline.results.row_files import no_rows, read_rows
+from pipeline.results.run_settings import settings_in
 from pipeline.rows import ROW_FILES, ActorCriticUpdateRow, EpisodeRow, EvaluationRow, Row, UpdateRow
 from pipeline.run_facts import RUN, facts_in, origin_of
-from pipeline.run_folders import named_path, run_folders
+from pipeline.run_folders import CONFIG, named_path, run_folders
 
 RUN_KEYS = ("experiment", "game", "seed")
 """Columns that tell which run a row belongs to."""
@@ -75,9 +76,10 @@ def load_run(folder: str | Path) -> LoadedRuns:
 def load_runs(runs_directory: str | Path, *, with_updates: bool = True) -> LoadedRuns:
     """The rows of every run at or below `runs_directory`, in order of their paths.
 
-    A folder that cannot be read, or is not there, is named in `problems` and skipped. So is a second folder of the
-    same run, a copy for instance: its games would count twice. `with_updates=False`: without the updates of Q-learners,
-    whose files are looked at all the same: of 147 runs of 200 million frames they are 3 GB.
+    A folder that cannot be read, or is not there, is named in `problems` and skipped. So are all but one folder of the
+    same run, copies for instance, whose games would count twice: the one that has come furthest stays.
+    `with_updates=False`: without the updates of Q-learners, whose files are looked at all the same: of 147 runs of 200
+    million frames they are 3 GB.
     """
     loaded: dict[tuple[Any, ...], LoadedRuns] = {}
     problems = [] if Path(runs_directory).is_dir() else [f"{runs_directory}: no such folder"]
@@ -94,14 +96,20 @@ def load_runs(runs_directory: str | Path, *, with_updates: bool = True) -> Loade
         key = tuple(run.runs.iloc[0][list(RUN_KEYS)])
         if key[RUN_KEYS.index("game")] == UNKNOWN_GAME:
             key = (*key, folder)  # of two nobody knows whether they are one
-        if key in loaded:
-            same = "/".join(map(str, key))
-            problems.append(f"{folder}: skipped: it is run {same} like {loaded[key].runs['folder'].iloc[0]}")
-            continue
         if not with_updates:
             run = run._replace(updates=run.updates.iloc[:0].copy())
+        if key in loaded:
+            run, other = sorted((loaded[key], run), key=_reach, reverse=True)
+            same, kept, copy = "/".join(map(str, key)), *(one.runs["folder"].iloc[0] for one in (run, other))
+            problems.append(f"{copy}: skipped: it is run {same} like {kept}")
         loaded[key] = run
     return join_runs(loaded.values(), problems)
+
+
+def _reach(run: LoadedRuns) -> float:
+    """Frames that any row of a run, or its `run.json`, speaks of."""
+    frames = [frame["total_frames"].max() for frame in (run.runs, run.episodes, run.evaluations)]
+    return max((float(one) for one in frames if pd.notna(one)), default=0.0)
 
 
 def of_known_games(loaded: LoadedRuns) -> LoadedRuns:
@@ -109,7 +117,7 @@ def of_known_games(loaded: LoadedRuns) -> LoadedRuns:
     lost = loaded.runs.loc[loaded.runs["game"] == UNKNOWN_GAME, "folder"]
     if lost.empty:
         return loaded
-    told = [f"{folder}: left out: neither {RUN} nor the path names a game that there is" for folder in lost]
+    told = [f"{folder}: left out: no game that there is stands in {RUN}, {CONFIG} or the path" for folder in lost]
     return LoadedRuns(
         _of_known(loaded.runs),
         _of_known(loaded.episodes),
@@ -145,7 +153,10 @@ def short_commit(commit: object) -> str:
 
 
 def _looks_like_run(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in ("run.json", *_row_types_by_file()))
+    if any((folder / name).is_file() for name in ("run.json", *_row_types_by_file())):
+        return True
+    # Copied from elsewhere with its checkpoints, for somebody to play or export.
+    return len(_names_in_config(folder)) == len(RUN_KEYS)
 
 
 def _row_types_by_file() -> dict[str, list[type[Row]]]:
@@ -156,10 +167,11 @@ def _row_types_by_file() -> dict[str, list[type[Row]]]:
 
 
 def _read_facts(folder: Path) -> dict[str, Any]:
-    """What `run.json` says, with experiment, game and seed taken from the path where it does not say them."""
+    """What `run.json` says, with experiment, game and seed of the config or the path where it does not say them."""
     facts = facts_in(folder)
     experiment, game, seed = _names_of(folder)
-    facts = {"experiment": experiment, "game": game, "seed": seed} | facts
+    of_config = {} if facts.keys() >= set(RUN_KEYS) else _names_in_config(folder)
+    facts = {"experiment": experiment, "game": game, "seed": seed} | of_config | facts
     facts["experiment"], facts["game"] = str(facts["experiment"]), str(facts["game"])
     if facts["game"] not in GAMES:
         # Files and figures are named after it: a word of a stranger's could lead them out of their folder.
@@ -173,6 +185,16 @@ def _read_facts(folder: Path) -> dict[str, Any]:
     except (TypeError, ValueError, OverflowError) as error:
         raise RunFolderError(f"{folder}: the seed must be a whole number, not {facts['seed']!r}") from error
     return facts
+
+
+def _names_in_config(folder: Path) -> dict[str, Any]:
+    settings = settings_in(folder)
+    fits = {
+        "experiment": isinstance(settings.get("experiment"), str),
+        "game": settings.get("game") in GAMES,
+        "seed": type(settings.get("seed")) is int,
+    }
+    return {name: settings[name] for name, is_fit in fits.items() if is_fit}
 
 
 def _names_of(folder: Path) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jinja2
 import numpy as np
@@ -25,6 +25,7 @@ from pipeline.results.report_parts import Section
 from pipeline.results.report_sections import games_of
 from pipeline.results.run_scores import entries, rliable_scores
 from pipeline.results.style import as_svg, inline_svg, save_figure, settle
+from pipeline.whole_file import whole_arrays
 
 _OPEN_GAMES = 6
 """With more games than this, their sections are closed until one opens them."""
@@ -123,8 +124,8 @@ def _write_rows(report: Report, loaded: LoadedRuns, directory: Path) -> list[Pat
         frame.to_csv(directory / f"{name}.csv", index=False)
     arrays = directory / "rliable.npz"
     games = games_of(loaded)
-    named: dict[str, Any] = {"games": np.array(games), **rliable_scores(entries(report.scores), games)}
-    np.savez(arrays, **named)
+    # Experiments may be called anything that a keyword is.
+    whole_arrays(arrays, {**rliable_scores(entries(report.scores), games), "games": np.array(games)})
     return [*(directory / f"{name}.csv" for name in rows), arrays]
 
 

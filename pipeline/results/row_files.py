@@ -18,7 +18,7 @@ import pandas as pd
 
 from pipeline.checked_files import bytes_in, check_regular, text_in
 from pipeline.errors import RunFolderError
-from pipeline.rows import TRUE_BEFORE, Row
+from pipeline.rows import ADDED_MEASURES, TRUE_BEFORE, Row
 
 _DTYPES = {int: "int64", float: "float64", str: "str", bool: "bool"}
 
@@ -94,9 +94,7 @@ def _end_of(path: Path, max_bytes: int) -> bytes:
 def _fits(header: list[str], row_type: type[Row]) -> bool:
     """Whether all columns are there, in order, but for measures that may have been added since."""
     # A run of before a measure was added is as good as ever: the measure is unknown, not the run unreadable.
-    added = {name for name, dtype in _columns(row_type).items() if dtype == "float64"} | {
-        *TRUE_BEFORE.get(row_type, {})
-    }
+    added = {*ADDED_MEASURES.get(row_type, ()), *TRUE_BEFORE.get(row_type, {})}
     return header == [name for name in _columns(row_type) if name in header or name not in added]
 
 

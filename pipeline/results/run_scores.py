@@ -9,7 +9,7 @@ Not here: tables (`pipeline.results.table`, `pipeline.results.atari49`), statist
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -56,6 +56,7 @@ COLUMNS = (
     "episodes",
     "version",
     "total_frames",
+    "reach",
     "wall_seconds",
     "differs",
     "commit",
@@ -69,12 +70,14 @@ def run_scores(loaded: LoadedRuns) -> pd.DataFrame:
     `entry` is what a table calls it: the experiment, with ", best" where the best parameters were played again, and
     ", sampled" where actions were drawn from a policy.
     `differs` says how it was played otherwise than published scores under no-op starts; "" if it was not.
+    `total_frames` are those behind the parameters, `reach` how far the run has come, in frames.
     Of a run evaluated several times the newest parameters count, and a game that was played twice counts once.
     """
     evaluations = loaded.evaluations[loaded.evaluations["agent"].isin([RANDOM, LAST, BEST])]
     evaluations = evaluations.drop_duplicates([*RUN_KEYS, *GAME_FIELDS], keep="last")
     commits = {tuple(run[key] for key in RUN_KEYS): run["commit"] for run in loaded.runs.to_dict("records")}
     origins = {tuple(run[key] for key in RUN_KEYS): run.get("init_from", "") for run in loaded.runs.to_dict("records")}
+    reached = _reached(loaded)
     rows: list[dict[str, Any]] = []
     by = [*RUN_KEYS, "protocol", "agent", *PROTOCOL_FIELDS]
     for group, games in evaluations.groupby(by, sort=True):
@@ -91,6 +94,7 @@ def run_scores(loaded: LoadedRuns) -> pd.DataFrame:
                 "episodes": score.num_episodes,
                 "version": newest["version"].iloc[0],
                 "total_frames": newest["total_frames"].max(),
+                "reach": reached[tuple(keys[key] for key in RUN_KEYS)],
                 "wall_seconds": newest["wall_seconds"].max(),
                 "differs": differences(keys, NOOP_STARTS, is_random_player=keys["agent"] == RANDOM),
                 "commit": commits.get(tuple(keys[key] for key in RUN_KEYS)),
@@ -98,6 +102,16 @@ def run_scores(loaded: LoadedRuns) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _reached(loaded: LoadedRuns) -> dict[tuple[Any, ...], float]:
+    """Of each run the frames that any of its rows, or its `run.json`, speaks of."""
+    reached: dict[tuple[Any, ...], float] = {}
+    for frame in (loaded.runs, loaded.episodes, loaded.evaluations):
+        for group, frames in pd.to_numeric(frame["total_frames"]).groupby([frame[key] for key in RUN_KEYS]):
+            keys = cast(tuple[Any, ...], group)
+            reached[keys] = float(np.fmax(reached.get(keys, 0.0), frames.max()))
+    return reached
 
 
 def entry_name(experiment: str, agent: str, *, is_sampled: bool = False) -> str:

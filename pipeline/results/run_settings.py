@@ -31,7 +31,7 @@ def unlike_settings(runs: pd.DataFrame) -> list[str]:
         settings = {
             f"{run['game']}/{run['seed']}": read
             for run in of_experiment.to_dict("records")
-            if (read := _read(Path(run["folder"])))
+            if (read := settings_in(Path(run["folder"])))
         }
         different = list(_different(settings))
         if different:
@@ -58,8 +58,8 @@ def _listed(runs: Sequence[str]) -> str:
     return ", ".join(runs) if len(runs) <= _MOST_RUNS else f"{len(runs)} runs"
 
 
-def _read(folder: Path) -> dict[str, Any]:
-    """Dotted name -> value; empty where the file is missing or none of ours, which `load_run` says."""
+def settings_in(folder: Path) -> dict[str, Any]:
+    """What `config.yaml` says: dotted name -> value; empty if it is missing or none of ours, which `load_run` says."""
     try:
         text = bytes_in(folder / "config.yaml").decode()
         check_yaml(text)

@@ -13,6 +13,7 @@ import pandas as pd
 from rich.box import SIMPLE
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from pipeline.games import ATARI49, check_game
 from pipeline.results.formats import ReportTable
@@ -100,7 +101,9 @@ def as_rich(table: pd.DataFrame, title: str) -> Table:
         for row in cells
         if row["source"].startswith("run ")
     ]
-    rich = Table(title=title, caption="\n".join([*ours, *notes(table)]), caption_justify="left", box=SIMPLE)
+    # As they are: rich reads a folder called [old] as a style.
+    caption = Text("\n".join([*ours, *notes(table)]))
+    rich = Table(title=Text(title), caption=caption, caption_justify="left", box=SIMPLE)
     for heading in _ON_TERMINAL:
         rich.add_column(heading, justify="left" if heading == "agent" else "right")
     for row in cells:

@@ -94,7 +94,7 @@ def test_above_random_means_that_the_intervals_lie_apart(tmp_path: Path) -> None
     ]
     assert (found["gorila: above random"] == MISSING).sum() == 45
     assert table.numbers.loc["Pong", "our random mean"] == -20.5
-    assert str(found.loc["Pong", "ours: random"]).startswith("-20.5 [")
+    assert str(found.loc["Pong", "ours: random player"]).startswith("-20.5 [")
 
 
 @pytest.mark.parametrize(("num_games", "expected"), [(30, "below"), (2, "not known")])

@@ -28,12 +28,14 @@ def test_a_game_has_its_budgets_as_columns_and_ours_on_top(loaded: LoadedRuns) -
     assert table is not None
     rows = table.text.set_index("agent")
     assert rows.loc[["ours: gorila"], ["1 M", "2 M", "5 M", "seeds"]].to_numpy().tolist() == [
-        ["9.0", "25.0 [20.0, 30.0]", "-", "2"]
+        ["9.0 (1 of 2)", "25.0 [20.0, 30.0]", "-", "2"]
     ]
+    assert any(note.startswith("(1 of 3): of three seeds one was evaluated there") for note in table.notes)
     assert rows.loc["DQN (nnabla-rl)", "2 M"] == "3.7 [1.3, 5.6]"
     letter = str(rows.loc["DQN (Dopamine)", "played"])
     assert f"{letter}: training games of the last million frames, sticky actions 0.25." in table.notes
-    assert table.numbers.query("agent == 'ours: gorila'")["frames"].tolist() == [1_000_000, 2_000_000]
+    ours = table.numbers.query("agent == 'ours: gorila'")
+    assert ours[["frames", "seeds"]].to_numpy().tolist() == [[1_000_000, 1], [2_000_000, 2]]
 
 
 def test_a_game_of_which_no_run_came_to_a_mark_has_no_table(loaded: LoadedRuns) -> None:
@@ -73,6 +75,18 @@ def test_few_published_games_stand_in_numbers_alone(tmp_path: Path) -> None:
     # nnabla-rl's QR-DQN has one of these three games.
     assert "QR-DQN (nnabla-rl)" in set(table.numbers["published"])
     assert "QR-DQN (nnabla-rl)" not in set(table.text["published"])
+
+
+def test_the_best_of_a_killed_run_stand_where_the_run_had_come(tmp_path: Path) -> None:
+    rows = [
+        evaluation(25.0, agent="best", total_frames=2_000_000),
+        *(evaluation(20.0, agent="training", total_frames=frames) for frames in (2_000_000, 10_000_000)),
+    ]
+    write_run(tmp_path, rows, game="Breakout")
+    scores = run_scores(load_runs(tmp_path))
+    assert scores[["total_frames", "reach"]].to_numpy().tolist() == [[2_000_000, 10_000_000]]
+    table = equal_frames_table(scores)
+    assert table is not None and set(table.numbers["frames"]) == {10_000_000}
 
 
 def test_of_runs_of_unequal_length_the_longest_count_and_their_best_stand_at_their_frames(tmp_path: Path) -> None:

@@ -80,6 +80,20 @@ def test_a_run_without_run_json_is_known_by_its_path(tmp_path: Path) -> None:
     assert f"{folder / 'run.json'}: missing" in loaded.problems
 
 
+def test_a_run_without_run_json_that_was_copied_is_known_by_its_config(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [evaluation(1.0)], experiment="gorila", game="Pong", seed=3)
+    (folder / "run.json").unlink()
+    (folder / "config.yaml").write_text("experiment: gorila\ngame: Pong\nseed: 3\nbudget:\n  frames: 7\n")
+    moved = folder.rename(tmp_path / "pong")
+    keys = [["gorila", "Pong", 3]]
+    assert load_run(moved).evaluations[["experiment", "game", "seed"]].to_numpy().tolist() == keys
+    (moved / "evaluations.csv").unlink()
+    assert load_run(moved).runs[["experiment", "game", "seed"]].to_numpy().tolist() == keys
+    (moved / "config.yaml").write_text("experiment: [gorila]\ngame: ../Pong\nseed: 1.5\n")
+    with pytest.raises(RunFolderError, match="is no run folder"):
+        load_run(moved)
+
+
 def test_a_run_of_which_nothing_says_the_game_can_be_read_and_has_no_place_among_others(tmp_path: Path) -> None:
     folder = write_run(tmp_path, [episode(1.0)])
     (folder / "run.json").unlink()
@@ -90,7 +104,7 @@ def test_a_run_of_which_nothing_says_the_game_can_be_read_and_has_no_place_among
     assert loaded.runs["game"].tolist() == ["", "Hero"]
     known = of_known_games(loaded)
     assert known.runs["game"].tolist() == known.episodes["game"].tolist() == ["Hero"]
-    assert known.problems[-1] == f"{moved}: left out: neither run.json nor the path names a game that there is"
+    assert known.problems[-1] == f"{moved}: left out: no game that there is stands in run.json, config.yaml or the path"
     assert of_known_games(known) == known
 
 
@@ -118,6 +132,17 @@ def test_a_damaged_file_is_refused_with_its_path(tmp_path: Path, name: str, text
     with pytest.raises(RunFolderError, match=message) as caught:
         load_run(folder)
     assert str(folder) in str(caught.value)
+
+
+@pytest.mark.parametrize("column", ["score", "epsilon", "wall_seconds"])
+def test_a_file_without_a_column_that_was_always_there_is_foreign(tmp_path: Path, column: str) -> None:
+    folder = write_run(tmp_path, [evaluation(1.0)])
+    path = folder / "evaluations.csv"
+    rows = pd.read_csv(path)
+    rows.drop(columns=column).to_csv(path, index=False, lineterminator="\n")
+    with pytest.raises(RunFolderError, match=r"evaluations\.csv has the columns"):
+        load_run(folder)
+    assert load_runs(tmp_path).runs.empty
 
 
 def test_the_mark_that_excel_writes_before_a_file_is_read_over(tmp_path: Path) -> None:
@@ -209,6 +234,15 @@ def test_a_copy_of_a_run_is_named_and_does_not_count_twice(tmp_path: Path) -> No
     loaded = load_runs(run.parents[2])
     assert len(loaded.evaluations) == 1
     assert loaded.problems[-1] == f"{copy}: skipped: it is run gorila/Pong/0 like {run}"
+
+
+def test_of_copies_the_one_that_has_come_furthest_counts(tmp_path: Path) -> None:
+    run = write_run(tmp_path, [evaluation(2.0, total_frames=1_000)], seed=0)
+    old = Path(shutil.copytree(run, run.with_name("-1 before")))
+    append_rows(run, [evaluation(3.0, 1, total_frames=5_000)])
+    loaded = load_runs(run.parents[2])
+    assert loaded.runs["folder"].tolist() == [str(run)] and len(loaded.evaluations) == 2
+    assert loaded.problems[-1] == f"{old}: skipped: it is run gorila/Pong/0 like {run}"
 
 
 def test_no_runs_at_all_are_empty_frames_with_all_columns(tmp_path: Path) -> None:

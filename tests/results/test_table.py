@@ -106,6 +106,14 @@ def test_the_terminal_shows_whole_numbers_and_our_source_within_80_columns(tmp_p
     assert "ours: gorila: run gorila/Breakout/0 at 0123456, protocol noop_starts, 4,000" in " ".join(lines)
 
 
+def test_names_with_brackets_are_shown_as_they_are(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [evaluation(1.0, protocol="[mine]")], game="Breakout")
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(as_rich(game_table(load_run(folder), "Breakout"), "Breakout, [old]/0"))
+    shown = " ".join(console.export_text().split())
+    assert "Breakout, [old]/0" in shown and "protocol [mine]" in shown
+
+
 def test_actions_drawn_from_a_policy_are_named_and_normalised(tmp_path: Path) -> None:
     rows = [evaluation(1.7), evaluation(31.8, sampled=True)]
     table = game_table(load_run(write_run(tmp_path, rows, "dba3c", "Breakout")), "Breakout")
