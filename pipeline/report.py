@@ -63,7 +63,7 @@ def _report(arguments: ReportArguments, imports: "tuple[Import, ...]") -> int:
     from pipeline.results.imports import load_imports
     from pipeline.results.load import load_runs, of_known_games
     from pipeline.results.report_files import write_report
-    from pipeline.results.report_summary import drawing, found, written
+    from pipeline.results.report_summary import drawing, found, left_over, written
 
     loaded = of_known_games(load_runs(arguments.results_dir, with_updates=False))
     imported = load_imports(imports)
@@ -86,6 +86,8 @@ def _report(arguments: ReportArguments, imports: "tuple[Import, ...]") -> int:
             progress=progress,
         )
     print(written(paths))
+    if (warning := left_over(paths)) is not None:
+        print(warning, file=sys.stderr)
     return 0
 
 

@@ -30,6 +30,23 @@ def written(paths: Sequence[Path]) -> str:
     return "\n".join(lines)
 
 
+def left_over(paths: Sequence[Path]) -> str | None:
+    """That files of another report lie beside these, in words; None: there are none."""
+    beside = {path.parent: {other for other in path.parent.iterdir() if other.is_file()} for path in paths}
+    page = next(path for path in paths if path.suffix == ".html")
+    del beside[page.parent]  # that one holds what it likes
+    others = sorted(set().union(*beside.values()) - set(paths))
+    if not others:
+        return None
+    name = others[0].relative_to(page.parent)
+    which = (
+        f"1 file is not of this report ({name})"
+        if len(others) == 1
+        else f"{len(others)} files are not of this report ({name}, …)"
+    )
+    return f"warning: {which}: an earlier one may have left it"
+
+
 @contextlib.contextmanager
 def drawing(stream: TextIO) -> Iterator[Callable[[int, int], None]]:
     """A line that says how many games are drawn, and is gone at the end; nothing where nobody looks."""

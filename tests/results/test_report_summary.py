@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pipeline.results.report_summary import drawing, found, written
+from pipeline.results.report_summary import drawing, found, left_over, written
 
 
 def test_runs_are_counted_by_what_they_are_of() -> None:
@@ -34,3 +34,17 @@ def test_who_looks_sees_how_many_games_are_drawn_and_a_file_stays_as_it_is() -> 
             progress(3, 49)
     assert "\r3 of 49 games drawn" in terminal.getvalue() and terminal.getvalue().endswith("\r\033[K")
     assert file.getvalue() == ""
+
+
+def test_files_of_another_report_are_named(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("report.html", "tables/a.csv", "figures/a.png")]
+    for path in (*paths, tmp_path / "mine.txt"):
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    assert left_over(paths) is None
+    (tmp_path / "tables" / "old.tex").touch()
+    assert left_over(paths) == (
+        "warning: 1 file is not of this report (tables/old.tex): an earlier one may have left it"
+    )
+    (tmp_path / "figures" / "old.png").touch()
+    assert str(left_over(paths)).startswith("warning: 2 files are not of this report (figures/old.png, …): an earlier")
