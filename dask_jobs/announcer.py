@@ -12,7 +12,7 @@ from distributed import Client
 
 from dask_jobs.board import Board, JobSight
 from dask_jobs.display import Display
-from dask_jobs.ledger import INTERRUPTED, Ledger, LedgerRow
+from dask_jobs.ledger import INTERRUPTED, RUNNING, Ledger, LedgerRow
 from dask_jobs.progress import TOPIC
 
 _TELL_SECONDS = 10.0
@@ -69,6 +69,11 @@ class Announcer:
         self.display.changed(row)
         told = {name: getattr(row, name) for name in ("job", "status", "host", "reason", "return_value")}
         self._tell({"kind": "status", "attempt": row.attempts, **told})
+
+    def interrupt(self, reason: str) -> None:
+        """None of those that run goes on."""
+        for job in [job for job, sight in self._board.jobs.items() if sight.row.status == RUNNING]:
+            self.change(job, status=INTERRUPTED, reason=reason)
 
     def adopt(self, jobs: tuple[int, ...]) -> None:
         """Jobs that the file calls running wait, as all others have been told already; strays run no more."""

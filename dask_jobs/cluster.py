@@ -81,6 +81,8 @@ class Cluster:
         """Where the Dask dashboard answers; None if there is none."""
         self.present: frozenset[str] = frozenset()
         """Addresses of those that were there at the last survey."""
+        self.sizes: list[HostSize] = []
+        """Of all these."""
         self.hosts: list[HostSize] = []
         """Of them, those that take jobs: not one that Dask has paused for its memory."""
         self.num_hosts_seen = settings.num_hosts
@@ -130,6 +132,11 @@ class Cluster:
         with contextlib.suppress(OSError):
             self.client.sync(run, function, *args, workers=hosts, on_error="ignore", callback_timeout=_ANSWER_SECONDS)
 
+    @property
+    def room(self) -> tuple[Sequence[HostSize], Sequence[HostSize], int]:
+        """What a job is judged by: hosts that take jobs, all that are present, and how many there were at most."""
+        return self.hosts, self.sizes, self.num_hosts_seen
+
     def server_id(self, address: str) -> str:
         """What tells the process at this address from one that was there before it."""
         return self._reports[address].server_id
@@ -148,8 +155,8 @@ class Cluster:
         self._reports = {address: report for address, report in self._reports.items() if address in workers}
         sharing = Counter(report.machine for report in self._reports.values())
         self.present = frozenset(self._reports)
-        taking = [address for address in sorted(self._reports) if takes_work(workers[address])]
-        self.hosts = [self._size(address, workers[address], sharing) for address in taking]
+        self.sizes = [self._size(address, workers[address], sharing) for address in sorted(self._reports)]
+        self.hosts = [host for host in self.sizes if takes_work(workers[host.address])]
         self._surveyed_at = time.monotonic()
         num_there = len(self.present) + self._questions.num_open
         if num_there >= self.num_hosts_seen:
@@ -207,16 +214,20 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def open_cluster(settings: LauncherSettings, setup: HostSetup, ours: HostReport | None = None) -> Iterator[Cluster]:
+def open_cluster(
+    settings: LauncherSettings, setup: HostSetup, ours: HostReport | None = None, *, is_again: bool = False
+) -> Iterator[Cluster]:
     """Start or join the cluster, wait for its hosts; close what was started.
 
-    `ours`: what hosts that are started here have to share; None: what is here. Raises CompactHydraException when the
-    scheduler does not answer, or hosts do not come or cannot run jobs.
+    `ours`: what hosts that are started here have to share; None: what is here. `is_again`: it is joined once more, by
+    who has used it with the hosts that there were: one is enough, and those of no use were named then. Raises
+    CompactHydraException when the scheduler does not answer, or hosts do not come or cannot run jobs.
     """
     ours = ours or report_here()
     with settled(_SETTINGS), _quiet(), _client(settings, ours) as client:
         try:
-            scheduler = wait_for_hosts(client, settings.num_hosts, settings.start_timeout_seconds, _ANSWER_SECONDS)
+            num_hosts = 1 if is_again else settings.num_hosts
+            scheduler = wait_for_hosts(client, num_hosts, settings.start_timeout_seconds, _ANSWER_SECONDS)
             _check_scheduler(client, scheduler["address"])
         except HostsMissingError as error:
             raise CompactHydraException(
@@ -226,7 +237,7 @@ def open_cluster(settings: LauncherSettings, setup: HostSetup, ours: HostReport 
             where = "" if settings.address is None else f" at {settings.address}"
             raise CompactHydraException(f"the scheduler{where} does not answer any more: {error!r}") from error
         cluster = Cluster(client, scheduler, settings, setup.folder, ours)
-        if complaints := cluster.survey():
+        if (complaints := cluster.survey()) and not is_again:
             raise CompactHydraException("\n".join(["hosts of the cluster cannot be used:", *complaints]))
         if settings.on_cluster is not None:
             locate(settings.on_cluster)(client)

@@ -30,13 +30,14 @@ from dask_jobs.cluster import Cluster, SchedulerState, open_cluster
 from dask_jobs.decisions import Decisions
 from dask_jobs.display import Display, ending
 from dask_jobs.job import Job, Program
-from dask_jobs.ledger import DONE, FAILED, INTERRUPTED, LEDGER, RUNNING, WAITING, Ledger, LedgerError, LedgerRow
+from dask_jobs.ledger import DONE, FAILED, LEDGER, RUNNING, WAITING, Ledger, LedgerError, LedgerRow
 from dask_jobs.outcome import HostSetup, Outcome
 from dask_jobs.sweep import Sweep
 from dask_jobs.terminal import INTERRUPTED_STATUS, lasting_output
 from dask_jobs.watched_time import WatchedTime
 
 _BROKEN = "the connection to the scheduler broke, and hosts stop their jobs:"
+_LEFT_BY = {False: "an earlier command was killed", True: "the connection broke"}
 _LOGS = "logs"
 _NOTE = "multirun.yaml"
 """Hydra's own name for it."""
@@ -50,7 +51,7 @@ class Command:
         self._folder = Path(str(program.config.hydra.sweep.dir)).absolute()
         self._setup = _host_setup(program, self._folder / _LOGS)
         self._opened = contextlib.ExitStack()
-        self._of_cluster = self._opened.enter_context(contextlib.ExitStack())
+        self._of_cluster = contextlib.ExitStack()
         self._ledger: Ledger | None = None
         self._cluster: Cluster | None = None
         self._launched: dict[int, Job] = {}
@@ -124,27 +125,28 @@ class Command:
             "what it has left"
         )
 
-    def _run(self, jobs: Sequence[Job], ledger: Ledger, asked: AskedJobs | None) -> dict[int, Outcome]:
-        outcomes: dict[int, Outcome] = {}
-        left_by = "an earlier command was killed"
-        while True:
-            try:
-                return outcomes | self._run_once(jobs, ledger, asked, left_by)
-            except _CutOffError as cut_off:
-                outcomes |= cut_off.outcomes
-                jobs = [job for number, job in self._launched.items() if number in cut_off.unfinished]
-                left_by = "the connection broke"
-            # The client that has connected anew is of no use (`connection`).
-            self._of_cluster.close()
-            self._cluster = None
+    def _run(
+        self, jobs: Sequence[Job], ledger: Ledger, asked: AskedJobs | None, *, is_again: bool = False
+    ) -> dict[int, Outcome]:
+        """`is_again`: in the same command, after its connection broke."""
+        try:
+            return self._run_once(jobs, ledger, asked, is_again)
+        except _CutOffError as cut_off:
+            ended, unfinished = cut_off.outcomes, cut_off.unfinished
+        # The client that has connected anew is of no use (`connection`), and may fail to be closed.
+        left, self._cluster = self._of_cluster.pop_all(), None
+        with contextlib.suppress(Exception):
+            left.close()
+        jobs = [job for number, job in self._launched.items() if number in unfinished]
+        return ended | self._run(jobs, ledger, asked, is_again=True)
 
     def _run_once(
-        self, jobs: Sequence[Job], ledger: Ledger, asked: AskedJobs | None, left_by: str
+        self, jobs: Sequence[Job], ledger: Ledger, asked: AskedJobs | None, is_again: bool
     ) -> dict[int, Outcome]:
         orphans = [job.number for job in jobs if _row(ledger, job).status == RUNNING]
         strays = [row for row in ledger.rows if row.status == RUNNING and row.job not in self._launched]
         # First: a command that finds no cluster has tried nothing, and leaves the ledger as it was.
-        cluster = self._open_cluster()
+        cluster = self._open_cluster(is_again=is_again)
         waiting = {job.number: _row(ledger, job)._replace(status=WAITING, reason="") for job in jobs}
         # Until they are started again the file calls orphans running: whoever comes after this command is told, too.
         self._write(ledger, *(row for number, row in waiting.items() if number not in orphans))
@@ -158,17 +160,20 @@ class Command:
         decisions, watched = Decisions((job.number for job in jobs), settings), WatchedTime()
         dashboard = cluster.dashboard_url
         display.say(f"{board.counts()} in {self._folder}" + (f"; dashboard {dashboard}" if dashboard else ""))
-        if orphans or strays:
-            decisions.postpone(orphans, watched.now())
+        # Of a job whose host was lost just before, something may run as well.
+        begun = [job.number for job in jobs if is_again and _row(ledger, job).attempts] or orphans
+        if begun or strays:
+            decisions.postpone(begun, watched.now())
         if orphans:
             display.say(
-                f"{len(orphans)} jobs were running when {left_by}: they start in "
+                f"{len(orphans)} jobs were running when {_LEFT_BY[is_again]}: they start in "
                 f"{settings.stop_seconds:g} s, when whatever is left of them has ended"
             )
         try:
-            end = Sweep(jobs, cluster, announcer, decisions, watched, self._setup, asked=asked).run()
+            sweep = Sweep(jobs, cluster, announcer, decisions, watched, self._setup, asked=asked)
+            end = sweep.run()
         except Exception as error:  # each of Dask's calls has another one for a scheduler that is gone
-            if (told := self._in_words(cluster, decisions, announcer)) is None:
+            if (told := self._in_words(cluster, decisions, announcer, sweep.was_signalled)) is None:
                 raise
             raise told from error
         display.say(ending(board, self._folder / LEDGER, Path(self._setup.log_folder)))
@@ -183,21 +188,25 @@ class Command:
             raise CompactHydraException(f"job {row.job} {row.overrides} failed, fail_fast=true: {row.reason}")
         return end.outcomes
 
-    def _in_words(self, cluster: Cluster, decisions: Decisions, announcer: Announcer) -> Exception | None:
-        """What has ended a launch, where that is the way to the scheduler; None: it is not."""
+    def _in_words(
+        self, cluster: Cluster, decisions: Decisions, announcer: Announcer, was_signalled: bool
+    ) -> Exception | None:
+        """What has ended a launch, where that is the way to the scheduler; None: it is not.
+
+        Ends the program where somebody wanted that, and the connection broke.
+        """
         cluster.connection.settle()
         if cluster.connection.is_broken:
-            if decisions.is_stopping:
-                return CompactHydraException(f"{_BROKEN} the same command goes on with what is not done")
-            announcer.display.say(f"{_BROKEN} this command joins again")
-            return _CutOffError(decisions)
+            if not was_signalled and not decisions.is_stopping:
+                announcer.display.say(f"{_BROKEN} this command joins again")
+                return _CutOffError(decisions)
+            announcer.display.say(f"{_BROKEN} the same command goes on with what is not done")
+            sys.exit(INTERRUPTED_STATUS if was_signalled else 1)
         if (state := cluster.scheduler_state()) is SchedulerState.THERE:
             return None
         # Jobs of one that stands still may still run: whoever comes after this command is told of them.
         if state is SchedulerState.GONE:
-            for number in self._launched:
-                if announcer.row(number).status == RUNNING:
-                    announcer.change(number, status=INTERRUPTED, reason="its scheduler is gone")
+            announcer.interrupt("its scheduler is gone")
         return CompactHydraException(_without_scheduler(state, cluster.scheduler_address))
 
     def _write(self, ledger: Ledger, *rows: LedgerRow) -> None:
@@ -225,11 +234,14 @@ class Command:
             except OSError as error:
                 raise CompactHydraException(f"no ledger can be kept in {self._folder}: {error}") from error
             self._opened.callback(self._ledger.close)
+            # Closed first: nobody else is to have the folder while jobs are being ended.
+            self._opened.enter_context(self._of_cluster)
         return self._ledger
 
-    def _open_cluster(self) -> Cluster:
+    def _open_cluster(self, *, is_again: bool) -> Cluster:
         if self._cluster is None:
-            self._cluster = self._of_cluster.enter_context(open_cluster(self._program.settings, self._setup))
+            opened = open_cluster(self._program.settings, self._setup, is_again=is_again)
+            self._cluster = self._of_cluster.enter_context(opened)
         return self._cluster
 
 

@@ -146,23 +146,25 @@ class Decisions:
         """The job to `judge` now; None while there is none."""
         return self._queue.next(now)
 
-    def judge(self, job: int, needs: JobNeeds, hosts: Sequence[HostSize], num_hosts_seen: int) -> list[Instruction]:
-        """What becomes of the next job, by all that the present hosts have; nothing or words: it waits.
+    def judge(
+        self, job: int, needs: JobNeeds, hosts: Sequence[HostSize], present: Sequence[HostSize], num_hosts_seen: int
+    ) -> list[Instruction]:
+        """What becomes of the next job, by all that the hosts have that take jobs; nothing or words: it waits.
 
-        `num_hosts_seen`: how many hosts there were when there were most. One that does not fit waits for lost ones, and
-        where there is no host at all none is refused.
+        `present`: all that are there. `num_hosts_seen`: how many there were when there were most. One that does not fit
+        waits for lost ones, and where there is no host at all none is refused.
         """
         if allocate(needs, hosts) is not None:
             return [Try(job, needs)]
-        if hosts and len(hosts) >= num_hosts_seen:
-            return self.refuse(job, refusal(needs, hosts))
+        if present and len(present) >= num_hosts_seen and allocate(needs, present) is None:
+            return self.refuse(job, refusal(needs, present))
         if job in self._waits_for_hosts:
             return []
         self._waits_for_hosts.add(job)
         return [
             Say(
-                f"job {job} does not fit the {len(hosts)} of {num_hosts_seen} hosts that take jobs now, and waits "
-                f"{self._settings.start_timeout_seconds:g} s for others to come back; later jobs wait with it"
+                f"job {job} does not fit the {len(hosts)} of {num_hosts_seen} hosts that take jobs now: it waits for "
+                f"paused ones, and {self._settings.start_timeout_seconds:g} s for lost ones; later jobs wait with it"
             )
         ]
 

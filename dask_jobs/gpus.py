@@ -24,7 +24,7 @@ _gpus_lock = threading.Lock()
 
 
 class GpusInUseError(Exception):
-    """What was granted is still held by jobs that nobody waits for."""
+    """What was granted is not there, or still held by jobs that nobody waits for."""
 
 
 def check_visible(num_wanted: int) -> None:
@@ -52,10 +52,14 @@ def gpus_of_job(num_gpus: int, setup: HostSetup, worker: Worker) -> Iterator[Map
 
 
 def _take(num_gpus: int, setup: HostSetup, worker: Worker) -> list[str]:
+    if len(gpus := _host_gpus(setup, worker)) < num_gpus:
+        raise GpusInUseError(
+            f"{num_gpus} GPUs were granted, and {_VARIABLE}={os.environ.get(_VARIABLE)} shows {len(gpus)}"
+        )
     # A job of a launcher that is gone holds its own until it has ended, which it has `stop_seconds` for.
     for seconds in waits(setup.stop_seconds + _MARGIN_SECONDS):
         with _gpus_lock:
-            free = [gpu for gpu in _host_gpus(setup, worker) if gpu not in _gpus_in_use]
+            free = [gpu for gpu in gpus if gpu not in _gpus_in_use]
             if len(free) >= num_gpus:
                 _gpus_in_use.update(free[:num_gpus])
                 return free[:num_gpus]

@@ -103,6 +103,8 @@ class Sweep:
         """Of the spare process on each host."""
         self._heard: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._launch_id = uuid.uuid4().hex
+        self.was_signalled = False
+        """Whether somebody wants an end, be it that nobody has dealt with it yet."""
 
     def run(self) -> SweepEnd:
         """Run all jobs; returns when all have ended for good, or it was stopped and those that ran have ended."""
@@ -154,13 +156,10 @@ class Sweep:
 
     def _hear(self) -> None:
         """Wait a moment for something to happen, and deal with all that has."""
-        try:
-            tell = self._heard.get(timeout=self._timing.tick_seconds)
-        except queue.Empty:
-            return
-        tell()
-        while not self._heard.empty():
-            self._heard.get_nowait()()
+        with contextlib.suppress(queue.Empty):
+            self._heard.get(timeout=self._timing.tick_seconds)()
+            while True:
+                self._heard.get_nowait()()
 
     def _look_for_hosts(self) -> None:
         for complaint in self._cluster.survey():
@@ -180,7 +179,7 @@ class Sweep:
             except Exception as error:  # a config that cannot be composed, or whatever the user's function raises
                 self._carry_out(self._decisions.refuse(number, in_one_line(error)))
                 continue
-            self._carry_out(self._decisions.judge(number, needs, self._cluster.hosts, self._cluster.num_hosts_seen))
+            self._carry_out(self._decisions.judge(number, needs, *self._cluster.room))
 
     def _carry_out(self, instructions: Sequence[Instruction]) -> None:
         change = self._announcer.change
@@ -272,6 +271,7 @@ class Sweep:
             self._carry_out(self._decisions.ended(number, outcome, self._watched.now()))
 
     def _on_signal(self, name: str) -> None:
+        self.was_signalled = True
         self._heard.put(lambda: self._carry_out(self._decisions.interrupted(name)))
 
 

@@ -157,7 +157,22 @@ def _walk(place: Path, unreadable: Callable[[OSError], object]) -> Iterator[tupl
         yield Path(name), folders, files
 
 
-def recording_name(protocol: str, agent: str, version: int, *, sampled: bool) -> str:
-    """The file of these parameters' games in `recordings/`; whatever a protocol is called, it makes a file name."""
-    name = re.sub(r"[^\w.-]+", "-", f"{protocol}_{agent}{'_sampled' if sampled else ''}")
-    return f"{name}_{version:012d}.npz"
+def recording_name(protocol: str, agent: str, version: int, *, sampled: bool, digest: str = "") -> str:
+    """The file of these parameters' games in `recordings/`; whatever a protocol is called, it makes a file name.
+
+    `digest`: eight hexadecimal digits, of an environment that is another one than in the file without.
+    """
+    called = f"{protocol}{digest and f'_{digest}'}"
+    return f"{_cleaned(called)}_{agent}{'_sampled' if sampled else ''}_{version:012d}.npz"
+
+
+def recordings_of(folder: Path, protocol: str, agent: str, *, sampled: bool) -> dict[Path, int]:
+    """The recordings in `folder` that were played alike, those with a digest too, and whose version each is of."""
+    name = rf"{re.escape(_cleaned(protocol))}(_[0-9a-f]{{8}})?_{re.escape(agent)}{'_sampled' if sampled else ''}"
+    alike = re.compile(rf"{name}_([0-9]{{12}})\.npz")
+    found = ((path, alike.fullmatch(path.name)) for path in sorted(folder.glob("*.npz")))
+    return {path: int(fits[2]) for path, fits in found if fits is not None}
+
+
+def _cleaned(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", name)

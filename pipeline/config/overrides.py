@@ -37,6 +37,7 @@ from pipeline.config.tree import Tree
 from pipeline.config.warm_start import warm_start_mistakes
 from pipeline.config.words import listed, no_such, quoted_home, with_words_typed
 from pipeline.errors import ConfigError
+from pipeline.evaluation.protocol import untold
 from pipeline.older_settings import RENAMED_OPTIONS
 from pipeline.settings import flat, leaves, several
 
@@ -91,8 +92,7 @@ def check_command_line(arguments: Sequence[str], say: Callable[[str], object] = 
     beside it (`--config-dir`, `-cd`) count like those of `conf/`. `say` hears how many values it is that take seconds,
     and what of an experiment stays beside an option that was typed.
     """
-    words = typed_words(arguments)
-    if words is None:
+    if (words := typed_words(arguments)) is None:
         return []
     found = _check(words.overrides, words.multirun, words.own, say)[0]
     return [*found, *(unwritable_folder(words.overrides, Files(words.own)) if words.multirun else [])]
@@ -244,7 +244,7 @@ def check_case(
         run = config_tree.build(
             resolved(with_settings(chosen, [word for word in settings if found[text_of(word)] is None]))
         )
-        others = (*warm_start_mistakes(run), *faults_of_own_parts(run))
+        others = (*warm_start_mistakes(run), *faults_of_own_parts(run), *(() if run.resume else untold(run.evaluation)))
     except ConfigError as error:
         words = _words_of_groups(groups, files)
         others = with_words_typed(

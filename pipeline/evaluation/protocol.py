@@ -12,6 +12,9 @@ from pipeline.settings import shown
 GREEDY, SAMPLED = POLICIES = ("greedy", "sampled")
 
 
+UNTOLD = ("fire_on_reset", "max_pool")
+"""Settings of an environment that decide how a game goes, and that rows do not tell."""
+
 ALWAYS: Mapping[str, Mapping[str, bool]] = {
     protocol: {"fire_on_reset": False, "max_pool": max_pool}
     for protocol, max_pool in {
@@ -26,8 +29,7 @@ ALWAYS: Mapping[str, Mapping[str, bool]] = {
         "smoke_ba3c": False,
     }.items()
 }
-"""Protocol of `conf/evaluation/` -> settings of its environment that rows do not tell, so that games with other values
-would count as its own."""
+"""Protocol of `conf/evaluation/` -> its values of UNTOLD: games with others would count as its own."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,6 @@ class EvaluationConfig:
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         found = [f"environment.{line}" for line in self.environment.mistakes()]
-        found += [
-            f"environment.{name}={shown(getattr(self.environment, name))} is not {self.protocol}, and rows do not tell "
-            "it: give such games a name of their own, evaluation.protocol=…"
-            for name, value in ALWAYS.get(self.protocol, {}).items()
-            if getattr(self.environment, name) != value
-        ]
         if self.num_episodes < 1:
             found.append(f"num_episodes={self.num_episodes} must be at least 1")
         if not 0 <= self.epsilon <= 1:
@@ -77,3 +73,16 @@ class EvaluationConfig:
                 "frame cap is counted in steps from the point"
             )
         return found
+
+
+def untold(config: EvaluationConfig) -> list[str]:
+    """Mistakes, a line each, of games that would count as those of a protocol that they are not.
+
+    Of whoever begins something: a run that was begun so goes on, and its rows are all alike.
+    """
+    return [
+        f"evaluation.environment.{name}={shown(getattr(config.environment, name))} is not {config.protocol}, and rows "
+        "do not tell it: give such games a name of their own, evaluation.protocol=…"
+        for name, value in ALWAYS.get(config.protocol, {}).items()
+        if getattr(config.environment, name) != value
+    ]

@@ -28,9 +28,8 @@ from pipeline.envs.protocol import EnvironmentConfig
 from pipeline.errors import RecordingError
 from pipeline.evaluation.checks import check_actions, check_seed, environment_in
 from pipeline.evaluation.play import PlayedGame
-from pipeline.numbered_files import numbers_in, path_of
 from pipeline.rows import GAME_FIELDS, TRUE_BEFORE, EvaluationRow
-from pipeline.run_folders import recording_name
+from pipeline.run_folders import recording_name, recordings_of
 from pipeline.whole_file import whole_file
 
 FORMAT = 1
@@ -64,10 +63,9 @@ def save(folder: Path, games: Sequence[PlayedGame]) -> Path:
                 num_steps=np.array([game.episode.num_steps for game in games]),
                 meta=np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8),
             )
-        prefix = path.stem.removesuffix(path.stem.rpartition("_")[2])
-        for version in numbers_in(folder, prefix):
+        for other, version in recordings_of(folder, row.protocol, row.agent, sampled=row.sampled).items():
             if version < row.version:
-                path_of(folder, version, prefix).unlink()
+                other.unlink()
     except OSError as error:
         raise RecordingError(f"{path} could not be written: {error}") from error
     return path
@@ -77,8 +75,9 @@ def _place(folder: Path, games: Sequence[PlayedGame]) -> tuple[Path, list[Played
     """The file of these games, and those that it holds and that are not played again here."""
     row, episode = games[0]
     told = json.dumps(dataclasses.asdict(episode.config), sort_keys=True).encode()
-    for protocol in (row.protocol, f"{row.protocol}_{hashlib.sha256(told).hexdigest()[:8]}"):
-        path = folder / recording_name(protocol, row.agent, row.version, sampled=row.sampled)
+    for digest in ("", hashlib.sha256(told).hexdigest()[:8]):
+        name = recording_name(row.protocol, row.agent, row.version, sampled=row.sampled, digest=digest)
+        path = folder / name
         try:
             there = load(path) if path.exists() else []
         except RecordingError:  # nobody can read it any more

@@ -1,6 +1,6 @@
 """What a sweep does next, on a clock that the test moves and hosts that are values: no Dask, no process, no file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -29,18 +29,25 @@ def started(decisions: Decisions, **hosts: str) -> Decisions:
     return decisions
 
 
+def judged(
+    decisions: Decisions, job: int, needs: JobNeeds, hosts: Sequence[HostSize], num_seen: int
+) -> list[Instruction]:
+    """Where all hosts take jobs."""
+    return decisions.judge(job, needs, hosts, hosts, num_seen)
+
+
 def test_a_job_that_fits_is_tried_and_stays_next_until_it_was_started() -> None:
     decisions = sweep()
     for _ in range(2):  # others held what it needs
         assert decisions.next(0.0) == 0
-        assert decisions.judge(0, ONE, HOSTS, 2) == [Try(0, ONE)]
+        assert judged(decisions, 0, ONE, HOSTS, 2) == [Try(0, ONE)]
     decisions.started(0, "a")
     assert decisions.next(0.0) == 1
 
 
 def test_a_job_that_never_fits_is_refused_with_the_numbers_and_the_next_one_is_next() -> None:
     decisions = sweep()
-    (refused,) = decisions.judge(0, FOUR, HOSTS, 2)
+    (refused,) = judged(decisions, 0, FOUR, HOSTS, 2)
     assert isinstance(refused, Refused)
     assert refused.reason.startswith(
         "the job needs 4 threads; 2 hosts offer 4 threads in all, at most 2 threads on one"
@@ -50,25 +57,36 @@ def test_a_job_that_never_fits_is_refused_with_the_numbers_and_the_next_one_is_n
 
 def test_a_job_that_would_fit_the_hosts_that_were_lost_waits_for_them_and_says_so_once() -> None:
     decisions = sweep()
-    (said,) = decisions.judge(0, FOUR, HOSTS[:1], 2)
+    (said,) = judged(decisions, 0, FOUR, HOSTS[:1], 2)
     assert isinstance(said, Say)
-    assert said.text.startswith("job 0 does not fit the 1 of 2 hosts that take jobs now, and waits 60 s for others")
-    assert decisions.judge(0, FOUR, HOSTS[:1], 2) == []
+    assert said.text.startswith(
+        "job 0 does not fit the 1 of 2 hosts that take jobs now: it waits for paused ones, and 60 s"
+    )
+    assert judged(decisions, 0, FOUR, HOSTS[:1], 2) == []
     assert decisions.next(1000.0) == 0, "it keeps later ones waiting"
-    assert decisions.judge(0, FOUR, [HostSize("c", 4, 0)], 2) == [Try(0, FOUR)]
+    assert judged(decisions, 0, FOUR, [HostSize("c", 4, 0)], 2) == [Try(0, FOUR)]
 
 
 def test_where_there_is_no_host_at_all_none_is_refused() -> None:
     decisions = sweep()
-    (said,) = decisions.judge(0, ONE, [], 0)
+    (said,) = judged(decisions, 0, ONE, [], 0)
     assert isinstance(said, Say) and said.text.startswith("job 0 does not fit the 0 of 0 hosts that take jobs now")
-    assert decisions.judge(0, ONE, [], 0) == [] and decisions.outcomes == {}
+    assert judged(decisions, 0, ONE, [], 0) == [] and decisions.outcomes == {}
+
+
+def test_a_job_that_would_fit_with_the_paused_hosts_waits_for_them_and_one_that_never_will_is_refused() -> None:
+    decisions = sweep()
+    two = JobNeeds((Part(2), Part(2)))
+    (said,) = decisions.judge(0, two, HOSTS[:1], HOSTS, 2)
+    assert isinstance(said, Say)
+    (refused,) = decisions.judge(1, FOUR, HOSTS[:1], HOSTS, 2)
+    assert isinstance(refused, Refused) and "2 hosts offer 4 threads in all" in refused.reason
 
 
 def test_where_the_lost_hosts_are_given_up_a_job_that_waited_for_them_is_refused() -> None:
     decisions = sweep()
-    decisions.judge(0, FOUR, HOSTS[:1], 2)
-    (refused,) = decisions.judge(0, FOUR, HOSTS[:1], 1)
+    judged(decisions, 0, FOUR, HOSTS[:1], 2)
+    (refused,) = judged(decisions, 0, FOUR, HOSTS[:1], 1)
     assert isinstance(refused, Refused)
 
 

@@ -1,5 +1,6 @@
 """Searches and sweeps in this process: when trials fail, pause, or cannot be chosen; when hosts or connections go."""
 
+import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -223,16 +224,32 @@ def launch(folder: Path, address: str, *words: str) -> None:
     multirun(folder, [*all_words, "hydra.launcher.stop_seconds=1"], waits_for_go)
 
 
+def abort(client: Client) -> None:
+    connection: Any = client.scheduler_comm
+    connection.comm.abort()
+
+
+def deafen(client: Client) -> None:
+    """As when the first messages of a new connection come in another order."""
+    listening: Any = client._handle_report_task
+    listening.cancel()
+    failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    failed.set_exception(AssertionError("stream-start"))
+    client._handle_report_task = failed
+
+
 @pytest.mark.slow
-def test_a_connection_that_breaks_costs_no_retry(tmp_path: Path, scheduler_here: str) -> None:
+@pytest.mark.parametrize("break_it", [abort, deafen])
+def test_a_connection_that_breaks_costs_no_retry(
+    tmp_path: Path, scheduler_here: str, break_it: Callable[[Client], None]
+) -> None:
     before = set(Client._instances)
 
     def break_connection() -> None:
         wait_until(lambda: any(row.status == RUNNING for row in rows(tmp_path)), "a job runs")
         (client,) = set(Client._instances) - before
-        connection: Any = client.scheduler_comm
         assert client.loop is not None
-        client.loop.add_callback(connection.comm.abort)
+        client.loop.add_callback(break_it, client)
         wait_until(lambda: any(row.attempts == 2 for row in rows(tmp_path)), "the job was started again")
         (tmp_path / "go").touch()
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.row_lines import Values, lines_of, row_in, set_aside
 from pipeline.rows import RANDOM, ROW_FILES, EvaluationRow
-from pipeline.run_folders import CHECKPOINTS, DISCARDED, RECORDINGS, recording_name
+from pipeline.run_folders import CHECKPOINTS, DISCARDED, RECORDINGS, recordings_of
 from pipeline.whole_file import whole_file
 
 
@@ -63,9 +63,10 @@ def set_newer_checkpoints_aside(run: Path, version: int) -> None:
 
 def _set_recording_aside(run: Path, evaluation: Values) -> None:
     sampled = evaluation.get("sampled") == "True"
-    name = recording_name(evaluation["protocol"], evaluation["agent"], int(evaluation["version"]), sampled=sampled)
-    if (recording := run / RECORDINGS / name).exists():
-        _move(recording, run / DISCARDED / RECORDINGS)
+    found = recordings_of(run / RECORDINGS, evaluation["protocol"], evaluation["agent"], sampled=sampled)
+    for recording, version in found.items():
+        if version == int(evaluation["version"]):
+            _move(recording, run / DISCARDED / RECORDINGS)
 
 
 def _move(path: Path, folder: Path) -> None:

@@ -29,10 +29,12 @@ from pipeline.cluster.session import open_session
 from pipeline.cluster.start import check_process
 from pipeline.config.overrides import compose_cluster, compose_onto
 from pipeline.config.run_config import RunConfig, unlike_training
+from pipeline.config.tree import Tree
 from pipeline.config.words import listed
 from pipeline.disk import told_if_refused
 from pipeline.errors import CheckpointError, ConfigError, PipelineError, RecordingError, RunFolderError
 from pipeline.evaluation import recordings
+from pipeline.evaluation.protocol import UNTOLD, EvaluationConfig, untold
 from pipeline.experiments.files import checkpoint, evaluation_rows, run_lock
 from pipeline.experiments.files.job_logs import JOBS
 from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS
@@ -47,6 +49,7 @@ from pipeline.results.load import join_runs, load_run
 from pipeline.results.table import as_rich, game_table
 from pipeline.rows import BEST, CHECKPOINT
 from pipeline.run_folders import results_dir_of
+from pipeline.settings import flat
 
 
 class Result(NamedTuple):
@@ -127,7 +130,18 @@ def _config(folder: Path, protocol: str | None, request: EvaluationRequest) -> R
     check_version(folder, saved, aside=("cluster", "evaluation"))
     # The cluster that it was trained on may be gone, and its certificates with it.
     options = ["cluster=threads", *([] if protocol is None else [f"evaluation={protocol}"])]
-    return compose_onto(saved, [*options, *request.settings], ("evaluation", "cluster"), request.config_dir)
+    config = compose_onto(saved, [*options, *request.settings], ("evaluation", "cluster"), request.config_dir)
+    # That of the run itself is what its rows are of, whatever it was begun with.
+    if not _is_own(saved, config.evaluation) and (mistakes := untold(config.evaluation)):
+        raise ConfigError(mistakes)
+    return config
+
+
+def _is_own(saved: Tree, played: EvaluationConfig) -> bool:
+    """Whether a run was begun with this protocol, as far as rows do not tell it."""
+    begun = dict(flat(saved.get("evaluation") or {}))
+    told = {"protocol": played.protocol} | {f"environment.{name}": getattr(played.environment, name) for name in UNTOLD}
+    return told.items() <= begun.items()
 
 
 def _planned(folder: Path, config: RunConfig, which: str, seed: int | None) -> _Planned:

@@ -20,6 +20,7 @@ from pipeline.experiments.specs import checkpoint_fit
 from pipeline.numbered_files import path_of
 from pipeline.roles.opinions import OpinionOf, opinions
 from pipeline.rows import BEST, CHECKPOINT, RANDOM, TRAINING
+from pipeline.run_folders import recording_name
 
 RANKS = ("best", "median", "worst")
 """What a game may be called by, instead of its number."""
@@ -63,7 +64,7 @@ def choose_game(
         path: games
         for path, games in files.items()
         if agent in (None, games[0].row.agent)
-        and protocol in (None, games[0].row.protocol)
+        and protocol in (None, games[0].row.protocol, _protocol(path, games))
         and policy in (None, SAMPLED if games[0].row.sampled else GREEDY)
         and version in (None, games[0].row.version)
     }
@@ -71,7 +72,8 @@ def choose_game(
         words = {"agent": agent, "protocol": protocol, "policy": policy, "version": version}
         asked = " and ".join(f"{name}={value}" for name, value in words.items() if value is not None)
         raise ConfigError([f"{asked}: {run} has no such recording; there is {', '.join(known.values())}"])
-    path = min(fitting, key=lambda path: _precedence(fitting[path]))
+    # Of one protocol in two environments the one whose file is called by it alone.
+    path = min(fitting, key=lambda path: (_precedence(fitting[path]), len(path.name)))
     games = fitting[path]
     passed_over = tuple(known[other] for other in fitting if other != path)
     return ChosenGame(games[_index(games, which)], path, len(games), passed_over)
@@ -110,7 +112,7 @@ def _load_all(run: Path) -> dict[Path, list[PlayedGame]]:
 
 def _names(files: Mapping[Path, Sequence[PlayedGame]]) -> dict[Path, str]:
     """What to call each file: with the version, if that alone parts it from another."""
-    names = {path: _name(games) for path, games in files.items()}
+    names = {path: _name(path, games) for path, games in files.items()}
     count = Counter(names.values())
     return {
         path: name if count[name] == 1 else f"{name} version={files[path][0].row.version}"
@@ -118,9 +120,18 @@ def _names(files: Mapping[Path, Sequence[PlayedGame]]) -> dict[Path, str]:
     }
 
 
-def _name(games: Sequence[PlayedGame]) -> str:
+def _name(path: Path, games: Sequence[PlayedGame]) -> str:
     row = games[0].row
-    return f"agent={row.agent} protocol={row.protocol}" + (", actions drawn from its policy" if row.sampled else "")
+    drawn = ", actions drawn from its policy" if row.sampled else ""
+    return f"agent={row.agent} protocol={_protocol(path, games)}{drawn}"
+
+
+def _protocol(path: Path, games: Sequence[PlayedGame]) -> str:
+    """With what tells its file from another one, of the same protocol in another environment."""
+    row = games[0].row
+    if path.name == recording_name(row.protocol, row.agent, row.version, sampled=row.sampled):
+        return row.protocol
+    return path.stem.removesuffix(Path(recording_name("", row.agent, row.version, sampled=row.sampled)).stem)
 
 
 def _precedence(games: Sequence[PlayedGame]) -> tuple[int, str, str, bool, int]:
@@ -142,6 +153,6 @@ def _index(games: Sequence[PlayedGame], which: str) -> int:
     numbers = {str(game.row.episode): index for index, game in enumerate(games)}
     if which not in numbers:
         raise ConfigError(
-            [f"episode={which} must be {', '.join(RANKS)} or the number of a game, 0 to {len(games) - 1}"]
+            [f"episode={which} must be {', '.join(RANKS)} or the number of a game, 0 to {max(map(int, numbers))}"]
         )
     return numbers[which]

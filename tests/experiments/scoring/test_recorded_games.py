@@ -100,6 +100,18 @@ def test_the_newest_version_comes_first_whichever_was_evaluated_last(game: Playe
         choose_game(tmp_path, "best", None, None, version=1)
 
 
+def test_of_one_protocol_in_two_environments_either_can_be_chosen(game: PlayedGame, tmp_path: Path) -> None:
+    record(tmp_path, game, "checkpoint", [4.0])
+    other = replace(game.episode, config=replace(game.episode.config, fire_on_reset=True))
+    record(tmp_path, PlayedGame(game.row, other), "checkpoint", [8.0])
+    chosen = choose_game(tmp_path, "best", None, "short")
+    assert chosen.played.row.score == 4.0
+    (passed_over,) = chosen.passed_over
+    _, _, protocol = passed_over.partition("protocol=")
+    assert protocol.startswith("short_")
+    assert choose_game(tmp_path, "best", None, protocol).played.row.score == 8.0
+
+
 def test_a_number_that_is_none_s_is_refused_with_those_that_are(game: PlayedGame, tmp_path: Path) -> None:
     record(tmp_path, game, "checkpoint", [1.0, 2.0])
     for which in ("2", "-1", "longest"):
