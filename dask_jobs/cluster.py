@@ -19,7 +19,7 @@ from hydra.errors import CompactHydraException
 
 from dask_jobs.allocation import HostSize
 from dask_jobs.certificates import TlsFiles
-from dask_jobs.connection import Connection, ConnectionBrokenError
+from dask_jobs.connection import Connection, ConnectionBrokenError, let_close
 from dask_jobs.gpus import check_visible
 from dask_jobs.grants import prepare
 from dask_jobs.host import HostReport, JobHostReport, report_here, report_job_host
@@ -72,6 +72,8 @@ class Cluster:
         self._questions = Questions(client, report_job_host, folder, longest_seconds=longest_seconds)
         self._unfit: dict[str, str] = {}
         """By address, the local directory of what cannot run jobs: each process has another one."""
+        self.complaints: list[str] = []
+        """What was wrong with hosts at the first survey, one line each."""
         self._surveyed_at = 0.0
         self._answered_at, self._is_silent = time.monotonic(), False
         self._scheduler_id = scheduler["id"]
@@ -173,6 +175,7 @@ class Cluster:
         self._surveyed_at = -math.inf
         self._reports.pop(address, None)
         self.present -= {address}
+        self.sizes = [host for host in self.sizes if host.address != address]
         self.hosts = [host for host in self.hosts if host.address != address]
 
     def _workers(self) -> dict[str, dict[str, Any]] | None:
@@ -220,7 +223,7 @@ def open_cluster(
     """Start or join the cluster, wait for its hosts; close what was started.
 
     `ours`: what hosts that are started here have to share; None: what is here. `is_again`: it is joined once more, by
-    who has used it with the hosts that there were: one is enough, and those of no use were named then. Raises
+    who has used it with the hosts that there were: one is enough, and those of no use are left out. Raises
     CompactHydraException when the scheduler does not answer, or hosts do not come or cannot run jobs.
     """
     ours = ours or report_here()
@@ -237,8 +240,9 @@ def open_cluster(
             where = "" if settings.address is None else f" at {settings.address}"
             raise CompactHydraException(f"the scheduler{where} does not answer any more: {error!r}") from error
         cluster = Cluster(client, scheduler, settings, setup.folder, ours)
-        if (complaints := cluster.survey()) and not is_again:
-            raise CompactHydraException("\n".join(["hosts of the cluster cannot be used:", *complaints]))
+        cluster.complaints = cluster.survey()
+        if cluster.complaints and not is_again:
+            raise CompactHydraException("\n".join(["hosts of the cluster cannot be used:", *cluster.complaints]))
         if settings.on_cluster is not None:
             locate(settings.on_cluster)(client)
         yield cluster
@@ -254,7 +258,8 @@ def _client(settings: LauncherSettings, ours: HostReport) -> Iterator[Client]:
             raise CompactHydraException(
                 f"{error}: start one with `dask scheduler`, or leave hydra.launcher.address out"
             ) from error
-        with joined as client:
+        with joined as client, contextlib.ExitStack() as before_it:
+            before_it.callback(let_close, client)
             yield client
         return
     check_visible(settings.num_hosts * settings.gpus_per_host)

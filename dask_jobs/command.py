@@ -161,6 +161,8 @@ class Command:
         dashboard = cluster.dashboard_url
         display.say(f"{board.counts()} in {self._folder}" + (f"; dashboard {dashboard}" if dashboard else ""))
         # Of a job whose host was lost just before, something may run as well.
+        for complaint in cluster.complaints:
+            display.say(f"{complaint}; it is left out")
         begun = [job.number for job in jobs if is_again and _row(ledger, job).attempts] or orphans
         if begun or strays:
             decisions.postpone(begun, watched.now())
@@ -173,7 +175,7 @@ class Command:
             sweep = Sweep(jobs, cluster, announcer, decisions, watched, self._setup, asked=asked)
             end = sweep.run()
         except Exception as error:  # each of Dask's calls has another one for a scheduler that is gone
-            if (told := self._in_words(cluster, decisions, announcer, sweep.was_signalled)) is None:
+            if (told := _in_words(cluster, decisions, announcer, sweep.was_signalled)) is None:
                 raise
             raise told from error
         display.say(ending(board, self._folder / LEDGER, Path(self._setup.log_folder)))
@@ -187,27 +189,6 @@ class Command:
             row = _row(ledger, failed[0])
             raise CompactHydraException(f"job {row.job} {row.overrides} failed, fail_fast=true: {row.reason}")
         return end.outcomes
-
-    def _in_words(
-        self, cluster: Cluster, decisions: Decisions, announcer: Announcer, was_signalled: bool
-    ) -> Exception | None:
-        """What has ended a launch, where that is the way to the scheduler; None: it is not.
-
-        Ends the program where somebody wanted that, and the connection broke.
-        """
-        cluster.connection.settle()
-        if cluster.connection.is_broken:
-            if not was_signalled and not decisions.is_stopping:
-                announcer.display.say(f"{_BROKEN} this command joins again")
-                return _CutOffError(decisions)
-            announcer.display.say(f"{_BROKEN} the same command goes on with what is not done")
-            sys.exit(INTERRUPTED_STATUS if was_signalled else 1)
-        if (state := cluster.scheduler_state()) is SchedulerState.THERE:
-            return None
-        # Jobs of one that stands still may still run: whoever comes after this command is told of them.
-        if state is SchedulerState.GONE:
-            announcer.interrupt("its scheduler is gone")
-        return CompactHydraException(_without_scheduler(state, cluster.scheduler_address))
 
     def _write(self, ledger: Ledger, *rows: LedgerRow) -> None:
         with self._writing(LEDGER):
@@ -251,6 +232,29 @@ class _CutOffError(Exception):
     def __init__(self, decisions: Decisions) -> None:
         self.outcomes = decisions.outcomes
         self.unfinished = decisions.unfinished
+
+
+def _in_words(cluster: Cluster, decisions: Decisions, announcer: Announcer, was_signalled: bool) -> Exception | None:
+    """What has ended a launch, where that is the way to the scheduler; None: it is not.
+
+    Ends the program where somebody wanted that, and the connection broke.
+    """
+    cluster.connection.settle()
+    if cluster.connection.is_broken:
+        if not was_signalled and not decisions.is_stopping:
+            announcer.display.say(f"{_BROKEN} this command joins again")
+            return _CutOffError(decisions)
+        told = f"{_BROKEN} the same command goes on with what is not done"
+        if not was_signalled:
+            return CompactHydraException(told)
+        announcer.display.say(told)
+        sys.exit(INTERRUPTED_STATUS)
+    if (state := cluster.scheduler_state()) is SchedulerState.THERE:
+        return None
+    # Jobs of one that stands still may still run: whoever comes after this command is told of them.
+    if state is SchedulerState.GONE:
+        announcer.interrupt("its scheduler is gone")
+    return CompactHydraException(_without_scheduler(state, cluster.scheduler_address))
 
 
 def _without_scheduler(state: SchedulerState, address: str) -> str:

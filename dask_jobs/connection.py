@@ -16,6 +16,13 @@ _CONNECTING_SECONDS = 15.0
 _LOOK_SECONDS = 0.1
 
 
+def let_close(client: Client) -> None:
+    """Before its end: one that listens no more, because of an error, would raise that error when it is closed."""
+    listening = client._handle_report_task
+    if listening is not None and listening.done():
+        client._handle_report_task = None
+
+
 class ConnectionBrokenError(Exception):
     """The client has connected anew, or cannot."""
 

@@ -162,13 +162,14 @@ def recording_name(protocol: str, agent: str, version: int, *, sampled: bool, di
 
     `digest`: eight hexadecimal digits, of an environment that is another one than in the file without.
     """
-    called = f"{protocol}{digest and f'_{digest}'}"
-    return f"{_cleaned(called)}_{agent}{'_sampled' if sampled else ''}_{version:012d}.npz"
+    # No name of a protocol leaves a plus in a file's.
+    called = f"{_cleaned(protocol)}{digest and f'+{digest}'}"
+    return f"{called}_{agent}{'_sampled' if sampled else ''}_{version:012d}.npz"
 
 
 def recordings_of(folder: Path, protocol: str, agent: str, *, sampled: bool) -> dict[Path, int]:
     """The recordings in `folder` that were played alike, those with a digest too, and whose version each is of."""
-    name = rf"{re.escape(_cleaned(protocol))}(_[0-9a-f]{{8}})?_{re.escape(agent)}{'_sampled' if sampled else ''}"
+    name = rf"{re.escape(_cleaned(protocol))}(\+[0-9a-f]{{8}})?_{re.escape(agent)}{'_sampled' if sampled else ''}"
     alike = re.compile(rf"{name}_([0-9]{{12}})\.npz")
     found = ((path, alike.fullmatch(path.name)) for path in sorted(folder.glob("*.npz")))
     return {path: int(fits[2]) for path, fits in found if fits is not None}

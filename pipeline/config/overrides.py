@@ -22,6 +22,7 @@ from pipeline.config import tree as config_tree
 from pipeline.config.choices import of_file_alone, of_sweep_file, read_choices, text_of, with_settings
 from pipeline.config.composition import DASK, Files, as_tree, resolved
 from pipeline.config.kept_values import kept_values
+from pipeline.config.labels import mislabelled, rightly_labelled
 from pipeline.config.own_parts import faults_of_own_parts
 from pipeline.config.run_config import RunConfig
 from pipeline.config.sweep_words import (
@@ -37,7 +38,6 @@ from pipeline.config.tree import Tree
 from pipeline.config.warm_start import warm_start_mistakes
 from pipeline.config.words import listed, no_such, quoted_home, with_words_typed
 from pipeline.errors import ConfigError
-from pipeline.evaluation.protocol import untold
 from pipeline.older_settings import RENAMED_OPTIONS
 from pipeline.settings import flat, leaves, several
 
@@ -81,7 +81,7 @@ def compose_cluster(overrides: Sequence[str]) -> ClusterConfig:
 
 def from_hydra(config: DictConfig) -> RunConfig:
     """The run that a job function of `@hydra.main` was given. Raises ConfigError with all mistakes."""
-    return config_tree.build(resolved(as_tree(config)))
+    return rightly_labelled(config_tree.build(resolved(as_tree(config))))
 
 
 def check_command_line(arguments: Sequence[str], say: Callable[[str], object] = print) -> list[str]:
@@ -244,7 +244,7 @@ def check_case(
         run = config_tree.build(
             resolved(with_settings(chosen, [word for word in settings if found[text_of(word)] is None]))
         )
-        others = (*warm_start_mistakes(run), *faults_of_own_parts(run), *(() if run.resume else untold(run.evaluation)))
+        others = (*warm_start_mistakes(run), *faults_of_own_parts(run), *mislabelled(run))
     except ConfigError as error:
         words = _words_of_groups(groups, files)
         others = with_words_typed(

@@ -1,8 +1,8 @@
 """Recordings: the games of the same parameters in one file, written whole or not at all.
 
     recordings/noop_starts_checkpoint_000000012000.npz     named by protocol, agent and version; "_sampled" behind the
-                                                           agent, if actions were drawn from its policy; "_" and eight
-                                                           letters behind the protocol, where the environment was
+                                                           agent, if actions were drawn from its policy; "+" and eight
+                                                           digits behind the protocol, where the environment was
                                                            another one than in a file of that name
         actions      uint8: those of all games, one game after the other
         num_steps    (N,) int64: how many of them are each game's

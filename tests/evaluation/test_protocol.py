@@ -21,10 +21,17 @@ def test_what_rows_do_not_tell_is_the_same_in_the_files_of_all_protocols(name: s
     assert ALWAYS[protocol.protocol] == told
 
 
-def test_another_value_of_what_rows_do_not_tell_wants_another_name() -> None:
-    words = ["experiment=smoke_dqn", "game=Pong", "evaluation.environment.fire_on_reset=true"]
-    with pytest.raises(ConfigError, match=r"evaluation\.environment\.fire_on_reset=true is not smoke, and rows do not"):
-        compose(words)
-    # Or it was begun so.
-    for more in ("evaluation.protocol=mine", "resume=true"):
-        assert compose([*words, more]).evaluation.environment.fire_on_reset
+def test_another_value_of_what_rows_do_not_tell_wants_another_name_unless_the_run_goes_on(tmp_path: Path) -> None:
+    words = ["experiment=smoke_dqn", "game=Pong", f"results_dir={tmp_path}"]
+    words += ["evaluation.environment.fire_on_reset=true"]
+    told = r"evaluation\.environment\.fire_on_reset=true is not smoke, and rows do not"
+    for more in ((), ("resume=true",)):
+        with pytest.raises(ConfigError, match=told):
+            compose([*words, *more])
+    assert compose([*words, "evaluation.protocol=mine"]).evaluation.environment.fire_on_reset
+    begun = compose(words[:-1]).folder
+    begun.mkdir(parents=True)
+    (begun / "config.yaml").touch()
+    assert compose([*words, "resume=true"]).evaluation.environment.fire_on_reset
+    with pytest.raises(ConfigError, match=told):
+        compose([*words, "overwrite=true"])

@@ -94,8 +94,9 @@ def test_games_of_another_environment_have_a_file_of_their_own(games: list[Playe
     own = recordings.save(tmp_path, elsewhere)
     assert own == recordings.save(tmp_path, elsewhere) != path
     assert recordings.load(path) == games and recordings.load(own) == elsewhere
+    dated = recordings.save(tmp_path, renamed(games, protocol="short_20261130"))
     newer = recordings.save(tmp_path, renamed(games, version=7))
-    assert recordings.all_in(tmp_path) == [newer], "older parameters' are gone, in whatever environment"
+    assert recordings.all_in(tmp_path) == [dated, newer], "older parameters' are gone, in whatever environment"
 
 
 def test_a_file_that_nobody_can_read_keeps_no_games_from_being_recorded(

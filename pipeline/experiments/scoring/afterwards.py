@@ -49,7 +49,7 @@ from pipeline.results.load import join_runs, load_run
 from pipeline.results.table import as_rich, game_table
 from pipeline.rows import BEST, CHECKPOINT
 from pipeline.run_folders import results_dir_of
-from pipeline.settings import flat
+from pipeline.settings import flat, shown
 
 
 class Result(NamedTuple):
@@ -131,17 +131,23 @@ def _config(folder: Path, protocol: str | None, request: EvaluationRequest) -> R
     # The cluster that it was trained on may be gone, and its certificates with it.
     options = ["cluster=threads", *([] if protocol is None else [f"evaluation={protocol}"])]
     config = compose_onto(saved, [*options, *request.settings], ("evaluation", "cluster"), request.config_dir)
-    # That of the run itself is what its rows are of, whatever it was begun with.
-    if not _is_own(saved, config.evaluation) and (mistakes := untold(config.evaluation)):
+    if mistakes := _mislabelled(saved, config.evaluation):
         raise ConfigError(mistakes)
     return config
 
 
-def _is_own(saved: Tree, played: EvaluationConfig) -> bool:
-    """Whether a run was begun with this protocol, as far as rows do not tell it."""
+def _mislabelled(saved: Tree, played: EvaluationConfig) -> list[str]:
+    """Mistakes of games that would count as others: as the run's own of the same name, or as their protocol's."""
     begun = dict(flat(saved.get("evaluation") or {}))
-    told = {"protocol": played.protocol} | {f"environment.{name}": getattr(played.environment, name) for name in UNTOLD}
-    return told.items() <= begun.items()
+    if begun.get("protocol") != played.protocol:
+        return untold(played)
+    own = {name: begun.get(f"environment.{name}") for name in UNTOLD}
+    return [
+        f"evaluation.environment.{name}={shown(getattr(played.environment, name))} is not {played.protocol} as the run "
+        f"has it ({shown(value)}), and rows do not tell it: give such games a name of their own, evaluation.protocol=…"
+        for name, value in own.items()
+        if value not in (None, getattr(played.environment, name))
+    ]
 
 
 def _planned(folder: Path, config: RunConfig, which: str, seed: int | None) -> _Planned:

@@ -99,6 +99,27 @@ def test_what_the_training_evaluated_is_there_already_and_played_again_only_if_a
     assert len((run / "discarded" / "evaluations.csv").read_text().splitlines()) == 3
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ("evaluation.environment.fire_on_reset=true",),
+            "fire_on_reset=true is not smoke as the run has it (false), and",
+        ),
+        (
+            ("evaluation=sticky", "evaluation.environment.max_pool=false"),
+            "max_pool=false is not sticky, and rows do not",
+        ),
+    ],
+)
+def test_games_that_would_count_as_others_want_a_name_of_their_own(
+    copies: Path, words: tuple[str, ...], told: str
+) -> None:
+    (mistake,) = mistakes(f"run={copies / '0'}", *words)
+    assert f"evaluation.environment.{told}" in mistake
+    assert evaluate(f"run={copies / '0'}", *words, "evaluation.protocol=mine", SHORT)[0].num_played == 1
+
+
 def test_games_are_played_again_after_a_resume_has_discarded_others(copies: Path) -> None:
     run = copies / "0"
     (run / "discarded").mkdir()

@@ -108,7 +108,7 @@ def test_of_one_protocol_in_two_environments_either_can_be_chosen(game: PlayedGa
     assert chosen.played.row.score == 4.0
     (passed_over,) = chosen.passed_over
     _, _, protocol = passed_over.partition("protocol=")
-    assert protocol.startswith("short_")
+    assert protocol.startswith("short+")
     assert choose_game(tmp_path, "best", None, protocol).played.row.score == 8.0
 
 
