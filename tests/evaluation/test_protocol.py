@@ -15,7 +15,7 @@ CONF = Path(__file__).resolve().parents[2] / "conf" / "evaluation"
 def test_what_rows_do_not_tell_is_the_same_in_the_files_of_all_protocols(name: str) -> None:
     # Games that look as each protocol wants them.
     experiment = "dba3c_paper" if name in ("ba3c_50", "smoke_ba3c") else "smoke_dqn"
-    points = [f"evaluation.start_states={Path(__file__)}"] if name == "start_states" else []
+    points = [f"evaluation.start_states='{Path(__file__)}'"] if name == "start_states" else []
     protocol = compose([f"experiment={experiment}", "game=Pong", f"evaluation={name}", *points]).evaluation
     told = {setting: getattr(protocol.environment, setting) for setting in UNTOLD}
     assert ALWAYS[protocol.protocol] == told
