@@ -7,7 +7,6 @@ Not here: which job runs where (`allocation`), what runs on a host (`attempt`).
 
 import contextlib
 import enum
-import logging
 import math
 import time
 from collections import Counter
@@ -26,7 +25,7 @@ from dask_jobs.host import HostReport, JobHostReport, report_here, report_job_ho
 from dask_jobs.identity import HostsMissingError, identity, takes_work, wait_for_hosts
 from dask_jobs.outcome import HostSetup
 from dask_jobs.questions import Questions
-from dask_jobs.quiet import LEVELS
+from dask_jobs.quiet import quietly
 from dask_jobs.scheduler import SETTINGS, SETTINGS_HERE, UnansweredError, dashboard_link, join, settled, start_here
 from dask_jobs.settings import LauncherSettings, locate
 from dask_jobs.watched_time import WatchedTime
@@ -73,7 +72,7 @@ class Cluster:
         self._unfit: dict[str, str] = {}
         """By address, the local directory of what cannot run jobs: each process has another one."""
         self.complaints: list[str] = []
-        """What was wrong with hosts at the first survey, one line each."""
+        """Of the first survey."""
         self._surveyed_at = 0.0
         self._answered_at, self._is_silent = time.monotonic(), False
         self._scheduler_id = scheduler["id"]
@@ -124,9 +123,10 @@ class Cluster:
             return None
         if is_stopping and self.scheduler_state() is not SchedulerState.THERE:
             raise OSError("the scheduler does not answer")
-        was_silent, self._is_silent = self._is_silent, True
-        said = f"the scheduler at {self.scheduler_address} has not answered for {_SILENT_SECONDS:g} s: it is waited for"
-        return None if was_silent else said
+        if self._is_silent:
+            return None
+        self._is_silent = True
+        return f"the scheduler at {self.scheduler_address} has not answered for {_SILENT_SECONDS:g} s: it is waited for"
 
     def run_on(self, addresses: Sequence[str], function: Callable[..., Any], *args: Any) -> None:
         """`Client.run`, whatever comes of it: without end it would wait for a scheduler or a host that stands still."""
@@ -227,7 +227,7 @@ def open_cluster(
     CompactHydraException when the scheduler does not answer, or hosts do not come or cannot run jobs.
     """
     ours = ours or report_here()
-    with settled(_SETTINGS), _quiet(), _client(settings, ours) as client:
+    with settled(_SETTINGS), quietly(), _client(settings, ours) as client:
         try:
             num_hosts = 1 if is_again else settings.num_hosts
             scheduler = wait_for_hosts(client, num_hosts, settings.start_timeout_seconds, _ANSWER_SECONDS)
@@ -240,9 +240,9 @@ def open_cluster(
             where = "" if settings.address is None else f" at {settings.address}"
             raise CompactHydraException(f"the scheduler{where} does not answer any more: {error!r}") from error
         cluster = Cluster(client, scheduler, settings, setup.folder, ours)
-        cluster.complaints = cluster.survey()
-        if cluster.complaints and not is_again:
-            raise CompactHydraException("\n".join(["hosts of the cluster cannot be used:", *cluster.complaints]))
+        if (complaints := cluster.survey()) and not is_again:
+            raise CompactHydraException("\n".join(["hosts of the cluster cannot be used:", *complaints]))
+        cluster.complaints = complaints
         if settings.on_cluster is not None:
             locate(settings.on_cluster)(client)
         yield cluster
@@ -272,20 +272,6 @@ def _client(settings: LauncherSettings, ours: HostReport) -> Iterator[Client]:
     )
     with started as cluster, Client(cluster, set_as_default=False) as client:
         yield client
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Hydra's logging would show everything that Dask has to tell of hosts that come and go."""
-    loggers = [logging.getLogger(name) for name in LEVELS]
-    before = [logger.level for logger in loggers]
-    for logger, level in zip(loggers, LEVELS.values(), strict=True):
-        logger.setLevel(level)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)
 
 
 def _check_scheduler(client: Client, address: str) -> None:

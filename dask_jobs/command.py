@@ -11,10 +11,7 @@ Not here: one launch at work (`sweep`).
 
 import atexit
 import contextlib
-import os
 import sys
-import sysconfig
-import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -29,9 +26,9 @@ from dask_jobs.board import Board
 from dask_jobs.cluster import Cluster, SchedulerState, open_cluster
 from dask_jobs.decisions import Decisions
 from dask_jobs.display import Display, ending
-from dask_jobs.job import Job, Program
+from dask_jobs.job import Job, Program, host_setup
 from dask_jobs.ledger import DONE, FAILED, LEDGER, RUNNING, WAITING, Ledger, LedgerError, LedgerRow
-from dask_jobs.outcome import HostSetup, Outcome
+from dask_jobs.outcome import Outcome
 from dask_jobs.sweep import Sweep
 from dask_jobs.terminal import INTERRUPTED_STATUS, lasting_output
 from dask_jobs.watched_time import WatchedTime
@@ -49,7 +46,7 @@ class Command:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._folder = Path(str(program.config.hydra.sweep.dir)).absolute()
-        self._setup = _host_setup(program, self._folder / _LOGS)
+        self._setup = host_setup(program, self._folder / _LOGS)
         self._opened = contextlib.ExitStack()
         self._of_cluster = contextlib.ExitStack()
         self._ledger: Ledger | None = None
@@ -282,24 +279,3 @@ def _row(ledger: Ledger, job: Job) -> LedgerRow:
     row = ledger.row(job.key)
     assert row is not None
     return row
-
-
-def _host_setup(program: Program, log_folder: Path) -> HostSetup:
-    settings = program.settings
-    return HostSetup(
-        sweep=uuid.uuid4().hex[:8],
-        folder=os.getcwd(),
-        log_folder=str(log_folder),
-        sys_path=tuple(_own_places()),
-        preload=tuple(settings.preload),
-        memory_factor=settings.memory_factor,
-        stop_seconds=settings.stop_seconds,
-        gpus_per_host=settings.gpus_per_host,
-    )
-
-
-def _own_places() -> list[str]:
-    """Where this program imports from beside the Python installation, which may be elsewhere on another machine."""
-    installed = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    places = [Path(place).absolute() for place in sys.path]
-    return [str(p) for p in places if p.exists() and not any(p.is_relative_to(known) for known in installed)]

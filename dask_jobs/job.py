@@ -5,6 +5,9 @@ Not here: running it (`sweep`, `work`).
 
 import json
 import os
+import sys
+import sysconfig
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +24,7 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from dask_jobs.needs import JobFailedError, JobNeeds, Part
-from dask_jobs.outcome import Outcome
+from dask_jobs.outcome import HostSetup, Outcome
 from dask_jobs.settings import LauncherSettings, locate
 from dask_jobs.work import Work, in_one_line
 
@@ -194,3 +197,25 @@ def _strings(overrides: Any) -> Sequence[str]:
     listed = OmegaConf.to_container(overrides)
     assert isinstance(listed, list)
     return listed
+
+
+def host_setup(program: Program, log_folder: Path) -> HostSetup:
+    """What the program's jobs have in common on a host, for one sweep."""
+    settings = program.settings
+    return HostSetup(
+        sweep=uuid.uuid4().hex[:8],
+        folder=os.getcwd(),
+        log_folder=str(log_folder),
+        sys_path=tuple(_own_places()),
+        preload=tuple(settings.preload),
+        memory_factor=settings.memory_factor,
+        stop_seconds=settings.stop_seconds,
+        gpus_per_host=settings.gpus_per_host,
+    )
+
+
+def _own_places() -> list[str]:
+    """Where this program imports from beside the Python installation, which may be elsewhere on another machine."""
+    installed = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    places = [Path(place).absolute() for place in sys.path]
+    return [str(p) for p in places if p.exists() and not any(p.is_relative_to(known) for known in installed)]

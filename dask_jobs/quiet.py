@@ -3,8 +3,9 @@
 Not here: what else is logged on hosts in other processes.
 """
 
+import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 LEVELS: Mapping[str, int] = {
     # Of a scheduler that is gone, tracebacks of Dask's own tasks.
@@ -44,3 +45,17 @@ def let_broken_connections_in() -> None:
     logger = logging.getLogger(_HOSTS)
     for known in [known for known in logger.filters if isinstance(known, _NoBrokenConnections)]:
         logger.removeFilter(known)
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Hydra's logging would show everything that Dask has to tell of hosts that come and go."""
+    loggers = [logging.getLogger(name) for name in LEVELS]
+    before = [logger.level for logger in loggers]
+    for logger, level in zip(loggers, LEVELS.values(), strict=True):
+        logger.setLevel(level)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
