@@ -72,7 +72,7 @@ class Cluster:
         self._unfit: dict[str, str] = {}
         """By address, the local directory of what cannot run jobs: each process has another one."""
         self.complaints: list[str] = []
-        """Of the first survey."""
+        """What was wrong with hosts at the first survey."""
         self._surveyed_at = 0.0
         self._answered_at, self._is_silent = time.monotonic(), False
         self._scheduler_id = scheduler["id"]

@@ -9,8 +9,9 @@ Not here: one file (`pipeline.results.row_files`), the columns themselves (`pipe
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+import numpy as np
 import pandas as pd
 
 from pipeline.checked_files import LARGEST_COUNT
@@ -99,17 +100,26 @@ def load_runs(runs_directory: str | Path, *, with_updates: bool = True) -> Loade
         if not with_updates:
             run = run._replace(updates=run.updates.iloc[:0].copy())
         if key in loaded:
-            run, other = sorted((loaded[key], run), key=_reach, reverse=True)
+            run, other = sorted((loaded[key], run), key=_frames, reverse=True)
             same, kept, copy = "/".join(map(str, key)), *(one.runs["folder"].iloc[0] for one in (run, other))
             problems.append(f"{copy}: skipped: it is run {same} like {kept}")
         loaded[key] = run
     return join_runs(loaded.values(), problems)
 
 
-def _reach(run: LoadedRuns) -> float:
-    """Frames that any row of a run, or its `run.json`, speaks of."""
-    frames = [frame["total_frames"].max() for frame in (run.runs, run.episodes, run.evaluations)]
-    return max((float(one) for one in frames if pd.notna(one)), default=0.0)
+def frames_reached(loaded: LoadedRuns) -> dict[tuple[Any, ...], float]:
+    """RUN_KEYS of each run -> the frames that any of its rows, or its `run.json`, speaks of."""
+    reached: dict[tuple[Any, ...], float] = {}
+    for frame in (loaded.runs, loaded.episodes, loaded.evaluations):
+        for group, frames in pd.to_numeric(frame["total_frames"]).groupby([frame[key] for key in RUN_KEYS]):
+            keys = cast(tuple[Any, ...], group)
+            reached[keys] = float(np.fmax(reached.get(keys, 0.0), frames.max()))
+    return reached
+
+
+def _frames(run: LoadedRuns) -> float:
+    (frames,) = frames_reached(run).values()
+    return frames
 
 
 def of_known_games(loaded: LoadedRuns) -> LoadedRuns:

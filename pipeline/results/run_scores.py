@@ -9,12 +9,12 @@ Not here: tables (`pipeline.results.table`, `pipeline.results.atari49`), statist
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pipeline.results.load import RUN_KEYS, LoadedRuns
+from pipeline.results.load import RUN_KEYS, LoadedRuns, frames_reached
 from pipeline.results.protocols import NOOP_STARTS, differences
 from pipeline.results.published import load_published
 from pipeline.results.scores import FloatArray, mean_interval, normalised_score, seed_interval
@@ -77,7 +77,7 @@ def run_scores(loaded: LoadedRuns) -> pd.DataFrame:
     evaluations = evaluations.drop_duplicates([*RUN_KEYS, *GAME_FIELDS], keep="last")
     commits = {tuple(run[key] for key in RUN_KEYS): run["commit"] for run in loaded.runs.to_dict("records")}
     origins = {tuple(run[key] for key in RUN_KEYS): run.get("init_from", "") for run in loaded.runs.to_dict("records")}
-    reached = _reached(loaded)
+    reached = frames_reached(loaded)
     rows: list[dict[str, Any]] = []
     by = [*RUN_KEYS, "protocol", "agent", *PROTOCOL_FIELDS]
     for group, games in evaluations.groupby(by, sort=True):
@@ -102,16 +102,6 @@ def run_scores(loaded: LoadedRuns) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def _reached(loaded: LoadedRuns) -> dict[tuple[Any, ...], float]:
-    """Of each run the frames that any of its rows, or its `run.json`, speaks of."""
-    reached: dict[tuple[Any, ...], float] = {}
-    for frame in (loaded.runs, loaded.episodes, loaded.evaluations):
-        for group, frames in pd.to_numeric(frame["total_frames"]).groupby([frame[key] for key in RUN_KEYS]):
-            keys = cast(tuple[Any, ...], group)
-            reached[keys] = float(np.fmax(reached.get(keys, 0.0), frames.max()))
-    return reached
 
 
 def entry_name(experiment: str, agent: str, *, is_sampled: bool = False) -> str:
