@@ -157,9 +157,9 @@ class Command:
         decisions, watched = Decisions((job.number for job in jobs), settings), WatchedTime()
         dashboard = cluster.dashboard_url
         display.say(f"{board.counts()} in {self._folder}" + (f"; dashboard {dashboard}" if dashboard else ""))
-        # Of a job whose host was lost just before, something may run as well.
         for complaint in cluster.complaints:
             display.say(f"{complaint}; it is left out")
+        # Of a job whose host was lost just before, something may run as well.
         begun = [job.number for job in jobs if is_again and _row(ledger, job).attempts] or orphans
         if begun or strays:
             decisions.postpone(begun, watched.now())
