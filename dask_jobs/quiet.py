@@ -1,10 +1,11 @@
-"""What Dask logs in the process of a command, which tells itself what becomes of its hosts and connections.
+"""What Dask logs, and warns of, in the process of a command, which tells itself what becomes of its hosts.
 
 Not here: what else is logged on hosts in other processes.
 """
 
 import contextlib
 import logging
+import warnings
 from collections.abc import Iterator, Mapping
 
 LEVELS: Mapping[str, int] = {
@@ -19,6 +20,14 @@ LEVELS: Mapping[str, int] = {
 """By logger, the least that it may say."""
 
 _HOSTS = "distributed.worker"
+
+_REMARKS = (
+    "Creating scratch directories is taking a surprisingly long time",
+    r"Port \d+ is already in use",
+    r"\s*Could not launch service",
+    "Couldn't detect a suitable IP address",
+)
+"""Beginnings, as patterns, of warnings about the machine and not about what we ask of Dask."""
 
 
 class _NoBrokenConnections(logging.Filter):
@@ -59,3 +68,21 @@ def quietly() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, before, strict=True):
             logger.setLevel(level)
+
+
+@contextlib.contextmanager
+def remarks_end_nothing() -> Iterator[None]:
+    """A slow disk or a taken port is a line to read, also in a program that makes errors of warnings, as pytest can.
+
+    Filters are the whole process': these are put first, and taken away again where the program still has them.
+    """
+    before = list(warnings.filters)
+    for remark in _REMARKS:
+        warnings.filterwarnings("default", remark)
+    ours = [known for known in warnings.filters if known not in before]
+    try:
+        yield
+    finally:
+        for known in ours:
+            with contextlib.suppress(ValueError):  # it has put back its own meanwhile
+                list.remove(warnings.filters, known)  # type: ignore[arg-type]

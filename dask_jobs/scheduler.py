@@ -29,7 +29,7 @@ from distributed.utils import LoopRunner, format_dashboard_link
 from dask_jobs import interrupts
 from dask_jobs.certificates import TlsFiles
 from dask_jobs.patience import forgive_pauses
-from dask_jobs.quiet import leave_out_broken_connections, let_broken_connections_in
+from dask_jobs.quiet import leave_out_broken_connections, let_broken_connections_in, remarks_end_nothing
 
 LOOPBACK = "127.0.0.1"
 
@@ -105,6 +105,7 @@ def settled(settings: Mapping[str, Any]) -> Iterator[None]:
         if _SETTLED.num_inside == 0:
             _SETTLED.undo.callback(_forget_default_client, dask.config.get(_DEFAULT, None))
             _SETTLED.undo.callback(let_broken_connections_in)
+            _SETTLED.undo.enter_context(remarks_end_nothing())
         _SETTLED.num_inside += 1
         _SETTLED.undo.enter_context(dask.config.set(settings))
         for name in dask.config.get("distributed.nanny.pre-spawn-environ"):

@@ -1,11 +1,15 @@
-"""What hosts in the process of a command log, and what not."""
+"""What hosts in the process of a command log, and what not; and what Dask warns of."""
 
 import asyncio
 import logging
+import time
+import warnings
+from socket import socket
 from typing import Any
 
 import pytest
 from distributed import Client, Scheduler
+from distributed.diskutils import WorkSpace
 
 from dask_jobs.quiet import leave_out_broken_connections
 from dask_jobs.scheduler import SETTINGS, settled, start_here
@@ -47,3 +51,37 @@ def test_all_other_errors_of_hosts_are_logged(dask_log: pytest.LogCaptureFixture
     with settled(SETTINGS):
         leave_out_broken_connections()
     assert logger.filters == [], "it would leave out those of the caller's own hosts"
+
+
+def test_a_slow_disk_and_a_taken_port_end_nothing_where_warnings_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    class OnASlowDisk(WorkSpace):
+        def __init__(self, base_dir: str) -> None:
+            super().__init__(base_dir)
+            time.sleep(1.1)
+
+    monkeypatch.setattr("distributed.core.WorkSpace", OnASlowDisk)
+    with socket() as taken, warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ResourceWarning)  # tornado's, of a socket for the taken port
+        before = list(warnings.filters)
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with (
+            settled(SETTINGS),
+            start_here(1, 1, processes=False, dashboard_address=f"127.0.0.1:{port}") as cluster,
+            Client(cluster, set_as_default=False) as client,
+        ):
+            assert client.submit(len, "abc").result(timeout=30) == 3
+            with pytest.raises(UserWarning, match="of another kind"):
+                warnings.warn("of another kind", stacklevel=1)
+        assert list(warnings.filters) == before
+    told = " ".join(str(warning.message) for warning in seen)
+    assert "scratch directories" in told and f"Port {port} is already in use" in told
+
+
+def test_filters_that_the_program_has_put_back_meanwhile_stay() -> None:
+    before = list(warnings.filters)
+    with settled(SETTINGS):
+        warnings.filters[:] = before  # type: ignore[index]
+    assert list(warnings.filters) == before
