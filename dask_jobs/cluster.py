@@ -218,19 +218,27 @@ class Cluster:
 
 @contextlib.contextmanager
 def open_cluster(
-    settings: LauncherSettings, setup: HostSetup, ours: HostReport | None = None, *, is_again: bool = False
+    settings: LauncherSettings,
+    setup: HostSetup,
+    ours: HostReport | None = None,
+    say: Callable[[str], None] = lambda _: None,
+    *,
+    is_again: bool = False,
 ) -> Iterator[Cluster]:
     """Start or join the cluster, wait for its hosts; close what was started.
 
-    `ours`: what hosts that are started here have to share; None: what is here. `is_again`: it is joined once more, by
-    who has used it with the hosts that there were: one is enough, and those of no use are left out. Raises
-    CompactHydraException when the scheduler does not answer, or hosts do not come or cannot run jobs.
+    `ours`: what hosts that are started here have to share; None: what is here. `say` hears what is waited for.
+    `is_again`: it is joined once more, by who has used it with the hosts that there were: one is enough, and those of
+    no use are left out.
+    Raises CompactHydraException when the scheduler does not answer, or hosts do not come or cannot run jobs.
     """
     ours = ours or report_here()
+    num_hosts = 1 if is_again else settings.num_hosts
+    of_whom = "this machine" if settings.address is None else f"the scheduler at {settings.address}"
+    say(f"waiting for {'a host' if num_hosts == 1 else f'{num_hosts} hosts'} of {of_whom}")
     with settled(_SETTINGS), quietly(), _client(settings, ours) as client:
         try:
-            num_hosts = 1 if is_again else settings.num_hosts
-            scheduler = wait_for_hosts(client, num_hosts, settings.start_timeout_seconds, _ANSWER_SECONDS)
+            scheduler = wait_for_hosts(client, num_hosts, settings.start_timeout_seconds, _ANSWER_SECONDS, say)
             _check_scheduler(client, scheduler["address"])
         except HostsMissingError as error:
             raise CompactHydraException(

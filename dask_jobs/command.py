@@ -116,11 +116,14 @@ class Command:
         return launched
 
     def _say_that_all_is_done(self, num_jobs: int) -> None:
-        display = Display(_console(), self._program.settings.progress, Board({}, []))
-        display.say(
+        self._say(
             f"{num_jobs} jobs are done already, by {self._folder / LEDGER}; to run one again, delete its row there and "
             "what it has left"
         )
+
+    def _say(self, text: str) -> None:
+        """What there is to say while no board is shown."""
+        Display(_console(), self._program.settings.progress, Board({}, [])).say(text)
 
     def _run(
         self, jobs: Sequence[Job], ledger: Ledger, asked: AskedJobs | None, *, is_again: bool = False
@@ -218,7 +221,7 @@ class Command:
 
     def _open_cluster(self, *, is_again: bool) -> Cluster:
         if self._cluster is None:
-            opened = open_cluster(self._program.settings, self._setup, is_again=is_again)
+            opened = open_cluster(self._program.settings, self._setup, say=self._say, is_again=is_again)
             self._cluster = self._of_cluster.enter_context(opened)
         return self._cluster
 

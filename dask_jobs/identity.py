@@ -8,7 +8,7 @@ without hosts, in the place of this one: every host would seem to be lost. Not h
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from distributed import Client
@@ -35,14 +35,21 @@ def takes_work(worker: Mapping[str, Any]) -> bool:
     return bool(worker["status"] == "running")
 
 
-def wait_for_hosts(client: Client, num_hosts: int, limit_seconds: float, answer_seconds: float) -> dict[str, Any]:
+def wait_for_hosts(
+    client: Client, num_hosts: int, limit_seconds: float, answer_seconds: float, say: Callable[[str], None]
+) -> dict[str, Any]:
     """Until as many take work; what the scheduler tells then.
 
+    `say` hears how many there are whenever another one has come, or left, and they are too few.
     Raises HostsMissingError if they do not come in time, OSError if the scheduler does not answer.
     """
     # Not `Client.wait_for_workers`, which looks at its deadline between two answers only. A look may wait for one.
     watched = WatchedTime(longest_seconds=min(answer_seconds, limit_seconds / 4))
+    num_said = None
     while num_hosts > (num_there := _num_taking(told := identity(client, answer_seconds))):
+        if num_there != num_said:
+            num_said = num_there
+            say(f"{num_there} of {num_hosts} hosts are there, waiting up to {limit_seconds:g} s for all")
         if watched.now() >= limit_seconds:
             raise HostsMissingError(f"{num_there} of {num_hosts} hosts came within {limit_seconds:g} s")
         time.sleep(_LOOK_SECONDS)

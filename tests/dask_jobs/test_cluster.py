@@ -104,8 +104,13 @@ def test_hosts_that_do_not_see_the_folder_are_refused(scheduler_address: str, tm
 
 def test_hosts_that_do_not_come_are_told_with_both_numbers(scheduler_address: str, tmp_path: Path) -> None:
     settings = LauncherSettings(address=scheduler_address, num_hosts=3, start_timeout_seconds=0.2)
+    said: list[str] = []
     with pytest.raises(CompactHydraException, match=r"2 of 3 hosts came within 0.2 s: start `dask worker`"):
-        open_cluster(settings, setup(tmp_path)).__enter__()
+        open_cluster(settings, setup(tmp_path), say=said.append).__enter__()
+    assert said == [
+        f"waiting for 3 hosts of the scheduler at {scheduler_address}",
+        "2 of 3 hosts are there, waiting up to 0.2 s for all",
+    ]
 
 
 def test_a_scheduler_that_does_not_answer_is_told_with_its_address(tmp_path: Path) -> None:
