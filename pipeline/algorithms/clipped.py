@@ -44,7 +44,7 @@ def clipped_loss(
                      + entropy_weight * sum_a pi[a] * log pi[a] + value_weight * 0.5 * (return_tm1 - values)^2)
     logits (B, A), values (B,), return_tm1, advantage_tm1 and log_pi_tm1 (B,), all float32; a_tm1 (B,) int64.
     log_pi_tm1 and advantage_tm1 are of the policy and the values that played, the same in each pass.
-    Schulman et al. 2017, equations 7 and 9; clip_range is 0.1 there on Atari (table 5).
+    Schulman et al. 2017, equations 7 and 9; clip_range is 0.1 there on Atari, as we believe (docs/papers.md).
     """
     check_tensor("logits", logits, torch.float32, num_axes=2)
     check_tensor("a_tm1", a_tm1, torch.int64, num_axes=1)
