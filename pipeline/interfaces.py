@@ -70,10 +70,7 @@ class ShardHandle(Protocol):
         """Ask for the target network's slice: a copy kept every `target_period_updates` updates."""
 
     def read(self, known_version: int, load: SliceLoader) -> Call[int]:
-        """Like `pull`, for a caller that copies the slice: `load` gets it unless it is known, `result` is its version.
-
-        By `result` at the latest `load` was called, in the caller's thread.
-        """
+        """Like `pull`, for a caller that copies the slice: unless known, `load` has it by `result`, its version."""
 
     def overlapped(self) -> "ShardHandle":
         """A handle whose `read` gives what the `read` before it asked for; itself where nothing has to travel."""
@@ -255,6 +252,9 @@ class ReplayHandle(Protocol):
 
     def add(self, chunk: StepChunk) -> Call[AddAnswer]:
         """Offer steps; what was held back has to be offered again."""
+
+    def may_add(self) -> Call[AddAnswer]:
+        """Ask whether steps would be held back now."""
 
     def sample(self) -> Call[SampleAnswer]:
         """Ask for a minibatch."""

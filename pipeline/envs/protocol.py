@@ -75,6 +75,10 @@ class EnvironmentConfig:
                 f"max_pool=true needs a fixed skip, not min_frame_skip={self.min_frame_skip} and frame_skip="
                 f"{self.frame_skip}: set max_pool=false, or both frame skips alike"
             )
+        if self.max_pool and self.frame_skip == 1:
+            found.append(
+                "max_pool=true needs two frames a step, and frame_skip=1 has one: set max_pool=false, or a longer skip"
+            )
         if not 0 <= self.sticky_probability <= 1:
             found.append(f"sticky_probability={self.sticky_probability} must lie in [0, 1]")
         if not 0 <= self.noop_max <= MOST_NOOPS:

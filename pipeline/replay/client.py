@@ -1,6 +1,7 @@
 """A role's end of the global replay: an actor's ReplayWriter, a learner's ReplayReader.
 
     actor:    add(step), ...   -> chunk full -> sent; the next one gathers meanwhile
+              held back        -> asks whether there is room, which is a small message; then sends it again
     learner:  `prefetch` minibatches are asked for ahead, so that the next one is here when the last one is used up
 
 A shard holds back whoever is ahead (`pipeline.replay.rate_limit`). Then `ready` waits a little and says no, so that a
@@ -61,6 +62,13 @@ class _HeldBack:
         time.sleep(_PAUSE_SECONDS)
 
 
+class _Sent(NamedTuple):
+    chunk: StepChunk
+    is_offered: bool
+    """Or else it was only asked whether it may be."""
+    call: Call[AddAnswer]
+
+
 class ReplayWriter(TransitionSink):
     """Sends one actor's steps to its shard, in chunks. For one thread."""
 
@@ -84,7 +92,7 @@ class ReplayWriter(TransitionSink):
         self._held_back = _HeldBack(who, config.wait_seconds)
         self._gathered: list[LaneStep] = []
         self._num_chunks = 0
-        self._sent: tuple[StepChunk, Call[AddAnswer]] | None = None
+        self._sent: _Sent | None = None
 
     def ready(self) -> bool:
         """True if a step may be added now. Waits a little; raises StarvedError when it has been too long."""
@@ -109,17 +117,19 @@ class ReplayWriter(TransitionSink):
         return True
 
     def _deliver(self) -> bool:
-        """True once the chunk that is under way is stored; else it is sent again after a pause."""
+        """True once the chunk that is under way is stored; else it is sent again when there is room."""
         if self._sent is None:
             return True
-        chunk, call = self._sent
+        chunk, is_offered, call = self._sent
         answer = call.result(self._timeout_seconds)
-        if not answer.held_back:
+        if answer.held_back:
+            self._held_back.pause(answer.held_back)
+            self._sent = _Sent(chunk, False, self._shard.may_add())
+        elif is_offered:
             self._sent = None
-            return True
-        self._held_back.pause(answer.held_back)
-        self._send(chunk)
-        return False
+        else:
+            self._send(chunk)
+        return self._sent is None
 
     def _chunk(self) -> StepChunk:
         self._num_chunks += 1
@@ -128,7 +138,7 @@ class ReplayWriter(TransitionSink):
         return StepChunk(self._writer, self._attempt, self._num_chunks, steps)
 
     def _send(self, chunk: StepChunk) -> None:
-        self._sent = (chunk, self._shard.add(chunk))
+        self._sent = _Sent(chunk, True, self._shard.add(chunk))
 
 
 class _Asked(NamedTuple):

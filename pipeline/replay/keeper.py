@@ -173,7 +173,10 @@ class ReplayKeeper:
 
 
 def load(folder: Path, memory: ReplayMemory) -> None:
-    """Put back what one start has saved. Raises CheckpointError, after which the memory is of no use."""
+    """Put back what one start has saved, but for its random stream: a new start draws its own.
+
+    Raises CheckpointError, after which the memory is of no use.
+    """
     path = folder / STATE
     try:
         arrays = arrays_in(path, _MOST_BYTES, _MOST_AXES)
@@ -182,7 +185,8 @@ def load(folder: Path, memory: ReplayMemory) -> None:
         state = unpack(ReplayState, arrays)
         if not (np.isfinite(state.ring.reward).all() and np.isfinite(state.ring.continues).all()):
             raise ValueError("it has rewards that are no numbers")
-        memory.restore(state)
+        stream = memory.state().sampler.stream
+        memory.restore(state._replace(sampler=state.sampler._replace(stream=stream)))
         memory.check_valid()
     except (OSError, ValueError, AssertionError, CheckpointError) as error:
         raise CheckpointError(f"{path} cannot be read: {error}") from error

@@ -49,9 +49,7 @@ class ReplayShard:
                 raise RemoteLostError(f"writer {chunk.writer} was started again: attempt {chunk.attempt} is over")
             if chunk.attempt == attempt and chunk.sequence <= sequence:
                 return AddAnswer("", self._counts())
-            held_back = self._limit.why_no_add(self._memory.num_added, self._num_steps, self._num_batches)
-            if self._why_none_now():
-                held_back = ""  # whoever is ahead: only more steps help
+            held_back = self._why_no_add()
             if not held_back:
                 self._newest[chunk.writer] = (chunk.attempt, chunk.sequence)
                 for step in range(len(chunk.steps.valid)):
@@ -60,6 +58,11 @@ class ReplayShard:
                 if self._keeper is not None:
                     self._keeper.save_if_due()
             return AddAnswer(held_back, self._counts())
+
+    def may_add(self) -> AddAnswer:
+        """What `add` would answer now."""
+        with self._lock:
+            return AddAnswer(self._why_no_add(), self._counts())
 
     def sample(self) -> SampleAnswer:
         """Draw a minibatch, or say why the learner has to wait."""
@@ -75,6 +78,11 @@ class ReplayShard:
         """See TransitionSource.update_priorities."""
         with self._lock:
             self._memory.update_priorities(key, abs_error)
+
+    def _why_no_add(self) -> str:
+        if self._why_none_now():
+            return ""  # whoever is ahead: only more steps help
+        return self._limit.why_no_add(self._memory.num_added, self._num_steps, self._num_batches)
 
     def _why_none_now(self) -> str:
         """Why nothing can be drawn at this moment, however much was added; empty if something can.
@@ -108,6 +116,10 @@ class DirectReplay(ReplayHandle):
     def add(self, chunk: StepChunk) -> Immediate[AddAnswer]:
         """See ReplayShard.add."""
         return Immediate(self._shard.add(chunk))
+
+    def may_add(self) -> Immediate[AddAnswer]:
+        """See ReplayShard.may_add."""
+        return Immediate(self._shard.may_add())
 
     def sample(self) -> Immediate[SampleAnswer]:
         """See ReplayShard.sample."""

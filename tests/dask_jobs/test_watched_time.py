@@ -28,6 +28,9 @@ is_told, told = threading.Event(), Future()
 
 class Held:
     def add(self, chunk):
+        return self.may_add()
+
+    def may_add(self):
         return Immediate(AddAnswer("" if is_told.is_set() else "it is full", ReplayCounts(0, 0, 0, 0.0)))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pipeline.errors import StarvedError
-from pipeline.interfaces import Immediate, ReplayHandle, SampleAnswer
+from pipeline.interfaces import AddAnswer, Immediate, ReplayHandle, SampleAnswer, StepChunk
 from pipeline.replay import client
 from pipeline.replay.client import ReplayReader, ReplayWriter
 from pipeline.replay.config import ReplayTrafficConfig
@@ -80,6 +80,34 @@ def test_an_actor_that_is_held_back_waits_and_loses_nothing() -> None:
     while not shard.sample().held_back:
         pass
     assert writer.ready()
+    assert shard.sample().counts.num_steps == number * NUM_LANES
+
+
+class Counted(DirectReplay):
+    """Counts how often steps are offered."""
+
+    num_offered = 0
+
+    def add(self, chunk: StepChunk) -> Immediate[AddAnswer]:
+        self.num_offered += 1
+        return super().add(chunk)
+
+
+def test_an_actor_that_is_held_back_sends_its_steps_again_when_there_is_room_and_not_before() -> None:
+    shard = make_shard(slack=1)
+    handle = Counted(shard)
+    writer = ReplayWriter("actor-0", handle, 0, 1, TRAFFIC, 1.0)
+    number = 0
+    while writer.ready():
+        writer.add(lane_step(number, first=number == 0))
+        number += 1
+    offered = handle.num_offered
+    for _ in range(3):
+        assert not writer.ready()
+    assert handle.num_offered == offered
+    while not shard.sample().held_back:
+        pass
+    assert writer.ready() and handle.num_offered > offered
     assert shard.sample().counts.num_steps == number * NUM_LANES
 
 

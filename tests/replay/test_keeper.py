@@ -57,6 +57,21 @@ def test_the_next_start_of_the_same_owner_goes_on_with_what_was_saved(tmp_path: 
     assert_equal(keeper_of(tmp_path, 3).memory, second.memory)
 
 
+def test_the_next_start_draws_from_its_own_stream_and_not_what_was_drawn_before(tmp_path: Path) -> None:
+    def seeded(seed: int) -> Callable[[], ReplayMemory]:
+        return lambda: make_replay(80, num_lanes=2, frame_shape=GREY, seed=seed)
+
+    first = keeper_of(tmp_path, 1, seeded(1))
+    play(first.memory, 30)
+    first.close()
+    drawn = [first.memory.sample().key.tolist() for _ in range(3)]
+    second = keeper_of(tmp_path, 2, seeded(2)).memory
+    assert [second.sample().key.tolist() for _ in range(3)] != drawn
+    fresh = seeded(2)()
+    play(fresh, 30)
+    np.testing.assert_equal(keeper_of(tmp_path, 3, seeded(2)).memory.state(), fresh.state())
+
+
 def test_all_writers_of_a_shard_are_saved(tmp_path: Path) -> None:
     def make() -> ReplayMemory:
         return empty(num_writers=2)

@@ -22,6 +22,10 @@ class HostedReplay(Hosted):
         """See ReplayShard.add."""
         return self.shard.add(chunk)
 
+    def may_add(self) -> AddAnswer:
+        """See ReplayShard.may_add."""
+        return self.shard.may_add()
+
     def sample(self) -> SampleAnswer:
         """See ReplayShard.sample."""
         return self.shard.sample()
@@ -46,6 +50,10 @@ class RemoteReplay(Remote, ReplayHandle):
     def add(self, chunk: StepChunk) -> Call[AddAnswer]:
         """Offer steps."""
         return self._call("add", chunk)
+
+    def may_add(self) -> Call[AddAnswer]:
+        """Ask whether steps would be held back."""
+        return self._call("may_add")
 
     def sample(self) -> Call[SampleAnswer]:
         """Ask for a minibatch."""
