@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # settings are read in programs that never start a cluster
 
 _ALL_INTERFACES = ("", "0.0.0.0", "[::]")
 _LARGEST_PORT = 65_535
+_MARGIN_SECONDS = 60.0
+"""For what is done between waits."""
 
 
 class AskedHost(NamedTuple):
@@ -117,6 +119,17 @@ class ClusterConfig(ABC):
     def lifetime_seconds(self) -> float | None:
         """How long a host is there at least before it leaves by itself; None: as long as it is wanted."""
         return None
+
+    @property
+    def idle_seconds(self) -> float:
+        """After which a scheduler without tasks ends: one whose coordinator was killed has nobody else to stop it.
+
+        Roles leave after their lease. Without tasks are a wait for hosts, too, and those that follow it: twice for the
+        survey, and twice for what hosts and scheduler can import.
+        """
+        from pipeline.cluster.scheduler import ANSWER_SECONDS  # with Dask
+
+        return self.start_timeout_seconds + self.lease_seconds + 4 * ANSWER_SECONDS + _MARGIN_SECONDS
 
     @property
     def dashboard_host(self) -> str | None:

@@ -12,16 +12,32 @@ from pipeline.cluster.config import ClusterConfig
 from pipeline.cluster.groups import HostGroup
 from pipeline.cluster.hosts import MEMORY_SHARE, HostReport, report_host
 from pipeline.cluster.placement import Offer
+from pipeline.cluster.staying import Staying
 
 
 def present_offers(
-    config: ClusterConfig, reports: Mapping[str, HostReport], num_threads: Mapping[str, int]
+    config: ClusterConfig,
+    reports: Mapping[str, HostReport],
+    num_threads: Mapping[str, int],
+    staying: Staying | None = None,
 ) -> list[Offer]:
-    """Offers of the hosts that reported and are still there; `num_threads` has their Dask threads by address."""
-    return [
-        _offer(config, _groups_of(config, report), address, report, num_threads[address])
+    """Offers of the hosts that reported and are still there; `num_threads` has their Dask threads by address.
+
+    `staying`: less what it keeps; None: whole.
+    """
+    kept = Staying() if staying is None else staying
+    left, gpus = kept.threads_left(num_threads), kept.gpus_kept()
+    offers = [
+        _offer(config, _groups_of(config, report), address, report, left[address])
         for address, report in reports.items()
-        if address in num_threads
+        if address in left
+    ]
+    # Of GPUs that a host does not declare it has as many as threads.
+    return [
+        offer
+        if reports[offer.address].declared_gpus is None
+        else replace(offer, num_gpus=max(0, offer.num_gpus - gpus[offer.address]))
+        for offer in offers
     ]
 
 

@@ -257,7 +257,7 @@ class Session:
 
     def _all_offers(self, *, whole: bool = False) -> list[Offer]:
         there = self._hosts.num_threads()
-        return present_offers(self._config, self.hosts, there if whole else self.staying.threads_left(there))
+        return present_offers(self._config, self.hosts, there, None if whole else self.staying)
 
 
 @contextlib.contextmanager

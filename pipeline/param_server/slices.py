@@ -13,7 +13,7 @@ otherwise.
 Not here: where the factors come from (`pipeline.networks.written_out`), norms (`pipeline.networks.computed_gradient`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
@@ -92,10 +92,11 @@ class Multiplier:
             return self._mean(factored)
         if factored:
             raise ValueError("got dense and factored gradients of one update: all workers have one param_server.wire")
-        first, *others = (decode(gradient) for gradient in gradients if not isinstance(gradient, FactoredSlice))
+        # One after the other: all at once they would take as much memory again as was sent, or twice that.
+        first, *others = (gradient for gradient in gradients if not isinstance(gradient, FactoredSlice))
         mean = self._room(len(first))
-        np.copyto(mean, first)
-        return _divided(mean, others, len(gradients))
+        np.copyto(mean, decode(first))
+        return _divided(mean, map(decode, others), len(gradients))
 
     def _mean(self, gradients: Sequence[FactoredSlice]) -> Float32Array:
         count, (rest, before, skipped, size, *_) = len(gradients), gradients[0]
@@ -113,7 +114,7 @@ class Multiplier:
         for begin, part in ((0, slice(before)), (before + size, slice(before, None))):
             here = whole[begin : begin + rest[part].size]
             np.copyto(here, decode(rest[part]))
-            _divided(here, [decode(one.rest[part]) for one in gradients[1:]], count)
+            _divided(here, (decode(one.rest[part]) for one in gradients[1:]), count)
         return whole
 
     def _room(self, size: int) -> Float32Array:
@@ -133,10 +134,11 @@ def _side_by_side(gradients: Sequence[FactoredSlice]) -> tuple[Float32Array, Flo
     return delta, np.concatenate([decode(one.inputs) for one in gradients])
 
 
-def _divided(mean: Float32Array, others: Sequence[Float32Array], count: int) -> Float32Array:
+def _divided(mean: Float32Array, others: Iterable[Float32Array], count: int) -> Float32Array:
+    """The first of `count` in `mean`, and the others."""
     for other in others:
         mean += other
-    if others:
+    if count > 1:
         mean /= count
     return mean
 

@@ -33,8 +33,9 @@ from pipeline.topologies.hosted_servers import LEADER, HostedServers
 from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.looks import Look
 from pipeline.topologies.orders import Cancel, Fail, Order, Say, Start
+from pipeline.topologies.patience import Patience
 from pipeline.topologies.snapshots import release, take_snapshot
-from pipeline.topologies.supervision import Patience, Supervision, Terms
+from pipeline.topologies.supervision import Supervision, Terms
 from pipeline.topologies.system import RolePlan, shard_name
 
 
@@ -254,7 +255,8 @@ class Fleet:
 
     def _wait(self, why: Exception) -> list[str]:
         limit_seconds, besides = self._session.host_timeout_seconds, self._session.strangers
-        why = PlacementError("\n".join([str(why), *besides])) if besides else why
+        kind = type(why) if isinstance(why, PlacementError) else PlacementError
+        why = kind("\n".join([str(why), *besides])) if besides else why
         return self._carry_out(self._supervision.not_found(why, limit_seconds, self._time.now()))
 
     def _release_quorum(self) -> None:

@@ -7,7 +7,7 @@ Not here: which roles there are (`pipeline.topologies.kinds`), what their silenc
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from pipeline.cluster.coordination.channel import LEASE_LAPSED
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.coordination.tasks import RoleAddress, RoleResult, ServerAddresses, run_role
 from pipeline.cluster.session import Session, Task
+from pipeline.errors import UnreachableError
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import RoleSpec
 from pipeline.topologies.last_wait import LastWait
@@ -122,7 +123,7 @@ class HostedRoles:
         hosted = self._hosted.pop(role)
         self._coordinator.dismiss(role, hosted.attempt)
         if hosted.host in self._session.present_hosts() and not hosted.task.done():
-            self._session.staying.add(hosted.task, role, hosted.host)
+            self._session.staying.add(hosted.task, role, hosted.host, self._num_gpus[role])
         else:
             self._session.forget([hosted.task])
 
@@ -143,7 +144,11 @@ class HostedRoles:
                     result: RoleResult = hosted.task.result(timeout=max(seconds, _ONE_LOOK_SECONDS))
                     return result
                 except TimeoutError:
-                    if hosted.host not in self._session.present_hosts():
+                    if hosted.task.status == "error":
+                        return Failed(hosted.task.exception())
+                    if patience.is_cut_short:
+                        return StillThere(patience.limit_seconds)
+                    if hosted.host not in self._present_hosts(patience, hosted):
                         # Dask would start it again on a host that comes at the same address.
                         self._session.forget([hosted.task])
                         return HostGone()
@@ -160,6 +165,13 @@ class HostedRoles:
         except Exception as error:
             return Failed(error)
 
+    def _present_hosts(self, patience: LastWait, hosted: _Hosted) -> Container[str]:
+        try:
+            return self._session.present_hosts()
+        except UnreachableError:
+            patience.cut_short()
+            return {hosted.host}
+
     def abandon(self, patience: LastWait) -> None:
         """Wait for those that can still leave, whatever they end with."""
         for role in self._hosted:
@@ -175,7 +187,8 @@ class HostedRoles:
                 self._coordinator.dismiss(role, hosted.attempt)
         staying = [role for role in self._staying() if self._has_begun(role)]
         for role in staying:
-            self._session.staying.add(self._hosted[role].task, role, self._hosted[role].host)
+            hosted = self._hosted[role]
+            self._session.staying.add(hosted.task, role, hosted.host, self._num_gpus[role])
         self._session.forget([hosted.task for role, hosted in self._hosted.items() if role not in staying])
         self._hosted = {}
 

@@ -42,6 +42,12 @@ class LastWait:
         self._begun_at = self._clock()
         self._hurried_at: float | None = None
         self._has_told = False
+        self.is_cut_short = False
+        """Whether nobody can be heard of any more."""
+
+    def cut_short(self) -> None:
+        """The scheduler does not answer: it is over for all, since each would be asked for as long in vain."""
+        self.is_cut_short = True
 
     @property
     def is_hurried(self) -> bool:

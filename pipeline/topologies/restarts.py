@@ -15,6 +15,10 @@ from pipeline.cluster.placement import Demand, Offer, Placement, place
 from pipeline.errors import PlacementError
 
 
+class StandsStillError(PlacementError):
+    """A host that has a role or a shard cannot be asked, and nobody has missed it yet."""
+
+
 class Scene(NamedTuple):
     """What stands where, and what there is to choose from."""
 
@@ -102,7 +106,7 @@ def place_again(roles: Sequence[str], waiting: AbstractSet[str], scene: Scene) -
     present = {offer.address for offer in scene.offers}
     if gone := sorted(role for role in scene.standing & keep.keys() if keep[role].address not in present):
         # Not yet missed by the supervision: placed elsewhere it would count as moved, and nobody would start it.
-        raise PlacementError(f"the host of {gone[0]} cannot be asked")
+        raise StandsStillError(f"the host of {gone[0]} cannot be asked")
     # What stands aside and has lost its host, too, must not hold up the roles.
     aside = {role for role in keep.keys() - scene.standing if keep[role].address in present}
     wanted = [demand for demand in scene.demands if demand.role in {*scene.standing, *roles, *aside}]

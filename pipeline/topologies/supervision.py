@@ -39,37 +39,14 @@ from pipeline.topologies.looks import (
     StillThere,
 )
 from pipeline.topologies.orders import Cancel, Fail, Order, Say, Start
-from pipeline.topologies.restarts import Proposal, Scene, Search, no_host_came
+from pipeline.topologies.patience import Patience
+from pipeline.topologies.restarts import Proposal, Scene, Search, StandsStillError, no_host_came
 from pipeline.topologies.silence import Absence
 
 _CUT_OFF = (
     "the connection to the scheduler broke, which ends all tasks of a run: "
     "resume=true goes on from the newest checkpoint"
 )
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long a fleet waits for what."""
-
-    odd_silence_seconds: float = 60.0
-    """A role that has said nothing for so long is named. It tells of its progress twice a second when all is well."""
-    lost_silence_seconds: float = 900.0
-    """One that has said nothing for so long, or for `calls_in_a_step` deadlines of a call, is lost. Longer than Dask
-    needs to miss a process that stands still, which it looks for every five minutes: what is left are threads that do.
-    """
-    calls_in_a_step: int = 3
-    """Calls of one step that may each wait for their deadline: pull, push and commit."""
-    untold_seconds: float = 5.0
-    """How long a host is waited for without a word."""
-    remind_seconds: float = 60.0
-    """How often at most it is said that a role waits which nobody waits for."""
-    look_seconds: float = 1.0
-    """How often it is looked whether a host is there whose role is to leave."""
-    release_seconds: float = 1.0
-    """How long the leader may take to hear that nobody holds its quorum; asked again at the next look."""
-    result_seconds: float = 10.0
-    """How long what a role returned may take to arrive."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +162,9 @@ class Supervision:
         """No role that waits has found a host; one that is to come is waited for so long, 0 where none will."""
         # A nanny or a batch system may be bringing a host; the others go on meanwhile.
         waited_seconds, patience = now - self._lost_at, self._terms.patience
+        if isinstance(why, StandsStillError):
+            # It goes on, or is missed: then its shard is lost, and the run goes back to what is saved.
+            host_timeout_seconds = max(host_timeout_seconds, patience.missed_seconds)
         if self.has_quorum():
             if waited_seconds <= max(host_timeout_seconds, patience.remind_seconds):
                 return []

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from distributed import get_worker
 
-from pipeline.cluster.kinds.ssh import SshConfig, idle_seconds
+from pipeline.cluster.kinds.kubernetes import KubernetesConfig
+from pipeline.cluster.kinds.ssh import SshConfig
 from pipeline.cluster.session import SessionSettings, open_session
 from pipeline.errors import PlacementError
 from tests.cluster.interrupting import interrupted
@@ -91,7 +92,8 @@ def _print() -> None:
 
 
 def test_a_scheduler_without_tasks_stays_for_longer_than_a_run_may_wait_for_its_hosts() -> None:
-    config = cluster_config("ssh", start_timeout_seconds=600.0)
-    assert isinstance(config, SshConfig)
-    # A survey asks twice.
-    assert idle_seconds(config) > 600 + config.lease_seconds + 2 * SessionSettings().answer_seconds
+    for kind, of_kind in (("ssh", SshConfig), ("kubernetes", KubernetesConfig)):
+        config = cluster_config(kind, start_timeout_seconds=600.0)
+        assert isinstance(config, of_kind)
+        # A survey asks twice.
+        assert config.idle_seconds > 600 + config.lease_seconds + 2 * SessionSettings().answer_seconds

@@ -1,4 +1,4 @@
-"""Threads that are kept by what was told to end and has not."""
+"""Threads and GPUs that are kept by what was told to end and has not."""
 
 from dataclasses import dataclass
 
@@ -30,3 +30,12 @@ def test_what_stays_on_a_host_that_is_gone_is_no_matter() -> None:
     staying = Staying()
     staying.add(Task(), "bundle-0", "gone")
     assert staying.threads_left({"a": 1}) == {"a": 1} and staying.in_words({"a"}) == ""
+
+
+def test_gpus_of_what_stays_are_kept_as_its_thread_is() -> None:
+    staying, task = Staying(), Task()
+    staying.add(task, "bundle-0", "a", 1)
+    staying.add(Task(), "bundle-1", "a")
+    assert staying.gpus_kept()["a"] == 1 and staying.gpus_kept()["b"] == 0
+    task.is_over = True
+    assert staying.gpus_kept()["a"] == 0 and staying.threads_kept()["a"] == 1

@@ -18,7 +18,7 @@ from pipeline.topologies.config import TopologyConfig
 from pipeline.topologies.fleet import Fleet, FleetSpec
 from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.needs import RoleNeeds
-from pipeline.topologies.supervision import Patience
+from pipeline.topologies.patience import Patience
 from tests.clusters import LIMIT_SECONDS, wait_until
 from tests.roles.wiring import ADAGRAD, first_server
 

@@ -20,7 +20,7 @@ from pipeline.roles.progress import RoleProgress
 from pipeline.roles.spec import RoleSpec
 from pipeline.topologies.fleet import Fleet, FleetSpec
 from pipeline.topologies.last_wait import LastWait
-from pipeline.topologies.supervision import Patience
+from pipeline.topologies.patience import Patience
 from pipeline.topologies.system import RolePlan, shard_name
 from tests.clocks import Clock
 from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until

@@ -12,6 +12,7 @@ from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.coordination.tasks import RoleResult
 from pipeline.cluster.session import Session
 from pipeline.cluster.staying import Staying
+from pipeline.errors import UnreachableError
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.role import RoleBuilder
 from pipeline.roles.spec import BUNDLE, RoleSpec
@@ -20,7 +21,7 @@ from pipeline.topologies.hosted_roles import HostedRoles
 from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.looks import Cancelled, End, Failed, NoFarewell, Returned, StillThere
 from pipeline.topologies.orders import Start
-from pipeline.topologies.supervision import Patience
+from pipeline.topologies.patience import Patience
 from pipeline.topologies.system import RolePlan
 from tests.clocks import Clock
 from tests.roles.wiring import bundle_spec
@@ -106,6 +107,7 @@ class StandIn:
     """Session, coordinator and task in one: a role that is heard of, and leaves, after so many looks at it."""
 
     run_id = "run"
+    status = "pending"
 
     def __init__(self, heard_after: int, left_after: int, clock: Clock | None = None) -> None:
         self._heard_after, self._left_after = heard_after, left_after
@@ -178,6 +180,41 @@ def test_a_role_that_is_built_has_its_time_and_no_more() -> None:
 
 def test_a_role_that_is_never_heard_of_is_waited_for_as_long_as_a_silent_one() -> None:
     assert waited_for(heard_after=1000, left_after=1000, lost_silence_seconds=0.2) == StillThere(LEAVE_SECONDS)
+
+
+def test_a_scheduler_that_stands_still_is_waited_for_once_and_not_for_each_role() -> None:
+    names = [f"worker-{i}" for i in range(5)]
+    stand_in: Any = StandIn(heard_after=0, left_after=1000)
+    asked: list[int] = []
+
+    def present_hosts() -> set[str]:
+        asked.append(1)
+        raise UnreachableError("the scheduler does not answer any more")
+
+    stand_in.present_hosts = present_hosts
+    plans = [RolePlan(name, i, build=cast(Any, None), plays=True) for i, name in enumerate(names)]
+    gpus = dict.fromkeys(names, 0)
+    roles = HostedRoles(cast(Session, stand_in), cast(Coordinator, stand_in), plans, worker_spec(), gpus, TERMS)
+    for name in names:
+        roles.start(Start(name, HOST, 1), {})
+    patience = LastWait(60.0, clock=Clock().monotonic)
+    assert [roles.wait_for(name, patience) for name in names] == [StillThere(60.0)] * 5
+    assert len(asked) == 1
+
+
+def test_a_deadline_that_a_role_has_missed_itself_is_its_error_and_not_that_of_waiting() -> None:
+    class Late(StandIn):
+        status = "error"
+
+        def exception(self) -> Exception:
+            return TimeoutError("of its own")
+
+    stand_in: Any = Late(heard_after=0, left_after=1000)
+    plan = RolePlan(ROLE, 0, build=cast(Any, None), plays=True)
+    roles = HostedRoles(cast(Session, stand_in), cast(Coordinator, stand_in), [plan], bundle_spec(), {ROLE: 0}, TERMS)
+    roles.start(Start(ROLE, HOST, 1), {})
+    how = roles.wait_for(ROLE, LastWait(60.0, clock=Clock().monotonic))
+    assert isinstance(how, Failed) and str(how.error) == "of its own"
 
 
 @pytest.mark.parametrize("is_host_there", [True, False])

@@ -252,6 +252,19 @@ def test_while_the_host_of_a_shard_cannot_be_asked_nobody_is_started() -> None:
     assert world.find_hosts() == []
 
 
+@pytest.mark.parametrize("host_timeout_seconds", [HOST_TIMEOUT_SECONDS, 0.0])
+def test_the_host_of_a_shard_that_stands_still_is_waited_for_until_it_is_missed(host_timeout_seconds: float) -> None:
+    # Then the run goes back to what is saved; before, it would end.
+    apart = Demand("shard-0", num_threads=1, memory_bytes=0, alone=True)
+    world = World(demands=(*(demand for demand in TERMS.demands if demand.role != "shard-0"), apart), num_hosts=4)
+    world.host_timeout_seconds = host_timeout_seconds
+    world.lose("worker-1")
+    del world.hosts[world.placement["shard-0"].address]
+    waits = Say("worker-1 lost (its host host-2 is gone); waiting up to 660 s for a host")
+    assert world.find_hosts(600.0) == [waits] and world.find_hosts(50.0) == []
+    assert isinstance(failure(world.find_hosts(20.0)), PlacementError), "nobody has missed it: that is no way to go on"
+
+
 def test_an_evaluator_that_stands_aside_keeps_its_host_from_a_lost_worker() -> None:
     world = World(demands=(*TERMS.demands, EVALUATOR), quorum=2, without="evaluator")
     world.hosts["host-3"] = world.placement["evaluator"] = offer("host-3")

@@ -24,7 +24,7 @@ from pipeline.topologies.looks import (
     StillThere,
 )
 from pipeline.topologies.orders import Cancel, Fail, Say, Start
-from pipeline.topologies.supervision import Patience
+from pipeline.topologies.patience import Patience
 from tests.topologies.supervised import SLOW, TERMS, WORKERS, World, failure, offer, sentences, starts
 
 BROKEN = Failed(UnreachableError("shard-0: the connection broke"))

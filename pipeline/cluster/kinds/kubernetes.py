@@ -119,7 +119,7 @@ def _spec(config: KubernetesConfig, name: str, num_hosts: int, threads_per_host:
         name=name,
         image=config.image,
         # Kubernetes deletes a cluster whose run was killed: roles leave after their lease, then the scheduler is idle.
-        idle_timeout=int(config.start_timeout_seconds + config.lease_seconds),
+        idle_timeout=int(config.idle_seconds),
     )
     # Each kind of pod has an environment and resources of its own, where the function would give both the same.
     spec["spec"]["worker"] = _hosts(config, num_hosts, threads_per_host, None)

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from distributed.deploy.spec import SpecCluster
 
 
-_MARGIN_SECONDS = 60.0
-"""For what is done between the waits."""
-
-
 @cluster_kind("ssh")
 @dataclass(frozen=True)
 class SshConfig(TlsConfig):
@@ -113,7 +109,7 @@ def _start_over_ssh(config: SshConfig, threads_per_host: int) -> "SpecCluster":
     }
     scheduler = {
         "dashboard_address": config.dashboard_address,
-        "idle_timeout": f"{idle_seconds(config):g}s",
+        "idle_timeout": f"{config.idle_seconds:g}s",
         # In an allocation of Slurm, what was started over ssh has the signals of the job as well.
         "preload": [LEAVE_SIGNALS],
         **network,
@@ -137,17 +133,6 @@ def _start_over_ssh(config: SshConfig, threads_per_host: int) -> "SpecCluster":
         for index, machine in enumerate(config.machines)
     }
     return cluster
-
-
-def idle_seconds(config: SshConfig) -> float:
-    """After which a scheduler without tasks ends: one whose coordinator was killed has nobody else to stop it.
-
-    Roles leave after their lease. Without tasks are a wait for hosts, too, and those that follow it: twice for the
-    survey, and twice for what hosts and scheduler can import.
-    """
-    from pipeline.cluster.scheduler import ANSWER_SECONDS
-
-    return config.start_timeout_seconds + config.lease_seconds + 4 * ANSWER_SECONDS + _MARGIN_SECONDS
 
 
 def _python_of(config: SshConfig) -> str:

@@ -70,6 +70,10 @@ class WorkersConfig(TopologyConfig):
             found.append("dynamic_quorum=true needs num_backup_workers: without any an update waits for all")
         if self.noise_scale is not None and self.noise_scale <= 0:
             found.append(f"noise_scale={self.noise_scale} must be positive, or null")
+        if self.noise_scale is not None and not self.dynamic_quorum:
+            found.append(
+                f"noise_scale={self.noise_scale} needs dynamic_quorum=true: a quorum that is fixed has no use for it"
+            )
         return found + stragglers_mistakes(self.stragglers, self.num_started)
 
     @classmethod

@@ -19,7 +19,7 @@ from pipeline.topologies.kinds.bundled import BundledConfig
 from pipeline.topologies.kinds.workers import WorkersConfig
 from pipeline.topologies.last_wait import LastWait
 from pipeline.topologies.needs import RoleNeeds
-from pipeline.topologies.supervision import Patience
+from pipeline.topologies.patience import Patience
 from tests.clusters import LIMIT_SECONDS, cluster_config, kill_host, wait_until
 from tests.param_server.configs import server_config
 from tests.roles.worker_wiring import ADAM, WiredTogether, worker_spec
@@ -27,6 +27,12 @@ from tests.topologies.fleets import PATIENCE, Run, assert_equal, fleet_on
 
 NUM_STEPS = 120
 BOTH = ("worker-0", "worker-1")
+
+
+def test_a_scale_of_noise_for_a_quorum_that_is_fixed_is_refused() -> None:
+    scaled = replace(workers(2, 1), noise_scale=8.0)
+    assert scaled.mistakes() == ["noise_scale=8.0 needs dynamic_quorum=true: a quorum that is fixed has no use for it"]
+    assert replace(scaled, dynamic_quorum=True).mistakes() == []
 
 
 def spec(num_shards: int = 2, **changes: Any) -> WorkerSpec:
