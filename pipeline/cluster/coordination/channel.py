@@ -214,7 +214,14 @@ class Inbox:
         self._arrived: dict[str, int] = {}
         self._newest: dict[str, int] = {}
         """Role -> its newest attempt that has begun or was heard of. Of older ones rows count, not progress."""
+        self._oldest: dict[str, int] = {}
+        """Role -> its oldest attempt whose rows count."""
         self._early: dict[str, dict[int, Batch]] = {}
+
+    def end_all(self) -> None:
+        """What all attempts so far have done is taken back: of what they still send nothing counts."""
+        self._oldest = {role: newest + 1 for role, newest in self._newest.items()}
+        self._early.clear()
 
     def go_back(self, progress: Mapping[str, RoleProgress]) -> None:
         """All roles begin anew where `progress` says, with attempts that were not heard of before."""
@@ -231,6 +238,8 @@ class Inbox:
         A batch seen before adds nothing; one that came too early waits.
         """
         batch = Batch.from_message(message)
+        if batch.attempt < self._oldest.get(batch.role, 0):
+            return []
         sender = f"{batch.role}/{batch.attempt}"
         self.begin(batch.role, batch.attempt)
         early = self._early.setdefault(sender, {})

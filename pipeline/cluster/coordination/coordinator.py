@@ -10,7 +10,8 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from concurrent.futures import Future
+from typing import Any, TypeVar
 
 from distributed import Client, Variable
 
@@ -20,15 +21,29 @@ from pipeline.errors import PipelineError, SchedulerLostError, UnreachableError
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import Row
 
+T = TypeVar("T")
+
 BEAT_SECONDS = 1.0
 """How often the lease is renewed."""
 _ATTEMPTS = 6
 """To say what roles must know before they start, ten seconds each."""
+_FAREWELL_SECONDS = 5.0
 
 
 def topic(run_id: str) -> str:
     """Name of a run's event topic and of its control variable."""
     return f"pipeline-{run_id}"
+
+
+def forgetting(name: str) -> Callable[..., None]:
+    """What has a scheduler forget the events of a topic; travels by value, to a scheduler without this package too."""
+
+    def forget(dask_scheduler: Any) -> None:
+        # No part of Dask's documented interface: one that has another keeps the events, as all did.
+        if (broker := getattr(dask_scheduler, "_broker", None)) is not None:
+            broker.truncate(name)
+
+    return forget
 
 
 class Coordinator:
@@ -71,6 +86,8 @@ class Coordinator:
         with contextlib.suppress(OSError, ValueError, TimeoutError, SchedulerLostError), scheduler_of(self._client):
             self._client.unsubscribe_topic(self._topic)
             self._variable.delete()
+            # The scheduler keeps the last thousand messages of each run, to its end.
+            self._client.run_on_scheduler(forgetting(self._topic), callback_timeout=_FAREWELL_SECONDS)
 
     def stop_roles(self) -> None:
         """Tell all roles to finish their step and leave."""
@@ -84,6 +101,24 @@ class Coordinator:
             self._inbox.go_back(progress)
         self._stop = False
         self._publish_surely()
+
+    def go_back(self, take_back: Callable[[], T]) -> T:
+        """What `take_back` gives, which undoes what was written, in turn with writing. Raises what it raises.
+
+        Of roles that have begun so far nothing is written any more: one that hung may yet send rows.
+        """
+        result: Future[T] = Future()
+
+        def carry_out() -> None:
+            with self._lock:
+                self._inbox.end_all()
+            try:
+                result.set_result(take_back())
+            except BaseException as error:  # for whoever waits
+                result.set_exception(error)
+
+        self._messages.put({"call": carry_out})
+        return result.result()
 
     def begins(self, role: str, attempt: int) -> None:
         """This start of a role goes on from its newest progress, which older ones change no more."""
@@ -146,6 +181,9 @@ class Coordinator:
         while (message := self._next_message()) is not None:
             if isinstance(flush := message.get("flush"), threading.Event):
                 flush.set()
+                continue
+            if callable(call := message.get("call")):
+                call()
                 continue
             try:
                 if isinstance(rows := message.get("write"), list):

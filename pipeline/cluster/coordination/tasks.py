@@ -4,12 +4,14 @@ Not here: what the role does (`pipeline.roles`), which tasks a run has (`pipelin
 """
 
 import contextlib
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from distributed import Variable, get_client, get_worker
+from distributed import Client, Variable, get_client, get_worker
 
+from dask_jobs.watched_time import WatchedTime
 from pipeline.cluster.coordination.batch_thread import batch_thread
 from pipeline.cluster.coordination.channel import Outbox, poll_seconds_of
 from pipeline.cluster.coordination.coordinator import topic
@@ -17,11 +19,16 @@ from pipeline.cluster.coordination.host_logs import leave_out_told_failures
 from pipeline.cluster.remotes.quorum import LeaderAddress
 from pipeline.cluster.remotes.replays import ReplayAddress
 from pipeline.cluster.remotes.shards import ShardAddress
+from pipeline.errors import UnreachableError
 from pipeline.interfaces import Servers
 from pipeline.roles.progress import RoleProgress
 from pipeline.roles.role import RoleBuilder
 
 T = TypeVar("T")
+
+_RETRY_SECONDS = 1.0
+_LONGEST_TRY_SECONDS = 20.0
+"""Longer than Dask tries to connect."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +81,18 @@ def run_until_stopped(work: Callable[..., T], *args: Any, address: RoleAddress) 
     with batch_thread():
         outbox = _connect(address)
         # No step, no update: the work is no role.
-        nothing = RoleProgress(0, 0, 0, 0.0, 0, 0.0)
-        return work(
-            *args, stop=outbox.should_stop, tell=lambda number: outbox.report(nothing._replace(num_games=number))
-        )
+        progress = RoleProgress(0, 0, 0, 0.0, 0, 0.0)
+
+        def tell(num_games: int) -> None:
+            nonlocal progress
+            progress = progress._replace(num_games=num_games)
+
+        def stop() -> bool:
+            # Again and again, as roles do: who says nothing for long counts as lost.
+            outbox.report(progress)
+            return outbox.should_stop()
+
+        return work(*args, stop=stop, tell=tell)
 
 
 def run_role(build: RoleBuilder, spec: Any, servers: ServerAddresses, address: RoleAddress) -> RoleResult:
@@ -106,8 +121,9 @@ def _run_role(build: RoleBuilder, spec: Any, servers: ServerAddresses, outbox: O
 
 
 def _connect(address: RoleAddress) -> Outbox:
+    """Raises UnreachableError if the scheduler does not let this host in before the coordinator's lease is over."""
     worker, name = get_worker(), topic(address.run_id)
-    variable = Variable(name, client=get_client())
+    variable = Variable(name, client=_client(address.lease_seconds))
 
     def read_control() -> dict[str, object] | None:
         with contextlib.suppress(OSError, TimeoutError):
@@ -124,3 +140,14 @@ def _connect(address: RoleAddress) -> Outbox:
         read_control=read_control,
         poll_seconds=poll_seconds_of(address.num_roles),
     )
+
+
+def _client(limit_seconds: float) -> Client:
+    watched = WatchedTime(longest_seconds=_LONGEST_TRY_SECONDS)
+    while True:
+        try:
+            return get_client()
+        except OSError as error:  # a scheduler that stands still may go on
+            if watched.now() >= limit_seconds:
+                raise UnreachableError(f"the scheduler did not let this host in: {error}") from error
+            time.sleep(_RETRY_SECONDS)

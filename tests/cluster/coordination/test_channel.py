@@ -224,6 +224,17 @@ def test_who_goes_back_hears_no_more_of_how_far_earlier_starts_were() -> None:
     assert inbox.progress["bundle-0"] == PROGRESS
 
 
+def test_of_what_was_taken_back_nothing_counts_that_comes_late() -> None:
+    inbox = Inbox()
+    assert inbox.receive(batch(1)) and inbox.receive(batch(3)) == []
+    assert inbox.gaps() == ["bundle-0/1"]
+    inbox.end_all()
+    assert inbox.gaps() == [], "nobody waits for what is of no use"
+    assert inbox.receive(batch(2)) == [] and inbox.receive(batch(4)) == []
+    assert inbox.receive(batch(1, attempt=1001)), "of the next generation all counts"
+    assert inbox.gaps() == []
+
+
 def test_what_is_told_to_all_does_not_grow_with_the_restarts_of_a_role() -> None:
     inbox = Inbox()
     for attempt in range(1, 101):

@@ -9,7 +9,7 @@ import pytest
 from distributed import Client
 
 from pipeline.cluster.coordination.channel import Batch
-from pipeline.cluster.coordination.coordinator import Coordinator
+from pipeline.cluster.coordination.coordinator import Coordinator, topic
 from pipeline.cluster.coordination.tasks import RoleAddress, RoleResult, run_role
 from pipeline.cluster.session import Session, Task
 from pipeline.errors import PipelineError, SchedulerLostError
@@ -61,6 +61,41 @@ def test_rows_of_all_roles_arrive_once_and_in_order_and_a_stop_reaches_every_rol
         for role, result in results.items():
             assert numbers(written, role) == list(range(1, result.progress.num_steps + 1))
             assert coordinator.progress()[role] == result.progress
+
+
+def test_rows_of_a_role_that_has_not_left_are_not_written_once_the_run_went_back(session: Session) -> None:
+    rows = [EpisodeRow("counter-0", i, 100, 800, 12.0, 50, False, 0.5, 7, 1.25) for i in range(3)]
+    with coordinated(session) as (coordinator, written, _):
+        coordinator.receive([Batch("counter-0", 1, 1, (rows[0],), None).to_message()])
+        taken_back: list[Row] = []
+
+        def take_back() -> int:
+            # What comes meanwhile waits: files are being written anew.
+            coordinator.receive([Batch("counter-0", 1, 2, (rows[1],), None).to_message()])
+            taken_back.extend(written)
+            written.clear()
+            return len(taken_back)
+
+        assert coordinator.go_back(take_back) == 1 and taken_back == [rows[0]]
+        coordinator.receive([Batch("counter-0", 1001, 1, (rows[2],), None).to_message()])
+        coordinator.finish(LIMIT_SECONDS)
+        assert written == [rows[2]]
+        with pytest.raises(ValueError, match="the disk"):
+            coordinator.go_back(_fails)
+        coordinator.finish(LIMIT_SECONDS)
+
+
+def _fails() -> int:
+    raise ValueError("the disk")
+
+
+def test_a_scheduler_keeps_no_messages_of_a_run_that_is_over(session: Session) -> None:
+    with coordinated(session) as (coordinator, _, run_id):
+        task = start(session, run_id, ROLES[0])
+        wait_until(lambda: session.client.get_events(topic(run_id)), "messages have come")
+        coordinator.stop_roles()
+        coordinator.receive(result_of(task).undelivered)
+    assert session.client.get_events(topic(run_id)) == ()
 
 
 def test_a_slow_disk_leaves_the_coordinator_behind_with_what_it_has_heard(session: Session) -> None:

@@ -2,14 +2,18 @@
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
+from dask_jobs.watched_time import WatchedTime
+from pipeline.cluster.coordination import tasks
 from pipeline.cluster.coordination.coordinator import Coordinator
 from pipeline.cluster.coordination.tasks import RoleAddress, run_role, run_until_stopped
 from pipeline.cluster.session import Session
-from pipeline.errors import DivergedError
+from pipeline.errors import DivergedError, UnreachableError
 from pipeline.rows import EpisodeRow, Row
+from tests.clocks import Clock
 from tests.cluster.counting_role import NO_SERVERS, CountingRole, numbers
 from tests.clusters import LIMIT_SECONDS, wait_until
 
@@ -41,6 +45,31 @@ def test_a_role_s_own_error_is_what_its_task_ends_with(kind: str, request: pytes
     assert isinstance(error, DivergedError) and str(error) == "the loss was nan"
     if kind == "threads":
         assert FailingRole.closed == ["counter-0"]
+
+
+@pytest.mark.parametrize("num_failures", [2, 1000])
+def test_a_scheduler_that_does_not_let_a_host_in_at_once_is_asked_again_until_its_lease_is_over(
+    num_failures: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, tried = Clock(), list[int]()
+
+    def get_client() -> str:
+        tried.append(1)
+        clock.sleep(10.0)
+        if len(tried) <= num_failures:
+            raise TimeoutError("no answer within 10 s")
+        return "a client"
+
+    monkeypatch.setattr(tasks, "get_client", get_client)
+    monkeypatch.setattr(tasks, "time", clock)
+    monkeypatch.setattr(tasks, "WatchedTime", partial(WatchedTime, clock.monotonic))
+    if num_failures == 2:
+        found: object = tasks._client(60.0)
+        assert found == "a client"
+    else:
+        with pytest.raises(UnreachableError, match="the scheduler did not let this host in: no answer within 10 s"):
+            tasks._client(60.0)
+        assert clock.monotonic() < 80.0
 
 
 class BrokenRole(FailingRole):
