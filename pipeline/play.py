@@ -13,7 +13,7 @@ if __name__ == "__main__":
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from pipeline.envs.rom import action_names
 from pipeline.errors import PipelineError, status_of
 from pipeline.evaluation.protocol import POLICIES
 from pipeline.rendering.film_file import SUFFIXES, write_film
+from pipeline.settings import shown
 from pipeline.types import UInt8Array
 
 if TYPE_CHECKING:
@@ -63,10 +64,10 @@ class PlayArguments:
     """A person plays."""
     game: str | None = None
     """What the person plays."""
-    experiment: str = "gorila"
-    """Whose evaluation protocol the person plays under."""
-    seed: int = 0
-    """Of the person's game."""
+    experiment: str | None = None
+    """Whose evaluation protocol the person plays under; null: that of gorila."""
+    seed: int | None = None
+    """Of the person's game; null: 0."""
 
     def mistakes(self) -> list[str]:
         """What is out of range or cannot go together, one line each, beginning with the field's name."""
@@ -83,16 +84,15 @@ class PlayArguments:
         found = []
         if self.game is None:
             found.append("game is missing: name one, e.g. game=Breakout")
-        if self.run is not None:
-            found.append(f"run={self.run} is of no use with keyboard=true")
         if self.watch:
             found.append("watch=true is of no use with keyboard=true, which opens a window anyway")
-        return found
+        return found + self._of_no_use(_OF_RECORDED, "with keyboard=true")
 
     def _mistakes_of_showing(self) -> list[str]:
         found = []
         if self.game is not None:
             found.append(f"game={self.game} is of no use without keyboard=true: the run says which game it is")
+        found += self._of_no_use(("experiment", "seed"), "without keyboard=true")
         if self.run is None:
             found.append("run is missing: name a run folder, e.g. run=results/runs/gorila/Breakout/0")
         if self.output is not None and self.watch:
@@ -100,6 +100,15 @@ class PlayArguments:
         elif self.output is not None and self.output.suffix not in SUFFIXES:
             found.append(f"output={self.output} must end in {' or '.join(SUFFIXES)}")
         return found
+
+    def _of_no_use(self, names: Sequence[str], where: str) -> list[str]:
+        defaults = {field.name: field.default for field in fields(self)}
+        given = {name: getattr(self, name) for name in names}
+        return [f"{name}={shown(v)} is of no use {where}" for name, v in given.items() if v != defaults[name]]
+
+
+_OF_RECORDED = ("run", "episode", "agent", "protocol", "policy", "version", "overlay", "max_seconds")
+"""What chooses a recorded game, or how it is shown."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -179,7 +188,12 @@ def _play(arguments: PlayArguments) -> None:
 
     assert arguments.game is not None  # checked with the other mistakes
     path = let_person_play(
-        arguments.game, arguments.experiment, arguments.seed, arguments.output, arguments.scale, arguments.fps
+        arguments.game,
+        arguments.experiment or "gorila",
+        arguments.seed or 0,
+        arguments.output,
+        arguments.scale,
+        arguments.fps,
     )
     print("nothing was played, nothing is recorded" if path is None else f"recorded in {path}")
 

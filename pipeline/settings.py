@@ -32,9 +32,10 @@ MISSING = "???"
 """What Hydra leaves where a value must be given."""
 
 
-def several(given: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
-    """Words or paths as a tuple of words: who has one need not put it into a list."""
-    return tuple(os.fspath(one) for one in ([given] if isinstance(given, str | os.PathLike) else given))
+def several(given: str | int | os.PathLike[str] | Iterable[str | int | os.PathLike[str]]) -> tuple[str, ...]:
+    """Words, numbers or paths as a tuple of words: who has one need not put it into a list."""
+    all_given = [given] if isinstance(given, str | int | os.PathLike) else given
+    return tuple(str(one) if isinstance(one, int) else os.fspath(one) for one in all_given)
 
 
 def is_of_the_course(name: str) -> bool:

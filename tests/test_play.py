@@ -111,6 +111,10 @@ def test_every_mistake_is_in_one_message(capsys: pytest.CaptureFixture[str]) -> 
         (["keyboard=true", "game=Pong", "run=a"], "run=a is of no use with keyboard=true"),
         (["game=Pong"], "game=Pong is of no use without keyboard=true"),
         (["run=a", "watch=true", "output=a.mp4"], "output=a.mp4 is of no use with watch=true"),
+        (["run=a", "seed=3"], "seed=3 is of no use without keyboard=true"),
+        (["run=a", "experiment=dqn"], "experiment=dqn is of no use without keyboard=true"),
+        (["keyboard=true", "game=Pong", "overlay=true"], "overlay=true is of no use with keyboard=true"),
+        (["keyboard=true", "game=Pong", "agent=best"], "agent=best is of no use with keyboard=true"),
     ],
 )
 def test_what_is_missing_or_in_vain_is_a_mistake(

@@ -69,12 +69,12 @@ def compose_onto(
     return _without(found, lambda: config_tree.build(resolved(tree)))
 
 
-def compose_cluster(overrides: Sequence[str]) -> ClusterConfig:
+def compose_cluster(overrides: Sequence[str], config_dir: Path | None = None) -> ClusterConfig:
     """A cluster by itself, e.g. `["cluster=processes", "cluster.num_hosts=4"]`, whatever a run would ask of it.
 
-    Raises ConfigError with all mistakes of all overrides.
+    `config_dir` is as for `compose`. Raises ConfigError with all mistakes of all overrides.
     """
-    files = Files()
+    files = Files(config_dir)
     tree, found = _changed(files.compose_tree(("~experiment",)), overrides, ("cluster",), files)
     return _without(found, lambda: config_tree.build_cluster(resolved(tree)["cluster"]))
 

@@ -356,8 +356,13 @@ def test_all_mistakes_in_changes_of_a_saved_run_are_told_at_once() -> None:
     )
 
 
-def test_a_cluster_by_itself_may_be_smaller_than_a_run_would_need() -> None:
+def test_a_cluster_by_itself_may_be_smaller_than_a_run_would_need(tmp_path: Path) -> None:
     assert compose_cluster(["cluster=processes", "cluster.num_hosts=1"]).num_hosts == 1
+    (tmp_path / "cluster").mkdir()
+    (tmp_path / "cluster" / "lab.yaml").write_text("defaults: [processes]\nnum_hosts: 7\n")
+    assert compose_cluster(["cluster=lab"], tmp_path).num_hosts == 7
+    with pytest.raises(ConfigError, match="cluster=lab: no such"):
+        compose_cluster(["cluster=lab"])
     with pytest.raises(ConfigError) as caught:
         compose_cluster(["cluster=address", "cluster.num_hosts=0", "cluster.adress=x"])
     assert caught.value.mistakes == (

@@ -32,7 +32,7 @@ class EvaluationRequest(NamedTuple):
     again: bool = False
     """Play what is there already, too."""
     config_dir: Path | None = None
-    """A folder with protocols of one's own, in `evaluation/`; None: those of `conf/` alone."""
+    """A folder with protocols and clusters of one's own, as `evaluation/mine.yaml`; None: those of `conf/` alone."""
 
     def in_full(self) -> "EvaluationRequest":
         """The same where somebody has given one word in the place of several, or paths as words."""
