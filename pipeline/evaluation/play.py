@@ -27,7 +27,7 @@ from pipeline.envs.atari import EnvironmentReport
 from pipeline.envs.due_lanes import make_due_lanes
 from pipeline.envs.episodes import ActionChooser, Episode, Opening, never, nobody, play_episodes
 from pipeline.envs.protocol import EnvironmentConfig
-from pipeline.evaluation.protocol import EvaluationConfig
+from pipeline.evaluation.protocol import GREEDY, EvaluationConfig
 from pipeline.evaluation.start_states import StartState, StartStates
 from pipeline.rows import NO_START_STATES, RANDOM, EnvironmentPlayed, EvaluationRow, HowPlayed
 from pipeline.types import Float32Array, Int64Array, UInt8Array
@@ -126,7 +126,7 @@ def evaluate_random_agent(
     """
     return evaluate(
         game,
-        replace(config, epsilon=1.0),
+        of_random_player(config),
         _no_preference,
         seed,
         num_threads=num_threads,
@@ -140,6 +140,11 @@ def evaluate_random_agent(
         stop=stop,
         tell=tell,
     )
+
+
+def of_random_player(config: EvaluationConfig) -> EvaluationConfig:
+    """How the random player plays where others play so."""
+    return replace(config, epsilon=1.0, policy=GREEDY)
 
 
 def how_played(

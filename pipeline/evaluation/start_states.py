@@ -79,16 +79,20 @@ class StartStates:
         points = "\n".join(f"{state.seed} {state.actions.hex()}" for state in self.states)
         return f"{len(self.states)} points {hashlib.sha256(points.encode()).hexdigest()[:8]}"
 
-    def choose(self, count: int, rng: np.random.Generator) -> list[StartState]:
-        """`count` different points, all of them if that is their number. Raises ConfigError if there are fewer."""
+    def check_enough(self, count: int, setting: str = "evaluation.num_episodes") -> None:
+        """Raise ConfigError if there are fewer than `count`, which `setting` asks for."""
         if count > len(self.states):
             raise ConfigError(
                 [
-                    f"evaluation.num_episodes={count} is more than the {len(self.states)} start states of {self.game}, "
-                    f"and each is played once: set evaluation.num_episodes={len(self.states)}, or draw more "
+                    f"{setting}={count} is more than the {len(self.states)} start states of {self.game}, "
+                    f"and each is played once: set {setting}={len(self.states)}, or draw more "
                     "(python -m pipeline.start_states)"
                 ]
             )
+
+    def choose(self, count: int, rng: np.random.Generator) -> list[StartState]:
+        """`count` different points, all of them if that is their number. Raises ConfigError if there are fewer."""
+        self.check_enough(count)
         return [self.states[i] for i in sorted(rng.choice(len(self.states), count, replace=False).tolist())]
 
 
@@ -194,7 +198,7 @@ def load_for(config: EvaluationConfig, game: str) -> StartStates | None:
         found.append(f"evaluation.start_states={path} was drawn from another ROM of {game}: draw it again")
     if found:
         raise ConfigError(found)
-    starts.choose(config.num_episodes, np.random.default_rng(0))  # raises where there are too few
+    starts.check_enough(config.num_episodes)
     return starts
 
 

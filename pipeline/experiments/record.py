@@ -14,9 +14,11 @@ from rich.console import Console
 
 from pipeline.cluster.glance import RunGlance
 from pipeline.config.run_config import RunConfig
+from pipeline.errors import RunFolderError
 from pipeline.experiments.cosmetic import Cosmetic
 from pipeline.experiments.curves.logger import LoggedRun
 from pipeline.experiments.curves.loggers import Loggers
+from pipeline.experiments.files import evaluation_rows
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.run_folder import RunFolder
 from pipeline.experiments.files.run_log import LOG, log
@@ -24,7 +26,7 @@ from pipeline.experiments.life import Every
 from pipeline.experiments.meter import RunMeter
 from pipeline.experiments.progress import GamesProgress, RunProgress
 from pipeline.roles.progress import RoleProgress
-from pipeline.rows import Row
+from pipeline.rows import EvaluationRow, Row
 from pipeline.run_facts import GENERATION
 
 
@@ -52,9 +54,12 @@ class RunRecord:
         self._loggers = Loggers(config.logging_tools, self.say)
 
     @contextlib.contextmanager
-    def open(self, started_at: float) -> Iterator[None]:
-        """Rows are taken meanwhile; `started_at` is the run's first start, in seconds since 1970."""
-        self._loggers.open(LoggedRun(self._config, self._folder.path, started_at, goes_on=self._config.resume))
+    def open(self, started_at: float, *, goes_on: bool) -> Iterator[None]:
+        """Rows are taken meanwhile; `started_at` is the run's first start, in seconds since 1970.
+
+        `goes_on`: from something that is there, and not anew.
+        """
+        self._loggers.open(LoggedRun(self._config, self._folder.path, started_at, goes_on=goes_on))
         with contextlib.ExitStack() as stack:
             stack.callback(self._folder.close)
             stack.callback(self._loggers.close)
@@ -80,6 +85,19 @@ class RunRecord:
     def write(self, rows: Sequence[Row]) -> None:
         """Keep rows. Raises RunFolderError if the disk refuses them."""
         self._folder.write(rows)
+        self._see(rows)
+
+    def write_games(self, rows: Sequence[EvaluationRow]) -> None:
+        """Keep whole evaluations, all or none, in the place of older rows of the same games. Raises as `write`."""
+        # The file is written anew, and rows that were added to the old one would be lost.
+        self._folder.close()
+        try:
+            evaluation_rows.add(self._folder.path, rows)
+        except OSError as error:
+            raise RunFolderError(f"{self._folder.path}: games could not be written: {error}") from error
+        self._see(rows)
+
+    def _see(self, rows: Sequence[Row]) -> None:
         with self.cosmetic.trying("measuring the progress"):
             self._meter.see(rows)
         self._loggers.see(rows)
@@ -115,5 +133,5 @@ class RunRecord:
         """Set aside all that is newer than this checkpoint; returns how many rows."""
         self._meter.went_back()
         self._folder.close()
-        self._loggers.close()
+        self._loggers.went_back()
         return self._folder.go_back_to(start)

@@ -27,32 +27,29 @@ from pipeline.cluster.start import check_process, submission
 from pipeline.config.places import placed
 from pipeline.config.run_config import RunConfig
 from pipeline.disk import told_if_refused
-from pipeline.evaluation import start_states
+from pipeline.evaluation.start_states import StartStates
+from pipeline.experiments.beginning import begin
 from pipeline.experiments.curves.loggers import check_installed, seconds_since_1970
 from pipeline.experiments.exact import exact_run
-from pipeline.experiments.files import checkpoint, provenance
+from pipeline.experiments.files import provenance
 from pipeline.experiments.files.checkpoint import Checkpoint
-from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
-from pipeline.experiments.files.exact import keep_rows
+from pipeline.experiments.files.evaluation_rows import keys_in, keys_of, keys_of_random
 from pipeline.experiments.files.job_logs import JOBS, jobs_kept
 from pipeline.experiments.files.run_folder import RunFolder, open_folder
 from pipeline.experiments.interrupts import ending_at_once, interruptible, warning_of_job
 from pipeline.experiments.life import BUDGET, INTERRUPTED, SCORE, Life, RunTiming
 from pipeline.experiments.outlook import foretell, is_worth_a_rehearsal
-from pipeline.experiments.plan import Plan, first_parameters, make_plan
+from pipeline.experiments.plan import Plan, make_plan
 from pipeline.experiments.record import RunRecord
 from pipeline.experiments.room import plan_beside_others
 from pipeline.experiments.run_result import RunResult
 from pipeline.experiments.scoring import at_the_end
-from pipeline.experiments.scoring.tasks import evaluator_spec
-from pipeline.experiments.specs import check_roles, checkpoint_fit, how_replays_go_on
+from pipeline.experiments.scoring.tasks import evaluator_spec, starts_of
+from pipeline.experiments.specs import check_roles
 from pipeline.experiments.start_check import check_start, remarks_on_folder
 from pipeline.experiments.training import Training
-from pipeline.experiments.warm_start import begin_warm, sentence_of
-from pipeline.param_server.snapshot import first_snapshot
-from pipeline.rows import CHECKPOINT, Row
+from pipeline.rows import CHECKPOINT, EvaluationRow
 from pipeline.run_facts import GENERATION
-from pipeline.whole_file import whole_text
 
 _LIMITS = {BUDGET: "budget.frames or budget.minutes", SCORE: "budget.score"}
 
@@ -90,7 +87,7 @@ def _train(
     console = console or Console(file=lasting_output())
     check_installed(config.logging_tools)
     check_roles(config)
-    start_states.load_for(config.evaluation, config.game)  # raises if they are missing or do not fit
+    starts = starts_of(config)
     cluster = config.cluster.of_run(f"{config.experiment}-{config.game}-{config.seed}", config.folder / JOBS)
     hosts = 1, config.topology.compute_threads
     if cluster.can_tell_hosts_before_start:
@@ -121,7 +118,7 @@ def _train(
         with jobs_kept(config.folder) if config.overwrite else contextlib.nullcontext():
             folder = open_folder(typed, config.folder)
         with folder.hold():
-            run = _Run(config, typed, session, plan, folder, console, evaluates_when_interrupted, launch_id)
+            run = _Run(config, typed, session, plan, folder, console, starts, evaluates_when_interrupted, launch_id)
             return run.carry_out()
 
 
@@ -136,6 +133,7 @@ class _Run:
         plan: Plan,
         folder: RunFolder,
         console: Console,
+        starts: StartStates | None,
         evaluates_when_interrupted: bool,
         launch_id: str | None,
     ) -> None:
@@ -150,7 +148,7 @@ class _Run:
         self._launch_id = launch_id
         self._interrupt = threading.Event()
         self._exact = exact_run(config)
-        self._origin: dict[str, Any] | None = None
+        self._starts = starts
         # After a loss, the roles of a deterministic run have no state that the shards' one fits to.
         max_restarts = 0 if config.deterministic else config.cluster.max_restarts
         self._life = Life(
@@ -162,14 +160,17 @@ class _Run:
         publish = partial(glance.publish, session.client)
         self._record = RunRecord(typed, folder, console, publish, timing.publish_seconds)
         self._training = Training(
-            config, session, plan, folder, self._record, self._life, self._interrupt, timing, self._exact
+            config, session, plan, folder, self._record, self._life, self._interrupt, timing, starts, self._exact
         )
 
     def carry_out(self) -> RunResult:
         """Train, evaluate, print the table."""
         if (moved := self._folder.set_aside_unreadable_run()) is not None:
             self._record.say(moved)
-        run, start = self._folder.read_run(), self._start()
+        run = self._folder.read_run()
+        start, goes_on, origin = begin(
+            self._config, self._typed, self._folder, self._exact, self._record.say, self._trains_from
+        )
         reason = str(run.get("end_reason"))
         # Ctrl-C may have skipped the final evaluation: then going on means to play it.
         if self._life.has_reached(reason, self._training.look(start.progress)) and self._is_evaluated(start):
@@ -177,11 +178,13 @@ class _Run:
             self._print_table()
             return self._result(reason, start)
         hosts, placement = self._session.hosts, self._plan.placement
-        run = provenance.begin(run, self._typed, hosts, placement, self._origin, self._launch_id)
+        run = provenance.begin(run, self._typed, hosts, placement, origin, self._launch_id)
         self._write_run(run)
-        self._write_changes()
+        with self._record.cosmetic.trying(f"writing {provenance.CHANGES}"):
+            provenance.keep_changes(self._folder.path)
         try:
-            end, reason = self._train_and_evaluate(start, seconds_since_1970(run["started_at"]))
+            with self._record.open(seconds_since_1970(run["started_at"]), goes_on=goes_on):
+                end, reason = self._train_and_evaluate(start)
         except BaseException as error:  # whatever it is, the folder says why its run has ended
             with contextlib.suppress(OSError):  # of a disk that is full, which may be why
                 self._write_run(run | {"end_reason": self._life.error_reason(error)})
@@ -203,52 +206,18 @@ class _Run:
     def _write_run(self, run: dict[str, Any]) -> None:
         self._folder.write_run(run | {GENERATION: self._life.generation})
 
-    def _write_changes(self) -> None:
-        """Keep what the code has beside its commit, which alone would not say what ran."""
-        if (changes := provenance.changes()) is not None:
-            with self._record.cosmetic.trying(f"writing {provenance.CHANGES}"):
-                whole_text(self._folder.path / provenance.CHANGES, changes)
-
-    def _start(self) -> Checkpoint:
-        if self._config.resume and self._exact is not None:
-            found = self._exact.find_start(checkpoint_fit(self._config), self._record.say)
-            if found is not None:
-                self._say_resumed(found[0], "bit for bit", self._folder.go_back_to(*found))
-                return found[0]
-            keep_rows(self._folder.path, {})
-        elif self._config.resume and checkpoint.any_in(self._folder.checkpoints):
-            start = checkpoint.load_newest(self._folder.checkpoints, checkpoint_fit(self._config), self._record.say)
-            discarded = self._folder.go_back_to(start)
-            trains = self._life.end_reason(self._training.look(start.progress)) is None
-            self._say_resumed(start, how_replays_go_on(self._config) if trains else "", discarded)
-            return start
-        if self._config.resume:
-            self._record.say(f"nothing to resume in {self._folder.path}: it begins anew")
-        if self._config.init_from is None:
-            start = Checkpoint(first_snapshot(first_parameters(self._config)), {}, generation=0)
-        else:
-            start, origin = begin_warm(self._config, self._record.say)
-            self._origin = origin | {"path": self._typed.init_from}
-            self._record.say(sentence_of(self._origin))
-        checkpoint.save(self._folder.checkpoints, start, self._config.checkpoint.keep)
-        return start
-
-    def _say_resumed(self, start: Checkpoint, how: str, num_discarded: int) -> None:
-        self._record.say(
-            f"resumed at update {start.server.version:,}, {self._config.num_frames(start.num_steps):,} frames; "
-            + (f"{how}; " if how else "")
-            + f"{num_discarded} newer rows set aside in discarded/"
-        )
+    def _trains_from(self, start: Checkpoint) -> bool:
+        return self._life.end_reason(self._training.look(start.progress)) is None
 
     def _is_evaluated(self, end: Checkpoint) -> bool:
-        return keys_of(evaluator_spec(self._config, end, CHECKPOINT)) <= keys_in(self._folder.path)
+        spec = evaluator_spec(self._config, end, CHECKPOINT, self._starts)
+        return keys_of(spec) | keys_of_random(spec) <= keys_in(self._folder.path)
 
-    def _train_and_evaluate(self, start: Checkpoint, started_at: float) -> tuple[Checkpoint, str]:
+    def _train_and_evaluate(self, start: Checkpoint) -> tuple[Checkpoint, str]:
         session, life = self._session, self._life
         self._print_dashboard()
         with (
             interruptible(self._interrupt, second_ends=life.evaluates_when_interrupted),
-            self._record.open(started_at),
             Coordinator(session.client, session.run_id, self._record.write) as coordinator,
         ):
             with self._record.show_training():
@@ -257,10 +226,10 @@ class _Run:
             if not life.plays_final_games(reason, is_interrupted=self._interrupt.is_set()):
                 return end, INTERRUPTED
             rows = self._evaluate(end, waits_for_hosts=reason != INTERRUPTED)
-            self._record.write(rows or [])
+            self._record.write_games(rows or [])
         return end, life.final_reason(reason, has_all_games=rows is not None)
 
-    def _evaluate(self, end: Checkpoint, *, waits_for_hosts: bool) -> list[Row] | None:
+    def _evaluate(self, end: Checkpoint, *, waits_for_hosts: bool) -> list[EvaluationRow] | None:
         # What has ended the training skips no evaluation; where it would, it has to be heard whenever it came.
         if self._life.evaluates_when_interrupted:
             self._interrupt.clear()
@@ -271,7 +240,15 @@ class _Run:
         session, interrupt = self._session, self._interrupt
         with self._record.show_games("final evaluation") as show:
             return at_the_end.evaluate(
-                session, self._config, end, interrupt, folder, say, waits_for_hosts=waits_for_hosts, show=show
+                session,
+                self._config,
+                self._starts,
+                end,
+                interrupt,
+                folder,
+                say,
+                waits_for_hosts=waits_for_hosts,
+                show=show,
             )
 
     def _print_dashboard(self) -> None:

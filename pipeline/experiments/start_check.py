@@ -41,8 +41,8 @@ def check_start(config: RunConfig, typed: RunConfig) -> bool:
         return False
     fit = checkpoint_fit(config)
     try:
-        if (exact := exact_run(config)) is not None:
-            return exact.find_start(fit, lambda _line: None) is not None
+        if (exact := exact_run(config)) is not None and exact.find_start(fit, lambda _line: None) is not None:
+            return True
         checkpoint.load_newest(checkpoints, fit)
     except CheckpointError as error:
         raise CheckpointError(f"{error}; to begin anew: overwrite=true, or another seed or results_dir") from error

@@ -23,6 +23,7 @@ from pipeline.config.run_config import EVALUATOR, RunConfig
 from pipeline.config.words import listed
 from pipeline.errand import Errand
 from pipeline.errors import PipelineError, PlacementError, RemoteLostError, SchedulerLostError
+from pipeline.evaluation.start_states import StartStates
 from pipeline.experiments.exact import ExactRun
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.run_folder import RunFolder
@@ -52,27 +53,23 @@ class Training:
         life: Life,
         interrupt: threading.Event,
         timing: RunTiming,
+        starts: StartStates | None,
         exact: ExactRun | None,
     ) -> None:
-        """`exact`: of a deterministic run."""
-        self._config = config
-        self._session = session
-        self._plan = plan
-        self._record = record
-        self._life = life
-        self._interrupt = interrupt
-        self._timing = timing
+        """`starts`: what evaluated games go on from; `exact`: of a deterministic run."""
+        self._config, self._session, self._plan = config, session, plan
+        self._record, self._life = record, life
+        self._interrupt, self._timing = interrupt, timing
         self._taking = Errand[Checkpoint]("pipeline-evaluated")
         """Of what is evaluated."""
         # Where a host's death is the command's, too, its memory saves nothing.
         in_memory = None if config.cluster.runs_in_this_process else config.checkpoint.memory_seconds
         self._saver = Saver(folder.checkpoints, replace(config.checkpoint, memory_seconds=in_memory), record.say, exact)
         self._exact = exact
-        every_frames = config.training_evaluation.every_frames
         self._evaluation: TrainingEvaluation | None = None
-        if every_frames is not None:
+        if config.training_evaluation.every_frames is not None:
             host = plan.placement[EVALUATOR].address
-            self._evaluation = TrainingEvaluation(session, config, every_frames, host, folder.path, record.say)
+            self._evaluation = TrainingEvaluation(session, config, host, folder.path, record.say, starts)
 
     def train(self, coordinator: Coordinator, start: Checkpoint) -> tuple[Checkpoint, str]:
         """Where the training ends that goes on from `start`, and why: a reason of `pipeline.experiments.life`.
@@ -156,6 +153,7 @@ class Training:
             self.look(roles).num_frames,
             partial(self._taking.ask, lambda: Checkpoint(fleet.snapshot(), roles, generation)),
             fleet.free_hosts(self._config.topology.compute_threads),
+            coordinator,
         )
         if evaluation.host != NO_HOST and not fleet.set_aside(EVALUATOR, evaluation.host):
             evaluation.host = NO_HOST
@@ -199,11 +197,12 @@ class Training:
         self._saver.settle()
         self._taking.settle()
         fleet.abandon(self._last_wait())
+        self._saver.save_kept()  # first of all: rows that do not arrive end the run
         coordinator.finish(self._timing.leave_seconds)
         # Before the hosts are asked what is free: an old global replay holds much of it.
         fleet.release()
         start = self._saver.newest(checkpoint_fit(self._config))
-        discarded = self._record.go_back_to(start)
+        discarded = coordinator.go_back(lambda: self._record.go_back_to(start))
         # Where a damaged file counted as newer than what was kept, that has no file yet.
         self._saver.save_kept()
         if self._evaluation is not None:

@@ -133,6 +133,44 @@ def has_gone_on(folder: Path) -> bool:
     return 0 < checkpoint.load_newest(place).server.version < max(versions, default=0)
 
 
+def test_a_finished_run_that_is_resumed_keeps_its_last_rows(tmp_path: Path) -> None:
+    carry_out(tmp_path, "dba3c", 400)
+    before = left_by(tmp_path)
+    assert before.rows["updates.csv"], "rows of updates that no hundredth has closed"
+    (folder,) = {path.parent for path in tmp_path.rglob("config.yaml")}
+    rows = {name: (folder / name).read_bytes() for name in ("episodes.csv", "updates.csv", "evaluations.csv")}
+    # Ctrl-C has skipped some of the games, and a full disk has cut a line.
+    *games, _ = rows["evaluations.csv"].splitlines(keepends=True)
+    (folder / "evaluations.csv").write_bytes(b"".join(games) + b"smoke,half a li")
+    said = carry_out(tmp_path, "dba3c", 400, "resume=true")
+    assert "bit for bit" in said and "1 newer rows set aside" in said
+    assert {name: (folder / name).read_bytes() for name in ("episodes.csv", "updates.csv")} == {
+        name: rows[name] for name in ("episodes.csv", "updates.csv")
+    }
+    assert len((folder / "evaluations.csv").read_bytes().splitlines()) == len(games) + 1
+    assert len(load_run(folder).evaluations) == len(games)
+
+
+def test_a_run_that_was_killed_before_its_first_cut_begins_again_with_the_parameters_that_it_had(
+    tmp_path: Path,
+) -> None:
+    carry_out(tmp_path / "source", "ba3c", 400)
+    (source,) = {path.parent for path in (tmp_path / "source").rglob("config.yaml")}
+    words = [f"init_from={source}"]
+    carry_out(tmp_path / "whole", "ba3c", 800, *words)
+    carry_out(tmp_path / "cut", "ba3c", 400, *words)
+    (cut,) = {path.parent for path in (tmp_path / "cut").rglob("config.yaml")}
+    # As a kill leaves it: the checkpoint of its start, rows, and no cut.
+    first = cut / "checkpoints" / f"{0:012d}.npz"
+    shutil.rmtree(cut / "checkpoints" / "exact")
+    for path in (cut / "checkpoints").glob("*.npz"):
+        if path != first:
+            path.unlink()
+    shutil.rmtree(source)  # and the source is gone
+    assert "resumed at update 0, 0 frames" in carry_out(tmp_path / "cut", "ba3c", 800, *words, "resume=true")
+    assert left_by(tmp_path / "cut") == left_by(tmp_path / "whole")
+
+
 def test_what_a_plan_says_of_a_resume_is_what_becomes_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     carry_out(tmp_path, "ba3c", 400)
     assert "it would go on with" in carry_out(tmp_path, "ba3c", 800, "resume=true", "plan=true")

@@ -2,7 +2,8 @@
 
     rows, as they are written -> points (`pipeline.experiments.curves.scalars`) -> each tool that `logging` names
 
-The run folder is what counts: a tool that fails is left out with one warning, and the run goes on without it.
+The run folder is what counts: a tool that fails is left out with one warning, and the run goes on without it. None is
+waited for while the run goes on.
 Each tool has a module of its own, imported when it is asked for; its packages are an extra of the project.
 Not here: the rows' own files (`pipeline.experiments.files.run_folder`), what a user sees on the terminal
 (`pipeline.experiments.progress`).
@@ -12,7 +13,9 @@ import contextlib
 import datetime
 import importlib.util
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +24,7 @@ from pipeline.config.words import no_such
 from pipeline.errors import ConfigError, PipelineError, RunFolderError, in_words
 from pipeline.experiments.curves.logger import LoggedRun, Logger
 from pipeline.experiments.curves.scalars import scalars
+from pipeline.experiments.curves.tool_thread import ToolThread
 from pipeline.experiments.files import run_lock
 from pipeline.experiments.files.saved_config import config_anywhere
 from pipeline.extras import how_to_install
@@ -50,39 +54,37 @@ def check_installed(tools: Iterable[str]) -> None:
 
 
 class Loggers:
-    """All tools of one run; none of them can end it."""
+    """All tools of one run; none of them can end it, or hold it up."""
 
-    def __init__(self, tools: Iterable[str], say: Callable[[str], None]) -> None:
-        """`say` gets one sentence, once, about each tool that fails."""
+    def __init__(self, tools: Iterable[str], say: Callable[[str], None], patience_seconds: float = 60.0) -> None:
+        """`say` gets one sentence, once, about each tool that fails, or that is not done so long after the end."""
         self._tools = tuple(tools)
         self._say = say
-        self._open: dict[str, Logger] = {}
+        self._patience_seconds = patience_seconds
+        self._open: list[ToolThread] = []
 
     def open(self, run: LoggedRun) -> None:
         """Make the tools ready."""
         for tool in self._tools:
-            try:
-                self._open[tool] = _open(tool, run)
-            except Exception as error:  # whatever it is, it is no reason to lose a training
-                self._give_up(tool, error)
+            self._open.append(ToolThread(tool, partial(_open, tool, run), partial(self._give_up, tool)))
 
     def see(self, rows: Sequence[Row]) -> None:
         """Pass on rows that have been written. All games of an evaluation come at once."""
-        points = scalars(rows) if self._open else []
-        if points:
-            self._of_each(lambda logger: logger.log(points))
+        if points := scalars(rows) if self._open else []:
+            for tool in self._open:
+                tool.give(points)
+
+    def went_back(self) -> None:
+        """Have the tools write what they hold. Rows of a time before may follow."""
+        for tool in self._open:
+            tool.flush()
 
     def close(self) -> None:
-        """Have the tools write what they hold. They may see more rows afterwards."""
-        self._of_each(lambda logger: logger.close())
-
-    def _of_each(self, call: Callable[[Logger], None]) -> None:
-        for tool, logger in list(self._open.items()):
-            try:
-                call(logger)
-            except Exception as error:  # as above
-                del self._open[tool]
-                self._give_up(tool, error)
+        """Have the tools write what they hold, and let go of them."""
+        open_ones, self._open = self._open, []
+        deadline = time.monotonic() + self._patience_seconds
+        for tool in open_ones:
+            tool.end(max(0.0, deadline - time.monotonic()))
 
     def _give_up(self, tool: str, error: Exception) -> None:
         self._say(

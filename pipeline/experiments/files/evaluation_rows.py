@@ -1,8 +1,8 @@
-"""`evaluations.csv` of a run that is evaluated later: what is there, and more rows, written whole or not at all.
+"""`evaluations.csv` of a run that is evaluated when it is over: what is there, and more rows, whole or not at all.
 
 A game is told from others by agent, version, where it began and the whole protocol; played again, it takes the place of
 its older row, which goes to `discarded/`, so that no game counts twice.
-Not here: rows that a running training writes (`pipeline.experiments.files.run_folder`), tables (`pipeline.results`).
+Not here: rows that come while a run trains (`pipeline.experiments.files.run_folder`), tables (`pipeline.results`).
 """
 
 import csv
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipeline.errors import RunFolderError
-from pipeline.evaluation.play import first_states, how_played
+from pipeline.evaluation.play import first_states, how_played, of_random_player
 from pipeline.evaluation.protocol import EvaluationConfig
 from pipeline.experiments.files.row_lines import Values, columns_of, lines_of, row_in, set_aside, what_is_foreign
-from pipeline.experiments.files.run_folder import DISCARDED
 from pipeline.networks.config import NetworkConfig
 from pipeline.roles.evaluator import EvaluatorSpec, draws_actions
-from pipeline.rows import GAME_FIELDS, ROW_FILES, EvaluationRow
+from pipeline.rows import GAME_FIELDS, RANDOM, ROW_FILES, EvaluationRow
+from pipeline.run_folders import DISCARDED
 from pipeline.whole_file import whole_text
 
 GameKey = tuple[str, ...]
@@ -40,6 +40,11 @@ def keys_of(spec: EvaluatorSpec) -> set[GameKey]:
         for state in first_states(spec.evaluation, spec.seed, spec.starts)
     ]
     return {_key({name: str(value) for name, value in game.items()}) for game in games}
+
+
+def keys_of_random(spec: EvaluatorSpec) -> set[GameKey]:
+    """The games that the random player would play beside that evaluation."""
+    return keys_of(dataclasses.replace(spec, agent=RANDOM, version=0, evaluation=of_random_player(spec.evaluation)))
 
 
 def played_fields(network: NetworkConfig, config: EvaluationConfig) -> dict[str, Any]:

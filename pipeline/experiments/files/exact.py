@@ -14,6 +14,8 @@ import contextlib
 import dataclasses
 import json
 from collections.abc import Mapping
+from itertools import compress
+from operator import not_
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,13 +23,13 @@ import numpy as np
 
 from pipeline.checked_files import arrays_in, as_declared, json_in
 from pipeline.errors import CheckpointError
-from pipeline.experiments.files.row_lines import columns_of, lines_of, set_aside
+from pipeline.experiments.files.row_lines import Lines, columns_of, lines_of, row_in, set_aside
 from pipeline.numbered_files import numbers_in, path_of
 from pipeline.replay.frame_files import FrameFiles, HeldSteps
 from pipeline.replay.frames import FrameReader
 from pipeline.roles.cuts import Cut, PackedStates
 from pipeline.roles.progress import RoleProgress
-from pipeline.rows import ROW_FILES, EvaluationRow
+from pipeline.rows import ROW_FILES, EvaluationRow, Row
 from pipeline.run_folders import DISCARDED
 from pipeline.states import unpack
 from pipeline.whole_file import whole_arrays, whole_file
@@ -159,24 +161,48 @@ class ExactFiles:
         return self._frames.setdefault(replay, FrameFiles(self._folder / _FRAMES / replay))
 
 
-def keep_rows(run: Path, num_rows: Mapping[str, int]) -> int:
-    """Move all but the first so many rows of a run folder, by their class, to `discarded/`; returns how many.
+def keep_rows(run: Path, num_rows: Mapping[str, int] | None) -> int:
+    """Move all but the first so many rows of a run folder, by their class, to `discarded/`; returns how many lines.
 
-    Evaluations score parameters of the past, and stay. Nobody else writes rows meanwhile.
+    None: all rows stay, as evaluations do, which score parameters of the past. Lines that are no rows (cut short,
+    damaged) go in any case. Nobody else writes rows meanwhile.
     """
     num_discarded = 0
-    for row_type, name in ROW_FILES.items():
-        header, lines = lines_of(run / name)
-        columns = [field.name for field in dataclasses.fields(row_type)]
-        if row_type is EvaluationRow or columns_of(header) != columns:
-            continue
-        num_kept = num_rows.get(row_type.__name__, 0)
-        if newer := lines[num_kept:]:
-            set_aside(run / DISCARDED / name, newer)
-            with whole_file(run / name) as file:
-                file.writelines([header, *lines[:num_kept]])
-        num_discarded += len(newer)
+    for row_type, (header, lines) in _files_of(run).items():
+        limit = None if num_rows is None or row_type is EvaluationRow else num_rows.get(row_type.__name__, 0)
+        newer = len(lines) if limit is None else limit
+        stays = [i < newer and row_in(line, (row_type,), header) is not None for i, line in enumerate(lines)]
+        if not all(stays):
+            set_aside(run / DISCARDED / ROW_FILES[row_type], [*compress(lines, map(not_, stays))])
+            with whole_file(run / ROW_FILES[row_type]) as file:
+                file.writelines([header, *compress(lines, stays)])
+        num_discarded += stays.count(False)
     return num_discarded
+
+
+def rows_there(run: Path, num_rows: Mapping[str, int]) -> dict[str, int]:
+    """Of the first so many rows of a run folder, by their class, how many are there, whole."""
+    there = dict.fromkeys(num_rows, 0)
+    for row_type, (header, lines) in _files_of(run).items():
+        if (name := row_type.__name__) in there:
+            there[name] = sum(row_in(line, (row_type,), header) is not None for line in lines[: num_rows[name]])
+    return there
+
+
+def has_lines(run: Path, num_rows: Mapping[str, int]) -> bool:
+    """Whether a run folder has as many lines of rows, by their class, whatever is in them."""
+    files = {row_type.__name__: file for row_type, file in _files_of(run).items()}
+    return all(name in files and len(files[name].lines) >= number for name, number in num_rows.items() if number)
+
+
+def _files_of(run: Path) -> dict[type[Row], Lines]:
+    """Those of a run folder whose columns are a class's."""
+    files = {row_type: lines_of(run / name) for row_type, name in ROW_FILES.items()}
+    return {
+        row_type: file
+        for row_type, file in files.items()
+        if columns_of(file.header) == [field.name for field in dataclasses.fields(row_type)]
+    }
 
 
 def _checked(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> SavedStates:

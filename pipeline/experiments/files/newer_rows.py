@@ -58,7 +58,14 @@ def set_newer_checkpoints_aside(run: Path, version: int) -> None:
     Else they would count as the newest for as long as the training takes to come there again.
     """
     for path in checkpoint.newer_than(run / CHECKPOINTS, version):
-        _move(path, run / DISCARDED / CHECKPOINTS)
+        move_aside(path, run / DISCARDED / CHECKPOINTS)
+
+
+def move_aside(path: Path, folder: Path) -> None:
+    """To this folder, under a name that is free there; from another disk, too, as of a linked folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = (f"{path.stem}{f'.{count}' if count else ''}{path.suffix}" for count in itertools.count())
+    shutil.move(path, next(folder / name for name in names if not (folder / name).exists()))
 
 
 def _set_recording_aside(run: Path, evaluation: Values) -> None:
@@ -66,11 +73,4 @@ def _set_recording_aside(run: Path, evaluation: Values) -> None:
     found = recordings_of(run / RECORDINGS, evaluation["protocol"], evaluation["agent"], sampled=sampled)
     for recording, version in found.items():
         if version == int(evaluation["version"]):
-            _move(recording, run / DISCARDED / RECORDINGS)
-
-
-def _move(path: Path, folder: Path) -> None:
-    """Under a name that is free there; from another disk, too, as of a linked folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    names = (f"{path.stem}{f'.{count}' if count else ''}{path.suffix}" for count in itertools.count())
-    shutil.move(path, next(folder / name for name in names if not (folder / name).exists()))
+            move_aside(recording, run / DISCARDED / RECORDINGS)

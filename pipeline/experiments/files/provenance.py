@@ -18,6 +18,9 @@ from pipeline.cluster.hosts import HostReport
 from pipeline.cluster.placement import Placement
 from pipeline.config.run_config import RunConfig
 from pipeline.envs.rom import rom_md5
+from pipeline.experiments.files.newer_rows import move_aside
+from pipeline.run_folders import DISCARDED
+from pipeline.whole_file import whole_text
 
 _GIT_SECONDS = 10.0
 """A run does not wait longer for its commit: a checkout on a network disk may take minutes to compare."""
@@ -137,6 +140,18 @@ def changes() -> str | None:
     if len(text) > _MOST_CHANGES:
         return f"{len(text):,} characters differ from the commit; at most {_MOST_CHANGES:,} are kept here\n"
     return text or None
+
+
+def keep_changes(run: Path) -> None:
+    """Keep in a run folder what its code has beside the commit, which alone would not say what ran.
+
+    What an earlier start had, and this one has not, goes to `discarded/`. Raises OSError.
+    """
+    path, text = run / CHANGES, changes()
+    if path.exists() and (text is None or path.read_bytes() != text.encode()):
+        move_aside(path, run / DISCARDED)
+    if text is not None:
+        whole_text(path, text)
 
 
 def _difference(*options: str) -> str:

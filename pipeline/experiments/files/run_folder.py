@@ -122,16 +122,21 @@ class RunFolder:
         """Replace `run.json`, whole or not at all."""
         whole_text(self.path / RUN, (json.dumps(values, indent=2) + "\n"))
 
-    def go_back_to(self, start: Checkpoint, num_rows: Mapping[str, int] | None = None) -> int:
+    def go_back_to(self, start: Checkpoint) -> int:
         """Move all that is newer than this checkpoint to `discarded/`; returns how many lines of rows.
 
         The training behind it was lost: the run goes on from the checkpoint and will write that time anew.
-        `num_rows`: how many rows of each class a deterministic run had made there.
         """
         set_newer_checkpoints_aside(self.path, start.server.version)
-        if num_rows is not None:
-            return keep_rows(self.path, num_rows)
         return set_newer_aside(self.path, start.server.version, start.wall_seconds, start.wall_seconds_of_roles)
+
+    def go_back_exactly(self, start: Checkpoint, num_rows: Mapping[str, int] | None) -> int:
+        """The same of a deterministic run, which had made so many rows of each class there.
+
+        `num_rows`: None: no training follows that would make newer ones again, and all rows stay.
+        """
+        set_newer_checkpoints_aside(self.path, start.server.version)
+        return keep_rows(self.path, num_rows)
 
     def close(self) -> None:
         """Close the row files. Raises RunFolderError, when all are closed, if the disk has refused rows."""

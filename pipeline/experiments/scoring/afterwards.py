@@ -35,6 +35,7 @@ from pipeline.disk import told_if_refused
 from pipeline.errors import CheckpointError, ConfigError, PipelineError, RecordingError, RunFolderError
 from pipeline.evaluation import recordings
 from pipeline.evaluation.protocol import UNTOLD, EvaluationConfig, untold
+from pipeline.evaluation.start_states import load_for
 from pipeline.experiments.files import checkpoint, evaluation_rows, run_lock
 from pipeline.experiments.files.job_logs import JOBS
 from pipeline.experiments.files.run_folder import CHECKPOINTS, CONFIG, RECORDINGS
@@ -102,7 +103,7 @@ def _plan(request: EvaluationRequest) -> tuple[ClusterConfig, list[_Planned]]:
     mistakes: dict[str, list[Path]] = {}
     of_cluster: tuple[str, ...] = ()
     try:
-        cluster = compose_cluster(request.cluster)
+        cluster = compose_cluster(request.cluster, request.config_dir)
     except ConfigError as error:
         of_cluster = error.mistakes
     for folder in request.folders:
@@ -153,7 +154,8 @@ def _mislabelled(saved: Tree, played: EvaluationConfig) -> list[str]:
 def _planned(folder: Path, config: RunConfig, which: str, seed: int | None) -> _Planned:
     place = folder.absolute()
     path, loaded = chosen_checkpoint(place / CHECKPOINTS, which, checkpoint_fit(config))
-    spec = evaluator_spec(config, loaded, BEST if which == BEST else CHECKPOINT)
+    starts = load_for(config.evaluation, config.game)
+    spec = evaluator_spec(config, loaded, BEST if which == BEST else CHECKPOINT, starts)
     if seed is not None:
         spec = replace(spec, seed=seed)
     evaluation_rows.keys_in(folder)  # raises where rows could not be added

@@ -14,18 +14,20 @@ from pipeline.cluster.session import Session
 from pipeline.config.run_config import RunConfig
 from pipeline.errors import CheckpointError, RecordingError, RoleFailedError
 from pipeline.evaluation import recordings
+from pipeline.evaluation.start_states import StartStates
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
-from pipeline.experiments.files.evaluation_rows import keys_in, keys_of
+from pipeline.experiments.files.evaluation_rows import keys_in, keys_of, keys_of_random
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RECORDINGS
 from pipeline.experiments.scoring.tasks import Evaluation, evaluator_spec, play_all, unseen
 from pipeline.experiments.specs import checkpoint_fit
-from pipeline.rows import BEST, CHECKPOINT, RANDOM, Row
+from pipeline.rows import BEST, CHECKPOINT, EvaluationRow
 
 
 def evaluate(
     session: Session,
     config: RunConfig,
+    starts: StartStates | None,
     end: Checkpoint,
     interrupt: threading.Event,
     folder: Path,
@@ -33,26 +35,22 @@ def evaluate(
     *,
     waits_for_hosts: bool = True,
     show: Callable[[int, int], object] = unseen,
-) -> list[Row] | None:
-    """Rows of all games, which are recorded in the folder; the random player's only if it has none yet.
+) -> list[EvaluationRow] | None:
+    """Rows of all games, which are recorded in the folder.
 
-    None if interrupted, or if no host is there and none is waited for. What the folder has rows of is not played again:
-    a run that was resumed and ended before it learned anything has the parameters that it had, and the same games would
-    count twice.
-    `show` is told how many games are over, of how many.
+    None if interrupted, or if no host is there and none is waited for. What the folder has all rows of is not played
+    again: the random player, and the parameters of a run that was resumed and ended before it learned anything.
+    `starts` is what games go on from, if the protocol names some. `show` is told how many games are over, of how many.
     If evaluations during training left a best checkpoint, it is played as well, from seeds of its own.
     Raises RoleFailedError when more hosts are lost meanwhile than `cluster.max_restarts` allows.
     """
-    last = _of_params(config, end, CHECKPOINT)
+    last = _of_params(config, end, CHECKPOINT, starts)
     evaluations = [last]
     if (best := _best(folder / CHECKPOINTS / BEST, config, say)) is not None:
-        evaluations.append(_of_params(config, best, BEST))
+        evaluations.append(_of_params(config, best, BEST, starts))
     played_before = keys_in(folder)
     evaluations = [one for one in evaluations if not keys_of(one.spec) <= played_before]
-    # pandas, for the end of a run alone
-    from pipeline.results.load import load_run
-
-    if RANDOM not in set(load_run(folder).evaluations["agent"]):
+    if not keys_of_random(last.spec) <= played_before:
         evaluations.append(Evaluation(last.spec, load=None))
     try:
         cluster = config.cluster
@@ -87,5 +85,5 @@ def _best(checkpoints: Path, config: RunConfig, say: Callable[[str], None]) -> C
         return None
 
 
-def _of_params(config: RunConfig, played: Checkpoint, agent: str) -> Evaluation:
-    return Evaluation(evaluator_spec(config, played, agent), lambda: played.server.params)
+def _of_params(config: RunConfig, played: Checkpoint, agent: str, starts: StartStates | None) -> Evaluation:
+    return Evaluation(evaluator_spec(config, played, agent, starts), lambda: played.server.params)

@@ -30,16 +30,18 @@ from pipeline.errors import (
 )
 from pipeline.evaluation import recordings
 from pipeline.evaluation.play import PlayedGame
+from pipeline.evaluation.start_states import StartStates
 from pipeline.experiments.files import checkpoint
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.files.evaluation_rows import newest_frames
 from pipeline.experiments.files.run_folder import CHECKPOINTS, RECORDINGS
-from pipeline.experiments.scoring.hosted import HostedEvaluation
+from pipeline.experiments.scoring.hosted import HostedEvaluation, Listener
 from pipeline.experiments.scoring.queue import Fate
 from pipeline.experiments.scoring.tasks import evaluator_spec
 from pipeline.numbered_files import numbers_in, path_of
 from pipeline.roles.evaluator import evaluate_params
 from pipeline.rows import BEST, TRAINING, EvaluationRow
+from pipeline.topologies.patience import Patience
 from pipeline.whole_file import whole_text
 
 NO_HOST = ""
@@ -57,17 +59,24 @@ class TrainingEvaluation:
         self,
         session: Session,
         config: RunConfig,
-        every_frames: int,
         host: str,
         folder: Path,
         say: Callable[[str], None],
+        starts: StartStates | None,
+        patience: Patience | None = None,
     ) -> None:
-        """`folder` is the run's; `say` is told if its best score so far cannot be read."""
+        """`folder` is the run's; `say` is told if its best score so far cannot be read.
+
+        `starts` is what games go on from, if the protocol names some.
+        """
         self.host = host
         """Address of the evaluator's host, or NO_HOST; a new one counts from the next evaluation on."""
         self._session = session
         self._config = config
-        self._every_frames = every_frames
+        assert config.training_evaluation.every_frames is not None, "none is wanted"
+        self._every_frames = config.training_evaluation.every_frames
+        self._starts = starts
+        self._patience = patience or Patience()
         self._recordings = folder / RECORDINGS
         self._folder = folder / CHECKPOINTS / BEST
         self._hosted: HostedEvaluation | None = None
@@ -81,12 +90,12 @@ class TrainingEvaluation:
         """The best mean score so far, of a resumed run as well; None before the first."""
 
     def check(
-        self, num_frames: int, take: Callable[[], Checkpoint | None], free_hosts: set[str]
+        self, num_frames: int, take: Callable[[], Checkpoint | None], free_hosts: set[str], listener: Listener
     ) -> tuple[list[EvaluationRow], str]:
         """Rows of an evaluation that has ended since the last call, and what happened, in a sentence or none.
 
         Starts one of what `take` gives when it is due; None: it is not there yet. If the evaluator's host is gone, one
-        of `free_hosts` takes over.
+        of `free_hosts` takes over. `listener` is told how far it is.
         """
         if self._due_frames is None:
             self._due_frames = self._mark_after(newest_frames(self._run, TRAINING))
@@ -94,10 +103,12 @@ class TrainingEvaluation:
         if self.host not in present:
             return [], self._move(free_hosts)
         if self._hosted is None:
-            return [], self._start(take) if num_frames >= self._due_frames else ""
+            return [], self._start(take, listener) if num_frames >= self._due_frames else ""
         if (fate := self._hosted.fate(present)) is Fate.PLAYING:
-            return [], ""
+            return [], self._hosted.news()
         hosted, self._hosted = self._hosted, None
+        if fate is Fate.LOST:
+            hosted.cancel()
         games = _games_of(hosted) if fate is Fate.ENDED else []
         return [game.row for game in games], self._judge(games)
 
@@ -112,7 +123,7 @@ class TrainingEvaluation:
             self._hosted = None
             self._due_frames = 0
 
-    def _start(self, take: Callable[[], Checkpoint | None]) -> str:
+    def _start(self, take: Callable[[], Checkpoint | None], listener: Listener) -> str:
         try:
             if (taken := take()) is None:
                 return ""
@@ -122,14 +133,22 @@ class TrainingEvaluation:
             return f"an evaluation is left out: {error}"
         frames = self._config.num_frames(taken.num_steps)
         episodes = self._config.training_evaluation.num_episodes
-        spec = evaluator_spec(self._config, taken, TRAINING)
+        spec = evaluator_spec(self._config, taken, TRAINING, self._starts)
         spec = replace(spec, evaluation=replace(spec.evaluation, num_episodes=episodes))
         attempt = self._num_started + 1
         address = RoleAddress(self._session.run_id, EVALUATOR, attempt, self._config.cluster.lease_seconds)
         params = taken.server.params
         try:
             self._hosted = HostedEvaluation(
-                self._session, evaluate_params, spec, params, self.host, address, name=EVALUATOR
+                self._session,
+                evaluate_params,
+                spec,
+                params,
+                self.host,
+                address,
+                name=EVALUATOR,
+                listener=listener,
+                patience=self._patience,
             )
         except RemoteLostError:
             # The next check knows that the host is gone, and the evaluation is still due.

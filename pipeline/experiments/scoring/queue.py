@@ -19,11 +19,11 @@ class Fate(Enum):
 
     PLAYING = "it is played"
     ENDED = "it has ended, with games or with an error"
-    LOST = "it was lost with its host"
+    LOST = "it was lost with its host, or is silent for too long"
 
 
-def fate_of(*, is_present: bool, is_ended: bool, is_cancelled: bool) -> Fate:
-    """The fate of a task, by whether its host is there, and what Dask says of the task.
+def fate_of(*, is_present: bool, is_ended: bool, is_cancelled: bool, is_silent: bool) -> Fate:
+    """The fate of a task, by whether its host is there, what Dask says of the task, and whether it is heard of.
 
     Dask cancels the task of a lost host together with the parameters that were sent there, or waits for ever.
     """
@@ -31,7 +31,7 @@ def fate_of(*, is_present: bool, is_ended: bool, is_cancelled: bool) -> Fate:
         return Fate.LOST
     if is_ended:
         return Fate.ENDED
-    return Fate.PLAYING if is_present else Fate.LOST
+    return Fate.PLAYING if is_present and not is_silent else Fate.LOST
 
 
 class Seen(NamedTuple):

@@ -16,7 +16,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dask_jobs.watched_time import WatchedTime
@@ -29,6 +29,7 @@ from pipeline.config.run_config import RunConfig
 from pipeline.errors import RemoteLostError, RoleFailedError
 from pipeline.evaluation import start_states
 from pipeline.evaluation.play import PlayedGame
+from pipeline.evaluation.start_states import StartStates
 from pipeline.experiments.files import provenance
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.scoring.hosted import HostedEvaluation
@@ -47,6 +48,7 @@ from pipeline.experiments.scoring.queue import (
 from pipeline.roles.evaluator import EvaluatorSpec, evaluate_params, evaluate_random
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import CHECKPOINT
+from pipeline.topologies.patience import Patience
 from pipeline.types import Float32Array
 
 
@@ -60,6 +62,8 @@ class EvaluationTiming:
     """How long evaluations that are not wanted any more are waited for."""
     result_seconds: float = 60.0
     """How long a host may take to hand over games that it has played."""
+    patience: Patience = field(default_factory=Patience)
+    """With those of which nothing is heard."""
 
 
 DEFAULT_TIMING = EvaluationTiming()
@@ -99,8 +103,8 @@ def play_all(
     patience_seconds = session.host_timeout_seconds if waits_for_hosts else 0.0
     queue = EvaluationQueue(len(evaluations), cluster.max_restarts, patience_seconds)
     watched = WatchedTime(time.monotonic)
-    desk = _Desk(session, queue, evaluations, name, cluster.lease_seconds, timing, say)
     with Coordinator(session.client, name, write=lambda rows: None) as coordinator:
+        desk = _Desk(session, coordinator, queue, evaluations, name, cluster.lease_seconds, timing, say)
         try:
             while not queue.is_empty and not interrupt.is_set():
                 for todo in queue.look(desk.see(), watched.now()):
@@ -121,11 +125,19 @@ def play_all(
             session.forget(desk.tasks)
 
 
-def evaluator_spec(config: RunConfig, played: Checkpoint, agent: str) -> EvaluatorSpec:
-    """How a host plays a checkpoint; `agent` names it in the rows, and each agent has seeds of its own.
+def starts_of(config: RunConfig) -> StartStates | None:
+    """What the games of all of a run's evaluations go on from; None where its protocol begins games anew.
 
-    Raises ConfigError where the protocol's start states are missing or do not fit.
+    Raises ConfigError where they are missing, do not fit or are too few, those beside the training included.
     """
+    starts = start_states.load_for(config.evaluation, config.game)
+    if starts is not None and config.training_evaluation.every_frames is not None:
+        starts.check_enough(config.training_evaluation.num_episodes, "training_evaluation.num_episodes")
+    return starts
+
+
+def evaluator_spec(config: RunConfig, played: Checkpoint, agent: str, starts: StartStates | None) -> EvaluatorSpec:
+    """How a host plays a checkpoint; `agent` names it in the rows, and each agent has seeds of its own."""
     return EvaluatorSpec(
         game=config.game,
         seed=config.seed if agent == CHECKPOINT else _other_seed(config.seed, agent),
@@ -139,7 +151,7 @@ def evaluator_spec(config: RunConfig, played: Checkpoint, agent: str) -> Evaluat
         total_frames=config.num_frames(played.num_steps),
         wall_seconds=played.wall_seconds,
         commit=provenance.commit() or "",
-        starts=start_states.load_for(config.evaluation, config.game),
+        starts=starts,
     )
 
 
@@ -149,6 +161,7 @@ class _Desk:
     def __init__(
         self,
         session: Session,
+        coordinator: Coordinator,
         queue: EvaluationQueue,
         evaluations: Sequence[Evaluation],
         name: str,
@@ -157,6 +170,7 @@ class _Desk:
         say: Callable[[str], None],
     ) -> None:
         self._session = session
+        self._coordinator = coordinator
         self._queue = queue
         self._evaluations = evaluations
         self._name = name
@@ -187,7 +201,11 @@ class _Desk:
         present = session.fit_hosts()
         # One of Dask's threads: with how many an evaluation computes is the host's business.
         open_hosts = _by_speed(session, session.open_hosts(num_threads=1)) if self._queue.wants_hosts else []
-        return Seen(bool(present), open_hosts, {host: one.fate(present) for host, (_, one) in self._hosted.items()})
+        fates = {host: one.fate(present) for host, (_, one) in self._hosted.items()}
+        for _, hosted in self._hosted.values():
+            if news := hosted.news():
+                self._say(news)
+        return Seen(bool(present), open_hosts, fates)
 
     def carry_out(self, todo: Instruction) -> tuple[int, list[PlayedGame]] | None:
         """Do one thing; gives the games that it has taken. Raises what ends all evaluations."""
@@ -238,6 +256,8 @@ class _Desk:
                 host,
                 address,
                 name="evaluate-random" if is_random else "evaluate",
+                listener=self._coordinator,
+                patience=self._timing.patience,
             )
             self._hosted[host] = index, hosted
             return True

@@ -148,6 +148,25 @@ def test_changes_can_be_applied_whatever_the_file_and_however_the_user_s_git_sho
     assert changed.read_bytes() == after
 
 
+def test_changes_of_an_earlier_start_do_not_stand_beside_code_that_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(changes: str | None) -> None:
+        monkeypatch.setattr(provenance, "changes", lambda: changes)
+        provenance.keep_changes(tmp_path)
+
+    start("-a\n+b\n")
+    start("-a\n+b\n")
+    assert (tmp_path / provenance.CHANGES).read_text() == "-a\n+b\n" and not (tmp_path / "discarded").exists()
+    start("-a\n+c\n")
+    assert (tmp_path / provenance.CHANGES).read_text() == "-a\n+c\n"
+    start(None)
+    start(None)
+    assert not (tmp_path / provenance.CHANGES).exists()
+    kept = [path.read_text() for path in sorted((tmp_path / "discarded").iterdir())]
+    assert sorted(kept) == ["-a\n+b\n", "-a\n+c\n"]
+
+
 def test_a_command_is_as_it_was_typed_without_where_python_lies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "orig_argv", ["/opt/bin/python3", "-m", "pipeline.train", "game=Pong", "results_dir=a b"])
     assert provenance.command() == "python3 -m pipeline.train game=Pong 'results_dir=a b'"

@@ -247,6 +247,20 @@ def test_rows_beyond_a_number_are_set_aside_whatever_their_time_and_evaluations_
     assert keep_rows(folder.path, {"EpisodeRow": 2}) == 0
 
 
+def test_lines_that_are_no_rows_go_whatever_else_is_kept_of_a_deterministic_run(tmp_path: Path) -> None:
+    folder = opened(smoke_config(tmp_path))
+    folder.write([EPISODE, UPDATE, EVALUATION])
+    folder.close()
+    for name in FILES:
+        with (folder.path / name).open("a") as file:
+            file.write("of a full")
+    assert keep_rows(folder.path, None) == 3
+    folder.write([EPISODE, UPDATE, replace(EVALUATION, episode=1)])
+    folder.close()
+    loaded = load_run(folder.path)
+    assert [len(frame) for frame in (loaded.episodes, loaded.updates, loaded.evaluations)] == [2, 2, 2]
+
+
 def test_a_run_that_was_killed_before_its_first_checkpoint_begins_again(tmp_path: Path) -> None:
     folder = opened(smoke_config(tmp_path))
     folder.close()

@@ -19,15 +19,18 @@ from pipeline.experiments.files import checkpoint, evaluation_rows
 from pipeline.experiments.files.checkpoint import Checkpoint
 from pipeline.experiments.scoring import beside_training
 from pipeline.experiments.scoring.beside_training import TrainingEvaluation
+from pipeline.experiments.scoring.hosted import Listener
 from pipeline.param_server.snapshot import first_snapshot
 from pipeline.roles.evaluator import EvaluatorSpec
 from pipeline.roles.progress import RoleProgress
 from pipeline.rows import EvaluationRow
+from pipeline.topologies.patience import Patience
 from pipeline.types import Float32Array
-from tests.clusters import cluster_config, wait_until
+from tests.clusters import LIMIT_SECONDS, cluster_config, wait_until
 from tests.experiments.smoke_runs import smoke_config
 
 GONE = "tcp://127.0.0.1:9"
+PATIENCE = Patience(odd_silence_seconds=1.0, lost_silence_seconds=2.0)
 
 
 @pytest.fixture(scope="module")
@@ -71,14 +74,42 @@ def made_up_scores(
     return [PlayedGame(row, Episode(spec.game, config, row.episode_seed, b"\x00", row.score, False)) for row in rows]
 
 
+LET_GO = threading.Event()
+
+
+def stands_still(spec: EvaluatorSpec, params: Float32Array, **_: object) -> list[PlayedGame]:
+    """Asks nobody whether it is to stop."""
+    LET_GO.wait(LIMIT_SECONDS)
+    return []
+
+
+class Hears:
+    """Stands in for a coordinator that hears of all, again and again."""
+
+    is_behind = False
+
+    def __init__(self) -> None:
+        self._num_asked = 0
+
+    def num_heard(self, role: str, attempt: int) -> int:
+        self._num_asked += 1
+        return self._num_asked
+
+    def dismiss(self, role: str, attempt: int) -> None:
+        """Nobody hears it."""
+
+
 class Evaluated:
     """An evaluation every 300 frames, looked after."""
 
-    def __init__(self, session: Session, folder: Path) -> None:
+    def __init__(self, session: Session, folder: Path, listener: Listener | None = None) -> None:
+        self.listener = listener or Hears()
         words = ["training_evaluation.every_frames=300", "training_evaluation.num_episodes=2"]
         config = smoke_config(folder, *words, experiment="smoke_dba3c")
         self.said: list[str] = []
-        self.evaluation = TrainingEvaluation(session, config, 300, min(session.hosts), folder, self.said.append)
+        self.evaluation = TrainingEvaluation(
+            session, config, min(session.hosts), folder, self.said.append, None, PATIENCE
+        )
         self.best = folder / "checkpoints" / "best"
         self.best.parent.mkdir(exist_ok=True)  # as the first checkpoint of a run has made it
         self.recordings = folder / "recordings"
@@ -92,9 +123,13 @@ class Evaluated:
             self.num_taken += 1
             return taken
 
-        rows, said = self.evaluation.check(num_frames, take, free_hosts or set())
+        rows, said = self.evaluation.check(num_frames, take, free_hosts or set(), self.listener)
         self.rows += rows
         return len(rows), said
+
+    @property
+    def is_playing(self) -> bool:
+        return self.evaluation._hosted is not None
 
     def play(self, num_frames: int, taken: Checkpoint) -> tuple[int, str]:
         """From the start to the end of one that is due."""
@@ -113,6 +148,30 @@ class Evaluated:
 def evaluated(session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Evaluated:
     monkeypatch.setattr(beside_training, "evaluate_params", made_up_scores)
     return Evaluated(session, tmp_path)
+
+
+def test_one_that_stands_still_is_named_and_in_the_end_given_up_and_played_elsewhere(
+    session: Session, coordinator: Coordinator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluated = Evaluated(session, tmp_path, coordinator)
+    said: list[str] = []
+
+    def looked() -> bool:
+        said.append(evaluated.check(301, played(1.0, 1, 301))[1])
+        return not evaluated.is_playing
+
+    try:
+        with monkeypatch.context() as still:
+            still.setattr(beside_training, "evaluate_params", stands_still)
+            assert evaluated.check(300, played(1.0, 1, 300)) == (0, "")
+            wait_until(looked, "it is given up")
+        (sentence,) = filter(None, said)
+        assert sentence.startswith(f"nothing was heard of evaluator on {evaluated.evaluation.host} for ")
+        evaluated.evaluation.host = max(session.hosts)
+        monkeypatch.setattr(beside_training, "evaluate_params", made_up_scores)
+        assert evaluated.play(301, played(1.0, 2, 301))[0] == 2
+    finally:
+        LET_GO.set()
 
 
 def test_one_is_played_whenever_its_frames_are_reached_and_never_two_at_once(evaluated: Evaluated) -> None:

@@ -62,7 +62,10 @@ class Looked:
 def test_the_fate_of_a_task_is_told_by_its_host_and_by_dask(
     is_present: bool, is_ended: bool, is_cancelled: bool, fate: Fate
 ) -> None:
-    assert fate_of(is_present=is_present, is_ended=is_ended, is_cancelled=is_cancelled) == fate
+    told = {"is_present": is_present, "is_ended": is_ended, "is_cancelled": is_cancelled}
+    assert fate_of(**told, is_silent=False) == fate
+    # What has ended needs to say nothing more.
+    assert fate_of(**told, is_silent=True) == (Fate.LOST if fate is Fate.PLAYING else fate)
 
 
 def test_the_first_evaluations_start_on_the_first_hosts_one_on_each() -> None:
