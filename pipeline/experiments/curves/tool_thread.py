@@ -48,7 +48,7 @@ class ToolThread:
         self._calls.put(None)
         self._thread.join(seconds)
         if self._thread.is_alive():
-            self._fail(TimeoutError(f"it has not taken everything within {seconds:g} s"))
+            self._fail(TimeoutError(f"it has not taken everything within {seconds:.3g} s"))
 
     def _ask(self, call: Callable[[Logger], None]) -> None:
         since = self._since
