@@ -27,6 +27,7 @@ TRUE_BEFORE_BESIDE: Mapping[str, tuple[str, Any]] = {
     "network.drawn_fractions": ("num_atoms", False),
     "network.layer_norm": ("num_atoms", False),
     "network.initial_weights": ("num_atoms", "fan_in"),
+    "algorithm.outlier_floor": ("outlier_deviations", 0.0),
     "algorithm.munchausen": ("steps_per_update", False),
     "algorithm.munchausen_weight": ("steps_per_update", 0.9),
     "algorithm.munchausen_temperature": ("steps_per_update", 0.03),

@@ -77,10 +77,10 @@ class _Late(NamedTuple):
 class _Student:
     """A learner's parameters and its outlier rule."""
 
-    def __init__(self, client: ParamClient, deviations: float | None, decay: float) -> None:
+    def __init__(self, client: ParamClient, outliers: LossOutlierRule) -> None:
         self.flat = torch.zeros(_NUM_PARAMS, requires_grad=True)
         self.client = client
-        self.outliers = LossOutlierRule(deviations, decay)
+        self.outliers = outliers
         self.late: deque[_Late] = deque()
         self.versions: tuple[int, ...] = ()
 
@@ -119,9 +119,13 @@ def train(config: RunConfig, faults: str, guards: bool, seed: int, num_updates: 
     slices = split_snapshot(first_snapshot(start), layout)
     shards = [DirectShard(ParameterShard(part, config.optimizer, server, generation=1)) for part in slices]
     assert isinstance(config.algorithm, QLearningConfig)
-    deviations = config.algorithm.outlier_deviations if guards else None
+    rule = config.algorithm
+    deviations = rule.outlier_deviations if guards else None
     students = [
-        _Student(ParamClient(shards, layout, f"learner-{i}", 1, server), deviations, config.algorithm.outlier_decay)
+        _Student(
+            ParamClient(shards, layout, f"learner-{i}", 1, server),
+            LossOutlierRule(deviations, rule.outlier_decay, rule.outlier_floor),
+        )
         for i in range(_NUM_LEARNERS)
     ]
     teacher = torch.from_numpy(_random_network(seeding.stream(seed, "teacher")))

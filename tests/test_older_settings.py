@@ -41,6 +41,12 @@ def test_a_setting_that_was_added_later_is_what_was_true_before_and_no_other_may
         run_of_yaml("".join(line for line in lines if not line.startswith("seed:")))
 
 
+def test_a_run_of_before_goes_on_with_the_outlier_rule_alone() -> None:
+    lines = to_yaml(compose(["experiment=gorila", "game=Pong"])).splitlines(keepends=True)
+    of_before = "".join(line for line in lines if "outlier_floor" not in line)
+    assert run_of_yaml(of_before) == compose(["experiment=gorila", "game=Pong", "algorithm.outlier_floor=0"])
+
+
 @pytest.mark.parametrize(
     ("alike", "listed"),
     [

@@ -94,6 +94,8 @@ class QLearningConfig(AlgorithmConfig):
     """k: a gradient whose loss exceeds running mean + k standard deviations is thrown away; None: never."""
     outlier_decay: float
     """Decay of that running mean and deviation, per update."""
+    outlier_floor: float
+    """A minibatch whose mean loss is at most this is never thrown away; 0: any may be."""
     steps_per_update: int
     """Agent steps of the bundle, all lanes together, per gradient."""
     munchausen: bool
@@ -119,16 +121,17 @@ class QLearningConfig(AlgorithmConfig):
     def mistakes(self) -> list[str]:
         """What is out of range, one line each, beginning with the field's name."""
         found = super().mistakes() + [f"exploration.{line}" for line in self.exploration.mistakes()]
-        if self.n_step < 1:
-            found.append(f"n_step={self.n_step} must be at least 1")
+        for name in ("n_step", "steps_per_update"):
+            if getattr(self, name) < 1:
+                found.append(f"{name}={getattr(self, name)} must be at least 1")
         for name in ("max_abs_td_error", "max_gradient_norm", "outlier_deviations"):
             value = getattr(self, name)
             if value is not None and value <= 0:
                 found.append(f"{name}={value} must be positive, or null for none")
         if not 0 < self.outlier_decay < 1:
             found.append(f"outlier_decay={self.outlier_decay} must lie in (0, 1)")
-        if self.steps_per_update < 1:
-            found.append(f"steps_per_update={self.steps_per_update} must be at least 1")
+        if self.outlier_floor < 0:
+            found.append(f"outlier_floor={self.outlier_floor} must be at least 0")
         return found + self._munchausen_mistakes()
 
     def unfit_for_distribution(self, distribution: Distribution | None) -> list[str]:
@@ -155,10 +158,7 @@ class QLearningConfig(AlgorithmConfig):
         if self.munchausen_floor >= 0:
             found.append(f"munchausen_floor={self.munchausen_floor} must be below 0")
         if self.munchausen and self.double:
-            found.append(
-                "double=true must be false with munchausen=true, whose targets are means over all next actions: none "
-                "is chosen"
-            )
+            found.append("double=true must be false with munchausen=true: its targets are means over all next actions")
         return found
 
 
@@ -200,8 +200,9 @@ class RolloutConfig(AlgorithmConfig, ABC):
         for name in ("t_max", "batch_size", "num_passes"):
             if getattr(self, name) < 1:
                 found.append(f"{name}={getattr(self, name)} must be at least 1")
-        if self.max_gradient_norm is not None and self.max_gradient_norm <= 0:
-            found.append(f"max_gradient_norm={self.max_gradient_norm} must be positive, or null for none")
+        for name, norm in zip(("max_average_norm", "max_gradient_norm"), self.gradient_limits, strict=True):
+            if norm is not None and norm <= 0:
+                found.append(f"{name}={norm} must be positive, or null for none")
         return found
 
 
@@ -244,8 +245,6 @@ class ActorCriticConfig(RolloutConfig):
         for name in ("entropy_weight", "value_weight"):
             if getattr(self, name) < 0:
                 found.append(f"{name}={getattr(self, name)} must be at least 0")
-        if self.max_average_norm is not None and self.max_average_norm <= 0:
-            found.append(f"max_average_norm={self.max_average_norm} must be positive, or null for none")
         if not 0 <= self.gae_lambda <= 1:
             found.append(f"gae_lambda={self.gae_lambda} must lie in [0, 1]")
         if self.clip_range is not None and not 0 < self.clip_range < 1:

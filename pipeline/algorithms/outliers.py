@@ -2,7 +2,9 @@
 
 Nair et al. 2015 keep a running mean and standard deviation of the absolute loss and reject what lies several deviations
 above (how many, and how long their memory is, has not come down to us: both are settings). A loss is never negative, so
-it is its own absolute value. Departure: what is judged is the clipped loss of a minibatch, its mean, not each error.
+it is its own absolute value. Departures: what is judged is the clipped loss of a minibatch, its mean, not each error;
+a loss that rewards explain is no outlier. Without that floor, whatever is rarer than one minibatch in k^2 could be
+thrown away for ever (Chebyshev's inequality), and in many games a reward is.
 Not here: stale gradients (`pipeline.param_server`).
 """
 
@@ -26,16 +28,18 @@ class LossOutlierRule:
     * `deviations` is None: everything finite is admitted;
     * warm-up, the first 1 / (1 - decay) finite losses (rounded), which is how far the memory reaches: admitted;
     * all losses so far were equal, so that no deviation is known: admitted;
-    * above mean + deviations * deviation: rejected. It still enters the statistics, as at most twice that threshold:
-      so one freak loss, however large, cannot blind the rule for long, while a lasting rise pulls the threshold up
-      geometrically until it admits again;
+    * at most `floor`: admitted;
+    * above mean + deviations * deviation: rejected. It still enters the statistics, as at most twice that
+      threshold (or twice the floor, if that is more): so one freak loss, however large, cannot blind the rule for long,
+      while a lasting rise pulls the threshold up geometrically until it admits again;
     * else admitted.
     """
 
-    def __init__(self, deviations: float | None, decay: float) -> None:
-        """`deviations`: k; None admits all that is finite. `decay` in (0, 1): see `mean`."""
+    def __init__(self, deviations: float | None, decay: float, floor: float) -> None:
+        """`deviations`: k; None admits all that is finite. `decay` in (0, 1): see `mean`. `floor`: at least 0."""
         self._deviations = deviations
         self._decay = decay
+        self._floor = floor
         self._num_warmup = round(1.0 / (1.0 - decay))
         self._num_losses = 0
         self._mean = 0.0
@@ -71,7 +75,7 @@ class LossOutlierRule:
     def _threshold(self) -> float:
         if self._deviations is None or self._num_losses < self._num_warmup or self._variance == 0.0:
             return math.inf
-        return self._mean + self._deviations * self.deviation
+        return max(self._mean + self._deviations * self.deviation, self._floor)
 
     def _remember(self, loss: float) -> None:
         # Incremental form of the weighted mean and variance with weights that sum to 1: the bias correction of Adam

@@ -75,7 +75,7 @@ class Learner:
         self._gathered: list[tuple[torch.Tensor, tuple[int, ...]]] = []
         """Gradients that wait to be sent as one, with the versions that they were computed at."""
         self._loss = QLoss(algorithm, online.replica, target.replica, noise)
-        self._outliers = LossOutlierRule(algorithm.outlier_deviations, algorithm.outlier_decay)
+        self._outliers = LossOutlierRule(algorithm.outlier_deviations, algorithm.outlier_decay, algorithm.outlier_floor)
 
     def step(self) -> None:
         """Compute one gradient at the server's newest parameters and push it, unless its loss is an outlier.

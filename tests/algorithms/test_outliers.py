@@ -8,9 +8,11 @@ import pytest
 from pipeline.algorithms.outliers import LossOutlierRule
 
 
-def warmed_up(deviations: float | None = 3.0, decay: float = 0.99, seed: int = 0) -> LossOutlierRule:
+def warmed_up(
+    deviations: float | None = 3.0, decay: float = 0.99, floor: float = 0.0, seed: int = 0
+) -> LossOutlierRule:
     """A rule that has seen 300 losses around 1.0 with deviation 0.1."""
-    rule = LossOutlierRule(deviations, decay)
+    rule = LossOutlierRule(deviations, decay, floor)
     for loss in np.random.default_rng(seed).normal(1.0, 0.1, size=300):
         rule.admit(float(loss))
     return rule
@@ -34,7 +36,7 @@ def test_the_loss_is_judged_before_it_enters() -> None:
 
 def test_mean_and_deviation_are_those_of_the_weighted_losses() -> None:
     losses = np.random.default_rng(1).gamma(2.0, size=20)
-    rule = LossOutlierRule(None, decay=0.9)
+    rule = LossOutlierRule(None, decay=0.9, floor=0.0)
     for loss in losses:
         rule.admit(float(loss))
     weights = 0.9 ** np.arange(19, -1, -1)
@@ -44,7 +46,7 @@ def test_mean_and_deviation_are_those_of_the_weighted_losses() -> None:
 
 
 def test_nothing_finite_is_rejected_in_the_warm_up() -> None:
-    rule = LossOutlierRule(deviations=0.1, decay=0.9)
+    rule = LossOutlierRule(deviations=0.1, decay=0.9, floor=0.0)
     assert all(rule.admit(10.0**power) for power in range(10))
     assert not rule.admit(1e20)
 
@@ -57,7 +59,7 @@ def test_without_deviations_only_what_is_not_finite_is_rejected() -> None:
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf])
 def test_a_loss_that_is_not_finite_is_rejected_even_at_first_and_never_enters(loss: float) -> None:
-    assert not LossOutlierRule(3.0, 0.99).admit(loss)
+    assert not LossOutlierRule(3.0, 0.99, 0.0).admit(loss)
     rule = warmed_up()
     before = (rule.mean, rule.deviation)
     assert not rule.admit(loss)
@@ -65,7 +67,7 @@ def test_a_loss_that_is_not_finite_is_rejected_even_at_first_and_never_enters(lo
 
 
 def test_after_equal_losses_the_first_different_one_is_admitted() -> None:
-    rule = LossOutlierRule(deviations=3.0, decay=0.9)
+    rule = LossOutlierRule(deviations=3.0, decay=0.9, floor=0.0)
     for _ in range(50):
         assert rule.admit(0.0)
     assert rule.admit(1.0)
@@ -94,4 +96,31 @@ def test_a_rise_to_ten_times_the_level_costs_fewer_gradients_than_the_warm_up() 
 def test_a_fall_of_the_level_is_admitted_at_once_and_the_threshold_follows() -> None:
     rule = warmed_up()
     assert all(rule.admit(0.01 + 0.001 * (n % 2)) for n in range(2000))
+    assert not rule.admit(1.0)
+
+
+def test_up_to_the_floor_nothing_is_rejected_and_above_it_the_threshold_decides() -> None:
+    assert warmed_up(floor=2.0).admit(2.0)
+    assert not warmed_up(floor=2.0).admit(math.nextafter(2.0, math.inf))
+    threshold = (rule := warmed_up(floor=0.5)).mean + 3.0 * rule.deviation
+    assert threshold > 0.5
+    assert warmed_up(floor=0.5).admit(threshold)
+    assert not warmed_up(floor=0.5).admit(math.nextafter(threshold, math.inf))
+
+
+@pytest.mark.parametrize("every", [300, 3000])
+def test_rewards_that_are_rarer_than_the_memory_are_learned_from(every: int) -> None:
+    # A value of 0 everywhere, which is right but for one experience of a minibatch of 32 now and then: it has a reward.
+    noise = np.random.default_rng(3).gamma(4.0, 0.25e-5, size=40 * every)
+    losses = [float(loss) + (0.5 / 32 if n % every == every - 1 else 0.0) for n, loss in enumerate(noise)]
+    with_floor, without = (LossOutlierRule(10.0, 0.99, floor) for floor in (0.5, 0.0))
+    assert all(with_floor.admit(loss) for loss in losses)
+    admitted = [without.admit(loss) for loss in losses]
+    assert sum(admitted[every - 1 :: every]) < 4, "it takes the deviation of the last 100 losses for all there are"
+
+
+def test_a_floor_does_not_keep_the_rule_from_recovering() -> None:
+    rule = warmed_up(floor=0.5)
+    assert rejections_until_admitted(rule, 10.0, limit=1000) > 0
+    assert all(rule.admit(0.1) for _ in range(3000))
     assert not rule.admit(1.0)
