@@ -214,19 +214,21 @@ class Inbox:
         self._arrived: dict[str, int] = {}
         self._newest: dict[str, int] = {}
         """Role -> its newest attempt that has begun or was heard of. Of older ones rows count, not progress."""
-        self._oldest: dict[str, int] = {}
-        """Role -> its oldest attempt whose rows count."""
+        self._past: dict[str, int] = {}
+        """Role -> its newest attempt of before the run went back: its progress counts no more."""
+        self._ended: dict[str, int] = {}
+        """The same of those whose rows count no more either."""
         self._early: dict[str, dict[int, Batch]] = {}
 
     def end_all(self) -> None:
         """What all attempts so far have done is taken back: of what they still send nothing counts."""
-        self._oldest = {role: newest + 1 for role, newest in self._newest.items()}
+        self._ended = dict(self._newest)
         self._early.clear()
 
     def go_back(self, progress: Mapping[str, RoleProgress]) -> None:
         """All roles begin anew where `progress` says, with attempts that were not heard of before."""
         self.progress = dict(progress)
-        self._newest = {role: newest + 1 for role, newest in self._newest.items()}
+        self._past = dict(self._newest)
 
     def begin(self, role: str, attempt: int) -> None:
         """This attempt goes on from the progress that is known; what older ones still say of theirs is past."""
@@ -238,7 +240,7 @@ class Inbox:
         A batch seen before adds nothing; one that came too early waits.
         """
         batch = Batch.from_message(message)
-        if batch.attempt < self._oldest.get(batch.role, 0):
+        if batch.attempt <= self._ended.get(batch.role, -1):
             return []
         sender = f"{batch.role}/{batch.attempt}"
         self.begin(batch.role, batch.attempt)
@@ -249,7 +251,8 @@ class Inbox:
         while (batch_ := early.pop(self._arrived.get(sender, 0) + 1, None)) is not None:
             self._arrived[sender] = batch_.sequence
             rows += batch_.rows
-            if batch_.progress is not None and batch_.attempt == self._newest[batch_.role]:
+            is_newest = self._past.get(batch_.role, -1) < batch_.attempt == self._newest[batch_.role]
+            if batch_.progress is not None and is_newest:
                 self.progress[batch_.role] = batch_.progress
         return rows
 

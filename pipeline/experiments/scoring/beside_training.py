@@ -80,6 +80,8 @@ class TrainingEvaluation:
         self._recordings = folder / RECORDINGS
         self._folder = folder / CHECKPOINTS / BEST
         self._hosted: HostedEvaluation | None = None
+        self._silent: HostedEvaluation | None = None
+        """Given up, and maybe not gone: on its host none is started until it is."""
         self._playing: Checkpoint | None = None
         self._num_started = 0
         self._due_frames: int | None = None
@@ -102,13 +104,17 @@ class TrainingEvaluation:
         present = self._session.fit_hosts()
         if self.host not in present:
             return [], self._move(free_hosts)
+        if self._silent is not None and not self._silent.task.done():
+            return [], self._move_away(free_hosts)
         if self._hosted is None:
             return [], self._start(take, listener) if num_frames >= self._due_frames else ""
         if (fate := self._hosted.fate(present)) is Fate.PLAYING:
             return [], self._hosted.news()
         hosted, self._hosted = self._hosted, None
-        if fate is Fate.LOST:
+        if fate in (Fate.SILENT, Fate.UNHEARD):
             hosted.cancel()
+            self._silent, self._due_frames = hosted, 0
+            return [], self._move_away(free_hosts)
         games = _games_of(hosted) if fate is Fate.ENDED else []
         return [game.row for game in games], self._judge(games)
 
@@ -186,8 +192,16 @@ class TrainingEvaluation:
             if (its := path_of(self._folder, other)) != path:
                 its.unlink()
 
+    def _move_away(self, free_hosts: set[str]) -> str:
+        """Of a host that is there: one may wait for its thread, but not longer than for another host."""
+        if not (others := free_hosts - {self.host}):
+            return ""
+        before, self.host, self._silent = self.host, min(others), None
+        return f"{EVALUATOR} says nothing on {before} and goes on at {self.host}"
+
     def _move(self, free_hosts: set[str]) -> str:
         self.cancel()
+        self._silent = None
         lost = (
             f"{EVALUATOR} has left its host to a role that the run needs"
             if self.host == NO_HOST

@@ -64,22 +64,20 @@ class HostedEvaluation:
         self._silence = Silence()
         self._silent_seconds = 0.0
         self._is_named = False
-        self._is_present = True
-        """Whether its host was, when it was last looked."""
         sent = [] if params is None else [session.send(params, host)]
         self.task: Task = session.submit(run_until_stopped, play, spec, *sent, address=address, host=host, name=name)
         """What Dask runs."""
 
     def fate(self, present: Set[str]) -> Fate:
         """What has become of it, where these hosts are there."""
-        self._is_present = self._host in present
         role = self._address.role
         self._silent_seconds = self._silence.look({role: self._num_heard}, is_behind=self._listener.is_behind)[role]
         return fate_of(
-            is_present=self._is_present,
+            is_present=self._host in present,
             is_ended=self.task.done(),
             is_cancelled=self.task.cancelled(),
             is_silent=self._silent_seconds > self._patience.lost_silence_seconds,
+            is_heard=self._num_heard > 0,
         )
 
     def news(self) -> str:
@@ -110,7 +108,8 @@ class HostedEvaluation:
     def cancel(self) -> None:
         """Give it up. It leaves when it hears of it, and keeps its thread from what comes next until then."""
         self._listener.dismiss(self._address.role, self._address.attempt)
-        if self._is_present and self._num_heard and not self.task.done():
+        # Of a host that is gone it is forgotten: Dask would start it again on one that comes at the same address.
+        if self._host in self._session.fit_hosts() and self._num_heard and not self.task.done():
             self._session.staying.add(self.task, self._name, self._host)
         else:
             self._session.forget([self.task])

@@ -4,11 +4,15 @@
         ▲                                  │ the host is lost, or what was played there does not arrive
         └───────────── GiveBack ───────────┘ more often than `max_restarts`: Fail
 
+One of which nothing was ever heard may wait there behind another program's task: that host is no lost one, and each
+evaluation has as many tries of that kind for itself.
+
 No clock, no cluster: times and hosts are passed in. Not here: doing it (`pipeline.experiments.scoring.tasks`).
 """
 
 import heapq
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
@@ -19,19 +23,26 @@ class Fate(Enum):
 
     PLAYING = "it is played"
     ENDED = "it has ended, with games or with an error"
-    LOST = "it was lost with its host, or is silent for too long"
+    LOST = "it was lost with its host"
+    SILENT = "it has said nothing for too long"
+    UNHEARD = "it has never said anything, for too long"
 
 
-def fate_of(*, is_present: bool, is_ended: bool, is_cancelled: bool, is_silent: bool) -> Fate:
+def fate_of(*, is_present: bool, is_ended: bool, is_cancelled: bool, is_silent: bool, is_heard: bool) -> Fate:
     """The fate of a task, by whether its host is there, what Dask says of the task, and whether it is heard of.
 
+    `is_silent`: for too long; `is_heard`: it has said something before.
     Dask cancels the task of a lost host together with the parameters that were sent there, or waits for ever.
     """
     if is_cancelled:
         return Fate.LOST
     if is_ended:
         return Fate.ENDED
-    return Fate.PLAYING if is_present and not is_silent else Fate.LOST
+    if not is_present:
+        return Fate.LOST
+    if not is_silent:
+        return Fate.PLAYING
+    return Fate.SILENT if is_heard else Fate.UNHEARD
 
 
 class Seen(NamedTuple):
@@ -51,7 +62,7 @@ class Start(NamedTuple):
     number: int
     host: str
     attempt: int
-    """How many hosts had been lost before."""
+    """How many were given back before, or lost with their games: later ones have higher numbers."""
 
 
 class HandOver(NamedTuple):
@@ -66,6 +77,8 @@ class GiveBack(NamedTuple):
 
     number: int
     host: str
+    fate: Fate
+    """LOST, SILENT or UNHEARD."""
 
 
 class AskForHosts(NamedTuple):
@@ -98,6 +111,10 @@ class EvaluationQueue:
         self._host_timeout_seconds = host_timeout_seconds
         self._num_lost = 0
         self._last_lost = ""
+        self._num_unheard = Counter[int]()
+        """Of each evaluation."""
+        self._unheard_at = Counter[str]()
+        """Of each host."""
         self._nobody_since = math.inf
 
     @property
@@ -113,20 +130,32 @@ class EvaluationQueue:
     def look(self, seen: Seen, now: float) -> list[Instruction]:
         """What to do now, in this order."""
         todo: list[Instruction] = []
+        given_back = set[str]()
         for host, number in list(self._playing.items()):
             match seen.fates[host]:
                 case Fate.ENDED:
                     del self._playing[host]
                     todo.append(HandOver(number, host))
-                case Fate.LOST:
+                case Fate.LOST | Fate.SILENT as fate:
                     del self._playing[host]
                     self._lose(number, host)
-                    todo.append(GiveBack(number, host))
+                    todo.append(GiveBack(number, host, fate))
+                    given_back.add(host)
+                case Fate.UNHEARD as fate:
+                    del self._playing[host]
+                    heapq.heappush(self._waiting, number)
+                    self._num_unheard[number] += 1
+                    self._unheard_at[host] += 1
+                    todo.append(GiveBack(number, host, fate))
+                    given_back.add(host)
         if self._num_lost > self._max_restarts:
             return [*todo, Fail(self._why_too_many())]
+        if max(self._num_unheard.values(), default=0) > self._max_restarts:
+            return [*todo, Fail(self._why_unheard())]
         if not seen.has_hosts:
             todo.append(AskForHosts())
-        todo += self._starts(seen.open_hosts)
+        # Of those that were given back it is not known yet what they keep of their hosts.
+        todo += self._starts([host for host in seen.open_hosts if host not in given_back])
         # Who is open has been started on, though it may be refused.
         self._nobody_since = math.inf if self._playing else min(self._nobody_since, now)
         if now - self._nobody_since > self._host_timeout_seconds:
@@ -144,10 +173,11 @@ class EvaluationQueue:
 
     def _starts(self, open_hosts: Sequence[str]) -> list[Instruction]:
         starts: list[Instruction] = []
-        for host in open_hosts:
+        num_before = self._num_lost + self._num_unheard.total()
+        for host in sorted(open_hosts, key=self._unheard_at.__getitem__):
             if self._waiting and host not in self._playing:
                 number = self._playing[host] = heapq.heappop(self._waiting)
-                starts.append(Start(number, host, self._num_lost))
+                starts.append(Start(number, host, num_before))
         return starts
 
     def _lose(self, number: int, host: str) -> None:
@@ -159,6 +189,13 @@ class EvaluationQueue:
         return (
             f"{self._last_lost} was lost during an evaluation, the {self._num_lost}. host: cluster.max_restarts="
             f"{self._max_restarts} allows no more"
+        )
+
+    def _why_unheard(self) -> str:
+        hosts = ", ".join(sorted(self._unheard_at))
+        return (
+            f"nothing was heard of an evaluation on {hosts}: other programs have their threads, or they stand still; "
+            f"cluster.max_restarts={self._max_restarts} allows no more tries"
         )
 
     def _why_nobody(self) -> str:

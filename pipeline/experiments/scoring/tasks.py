@@ -218,9 +218,10 @@ class _Desk:
                     return index, games
                 self._queue.not_handed_over(todo)
                 self._say(f"{host} was lost with {self._what(index)}, which is played again")
-            case GiveBack(index, host):
+            case GiveBack(index, host, fate):
                 self._hosted.pop(host)[1].cancel()
-                self._say(f"{host} was lost during {self._what(index)}, which is played again")
+                was = "was lost during" if fate is Fate.LOST else "says nothing of"
+                self._say(f"{host} {was} {self._what(index)}, which is played again")
             case AskForHosts():
                 self._session.ask_for_hosts()
             case Fail(message):

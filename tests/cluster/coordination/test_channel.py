@@ -235,6 +235,18 @@ def test_of_what_was_taken_back_nothing_counts_that_comes_late() -> None:
     assert inbox.gaps() == []
 
 
+def test_who_was_not_started_between_two_ways_back_is_heard_when_it_is() -> None:
+    # An evaluator beside the training: its starts are numbered one by one, and it may have none in a generation.
+    inbox = Inbox()
+    inbox.receive(batch(1))
+    for _ in range(3):
+        inbox.end_all()
+        inbox.go_back({})
+    assert inbox.receive(batch(2)) == [] and inbox.progress == {}
+    assert inbox.receive(batch(1, attempt=2)) and inbox.progress["bundle-0"] == PROGRESS
+    assert inbox.num_arrived("bundle-0", 2) == 1
+
+
 def test_what_is_told_to_all_does_not_grow_with_the_restarts_of_a_role() -> None:
     inbox = Inbox()
     for attempt in range(1, 101):

@@ -78,9 +78,21 @@ LET_GO = threading.Event()
 
 
 def stands_still(spec: EvaluatorSpec, params: Float32Array, **_: object) -> list[PlayedGame]:
-    """Asks nobody whether it is to stop."""
+    """Says nothing, and asks nobody whether it is to stop."""
     LET_GO.wait(LIMIT_SECONDS)
     return []
+
+
+def stands_still_later(
+    spec: EvaluatorSpec, params: Float32Array, stop: Callable[[], bool], tell: Callable[[int], object]
+) -> list[PlayedGame]:
+    """The same once it was heard of."""
+    tell(0)
+    pause = threading.Event()
+    for _ in range(150):
+        stop()
+        pause.wait(0.01)
+    return stands_still(spec, params)
 
 
 class Hears:
@@ -154,10 +166,11 @@ def test_one_that_stands_still_is_named_and_in_the_end_given_up_and_played_elsew
     session: Session, coordinator: Coordinator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluated = Evaluated(session, tmp_path, coordinator)
+    first, other = sorted(session.hosts)
     said: list[str] = []
 
     def looked() -> bool:
-        said.append(evaluated.check(301, played(1.0, 1, 301))[1])
+        said.append(evaluated.check(301, played(1.0, 1, 301), {first, other})[1])
         return not evaluated.is_playing
 
     try:
@@ -165,13 +178,32 @@ def test_one_that_stands_still_is_named_and_in_the_end_given_up_and_played_elsew
             still.setattr(beside_training, "evaluate_params", stands_still)
             assert evaluated.check(300, played(1.0, 1, 300)) == (0, "")
             wait_until(looked, "it is given up")
-        (sentence,) = filter(None, said)
-        assert sentence.startswith(f"nothing was heard of evaluator on {evaluated.evaluation.host} for ")
-        evaluated.evaluation.host = max(session.hosts)
+        named, moved = filter(None, said)
+        assert named.startswith(f"nothing was heard of evaluator on {first} for ")
+        assert moved == f"evaluator says nothing on {first} and goes on at {other}"
         monkeypatch.setattr(beside_training, "evaluate_params", made_up_scores)
         assert evaluated.play(301, played(1.0, 2, 301))[0] == 2
     finally:
         LET_GO.set()
+
+
+def test_one_that_stood_still_leaves_its_host_to_the_next_one(
+    session: Session, coordinator: Coordinator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluated = Evaluated(session, tmp_path, coordinator)
+    LET_GO.clear()
+    try:
+        with monkeypatch.context() as still:
+            still.setattr(beside_training, "evaluate_params", stands_still_later)
+            evaluated.check(300, played(1.0, 1, 300))
+            wait_until(lambda: (evaluated.check(300, played(1.0, 1, 300)), not evaluated.is_playing)[1], "given up")
+        evaluated.check(301, played(1.0, 2, 301))
+        assert evaluated.num_taken == 1, "none is started behind it"
+    finally:
+        LET_GO.set()
+    monkeypatch.setattr(beside_training, "evaluate_params", made_up_scores)
+    wait_until(lambda: evaluated.check(301, played(1.0, 2, 301))[0] == 2, "the next one is played there")
+    assert evaluated.evaluation.host == min(session.hosts)
 
 
 def test_one_is_played_whenever_its_frames_are_reached_and_never_two_at_once(evaluated: Evaluated) -> None:

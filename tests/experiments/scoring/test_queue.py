@@ -34,7 +34,7 @@ class Looked:
             match one:
                 case Start(_, host, _):
                     self._fates[host] = Fate.PLAYING
-                case HandOver(_, host) | GiveBack(_, host):
+                case HandOver(_, host) | GiveBack(_, host, _):
                     del self._fates[host]
         return todo
 
@@ -63,9 +63,11 @@ def test_the_fate_of_a_task_is_told_by_its_host_and_by_dask(
     is_present: bool, is_ended: bool, is_cancelled: bool, fate: Fate
 ) -> None:
     told = {"is_present": is_present, "is_ended": is_ended, "is_cancelled": is_cancelled}
-    assert fate_of(**told, is_silent=False) == fate
+    assert fate_of(**told, is_silent=False, is_heard=False) == fate
     # What has ended needs to say nothing more.
-    assert fate_of(**told, is_silent=True) == (Fate.LOST if fate is Fate.PLAYING else fate)
+    is_playing = fate is Fate.PLAYING
+    assert fate_of(**told, is_silent=True, is_heard=True) == (Fate.SILENT if is_playing else fate)
+    assert fate_of(**told, is_silent=True, is_heard=False) == (Fate.UNHEARD if is_playing else fate)
 
 
 def test_the_first_evaluations_start_on_the_first_hosts_one_on_each() -> None:
@@ -94,14 +96,14 @@ def test_a_queue_is_empty_once_all_are_handed_over() -> None:
 def test_what_was_lost_is_given_back_and_starts_elsewhere_before_those_behind_it() -> None:
     looked = Looked()
     looked.look("fast", "slow")
-    assert looked.look("slow", "new", fast=Fate.LOST) == [GiveBack(0, "fast"), Start(0, "new", 1)]
+    assert looked.look("slow", "new", fast=Fate.LOST) == [GiveBack(0, "fast", Fate.LOST), Start(0, "new", 1)]
     assert looked.look("slow", "new", slow=Fate.ENDED) == [HandOver(1, "slow"), Start(2, "slow", 1)]
 
 
 def test_what_was_lost_waits_where_no_host_is_open() -> None:
     looked = Looked(num_evaluations=2)
     looked.look("fast", "slow")
-    assert looked.look(fast=Fate.LOST) == [GiveBack(0, "fast")]
+    assert looked.look(fast=Fate.LOST) == [GiveBack(0, "fast", Fate.LOST)]
     assert looked.look("slow") == [], "the other one plays on"
     assert looked.look("slow", slow=Fate.ENDED) == [HandOver(1, "slow"), Start(0, "slow", 1)]
 
@@ -109,9 +111,9 @@ def test_what_was_lost_waits_where_no_host_is_open() -> None:
 def test_as_many_losses_as_restarts_are_borne_and_one_more_is_not() -> None:
     looked = Looked(num_evaluations=1, max_restarts=1)
     looked.look("first")
-    assert looked.look("second", first=Fate.LOST) == [GiveBack(0, "first"), Start(0, "second", 1)]
+    assert looked.look("second", first=Fate.LOST) == [GiveBack(0, "first", Fate.LOST), Start(0, "second", 1)]
     assert looked.look("third", second=Fate.LOST) == [
-        GiveBack(0, "second"),
+        GiveBack(0, "second", Fate.LOST),
         Fail("second was lost during an evaluation, the 2. host: cluster.max_restarts=1 allows no more"),
     ]
 
@@ -120,7 +122,7 @@ def test_losses_of_all_evaluations_are_counted_together_and_games_that_are_there
     looked = Looked(max_restarts=1)
     looked.look("a", "b", "c")
     *todo, last = looked.look(a=Fate.LOST, b=Fate.ENDED, c=Fate.LOST)
-    assert todo == [GiveBack(0, "a"), HandOver(1, "b"), GiveBack(2, "c")]
+    assert todo == [GiveBack(0, "a", Fate.LOST), HandOver(1, "b"), GiveBack(2, "c", Fate.LOST)]
     assert isinstance(last, Fail) and last.message.startswith("c was lost during an evaluation, the 2. host")
 
 
@@ -173,7 +175,7 @@ def test_a_host_that_comes_in_time_begins_the_wait_anew() -> None:
     for _ in range(4):
         looked.look()
     assert looked.look("late") == [Start(0, "late", 0)]
-    assert looked.look(late=Fate.LOST) == [GiveBack(0, "late")]
+    assert looked.look(late=Fate.LOST) == [GiveBack(0, "late", Fate.LOST)]
     assert [looked.look() for _ in range(3)] == [[], [], []]
     assert isinstance(looked.look()[-1], FailWithoutHosts)
 
@@ -182,3 +184,32 @@ def test_while_one_plays_the_others_wait_for_as_long_as_it_takes() -> None:
     looked = Looked(host_timeout_seconds=3.0)
     looked.look("only")
     assert [looked.look() for _ in range(10)] == [[]] * 10
+
+
+def test_a_host_that_says_nothing_is_not_started_on_at_the_same_look() -> None:
+    looked = Looked()
+    looked.look("silent")
+    assert looked.look("silent", silent=Fate.SILENT) == [GiveBack(0, "silent", Fate.SILENT)]
+    # What it keeps of its host is known now: it has another thread.
+    assert looked.look("silent") == [Start(0, "silent", 1)]
+
+
+def test_hosts_where_nothing_was_ever_heard_are_no_lost_ones_and_come_last() -> None:
+    looked = Looked(num_evaluations=3, max_restarts=1)
+    looked.look("a", "b", "c")
+    unheard = looked.look("a", "b", "c", "d", a=Fate.UNHEARD, b=Fate.UNHEARD, c=Fate.UNHEARD)
+    backs = [GiveBack(number, host, Fate.UNHEARD) for number, host in enumerate("abc")]
+    assert unheard == [*backs, Start(0, "d", 3)], "three, and max_restarts is one"
+    assert looked.look("a", "d", d=Fate.ENDED) == [HandOver(0, "d"), Start(1, "d", 3), Start(2, "a", 3)]
+
+
+def test_an_evaluation_of_which_nothing_is_heard_again_and_again_ends_all() -> None:
+    looked = Looked(num_evaluations=1, max_restarts=1)
+    looked.look("a")
+    assert looked.look("a", a=Fate.UNHEARD) == [GiveBack(0, "a", Fate.UNHEARD)]
+    assert looked.look("a") == [Start(0, "a", 1)]
+    *_, last = looked.look("a", a=Fate.UNHEARD)
+    assert last == Fail(
+        "nothing was heard of an evaluation on a: other programs have their threads, or they stand still; "
+        "cluster.max_restarts=1 allows no more tries"
+    )
