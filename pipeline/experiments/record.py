@@ -54,16 +54,16 @@ class RunRecord:
         self._loggers = Loggers(config.logging_tools, self.say)
 
     @contextlib.contextmanager
-    def open(self, started_at: float, *, goes_on: bool) -> Iterator[None]:
-        """Rows are taken meanwhile; `started_at` is the run's first start, in seconds since 1970.
+    def drawn(self, started_at: float, has_hurry: Callable[[], bool], *, goes_on: bool) -> Iterator[None]:
+        """Other tools draw rows meanwhile; `started_at` is the run's first start, in seconds since 1970.
 
-        `goes_on`: from something that is there, and not anew.
+        `goes_on`: from something that is there, and not anew; `has_hurry`: nothing is waited for any more.
         """
         self._loggers.open(LoggedRun(self._config, self._folder.path, started_at, goes_on=goes_on))
-        with contextlib.ExitStack() as stack:
-            stack.callback(self._folder.close)
-            stack.callback(self._loggers.close)
+        try:
             yield
+        finally:
+            self._loggers.close(has_hurry)
 
     @contextlib.contextmanager
     def show_training(self) -> Iterator[None]:
@@ -89,6 +89,8 @@ class RunRecord:
 
     def write_games(self, rows: Sequence[EvaluationRow]) -> None:
         """Keep whole evaluations, all or none, in the place of older rows of the same games. Raises as `write`."""
+        if not rows:
+            return
         # The file is written anew, and rows that were added to the old one would be lost.
         self._folder.close()
         try:

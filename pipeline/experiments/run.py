@@ -182,14 +182,19 @@ class _Run:
         self._write_run(run)
         with self._record.cosmetic.trying(f"writing {provenance.CHANGES}"):
             provenance.keep_changes(self._folder.path)
-        try:
-            with self._record.open(seconds_since_1970(run["started_at"]), goes_on=goes_on):
-                end, reason = self._train_and_evaluate(start)
-        except BaseException as error:  # whatever it is, the folder says why its run has ended
-            with contextlib.suppress(OSError):  # of a disk that is full, which may be why
-                self._write_run(run | {"end_reason": self._life.error_reason(error)})
-            raise
-        self._write_run(provenance.end(run, reason, end.wall_seconds, self._config.num_frames(end.num_steps)))
+        with (
+            interruptible(self._interrupt, second_ends=self._life.evaluates_when_interrupted),
+            self._record.drawn(seconds_since_1970(run["started_at"]), self._interrupt.is_set, goes_on=goes_on),
+        ):
+            try:
+                with contextlib.closing(self._folder):
+                    end, reason = self._train_and_evaluate(start)
+            except BaseException as error:  # whatever it is, the folder says why its run has ended
+                with contextlib.suppress(OSError):  # of a disk that is full, which may be why
+                    self._write_run(run | {"end_reason": self._life.error_reason(error)})
+                raise
+            # Before other tools are waited for.
+            self._write_run(provenance.end(run, reason, end.wall_seconds, self._config.num_frames(end.num_steps)))
         if end.num_steps == start.num_steps:
             self._record.say("no role has made a step since this start: what is scored is what was there before")
         self._print_table()
@@ -216,10 +221,7 @@ class _Run:
     def _train_and_evaluate(self, start: Checkpoint) -> tuple[Checkpoint, str]:
         session, life = self._session, self._life
         self._print_dashboard()
-        with (
-            interruptible(self._interrupt, second_ends=life.evaluates_when_interrupted),
-            Coordinator(session.client, session.run_id, self._record.write) as coordinator,
-        ):
+        with Coordinator(session.client, session.run_id, self._record.write) as coordinator:
             with self._record.show_training():
                 end, reason = self._training.train(coordinator, start)
                 self._record.show_end(end.progress)

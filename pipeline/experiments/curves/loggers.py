@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.config.run_config import LOGGING_TOOLS, MLFLOW, TENSORBOARD, WANDB
 from pipeline.config.words import no_such
+from pipeline.envs.episodes import never
 from pipeline.errors import ConfigError, PipelineError, RunFolderError, in_words
 from pipeline.experiments.curves.logger import LoggedRun, Logger
+from pipeline.experiments.curves.rows_of_roles import RowsOfRole, rows_of_roles
 from pipeline.experiments.curves.scalars import scalars
 from pipeline.experiments.curves.tool_thread import ToolThread
 from pipeline.experiments.files import run_lock
@@ -56,17 +58,33 @@ def check_installed(tools: Iterable[str]) -> None:
 class Loggers:
     """All tools of one run; none of them can end it, or hold it up."""
 
-    def __init__(self, tools: Iterable[str], say: Callable[[str], None], patience_seconds: float = 60.0) -> None:
-        """`say` gets one sentence, once, about each tool that fails, or that is not done so long after the end."""
+    def __init__(
+        self,
+        tools: Iterable[str],
+        say: Callable[[str], None],
+        patience_seconds: float = 60.0,
+        hurried_seconds: float = 5.0,
+    ) -> None:
+        """`say` gets one sentence, once, about each tool that fails, or that is not done so long after the end.
+
+        `hurried_seconds`: in place of it, for a user who is in a hurry.
+        """
         self._tools = tuple(tools)
         self._say = say
         self._patience_seconds = patience_seconds
+        self._hurried_seconds = hurried_seconds
         self._open: list[ToolThread] = []
 
     def open(self, run: LoggedRun) -> None:
-        """Make the tools ready."""
+        """Make the tools ready. No row may be written meanwhile, but what there is of the run."""
         for tool in self._tools:
-            self._open.append(ToolThread(tool, partial(_open, tool, run), partial(self._give_up, tool)))
+            give_up = partial(self._give_up, tool)
+            try:
+                # Here: in the tool's thread they would be those, too, that roles have written since.
+                rows = rows_of_roles(run.folder) if run.goes_on and tool == TENSORBOARD else None
+                self._open.append(ToolThread(tool, partial(_open, tool, run, rows), give_up))
+            except Exception as error:  # as in its thread
+                give_up(error)
 
     def see(self, rows: Sequence[Row]) -> None:
         """Pass on rows that have been written. All games of an evaluation come at once."""
@@ -79,12 +97,18 @@ class Loggers:
         for tool in self._open:
             tool.flush()
 
-    def close(self) -> None:
-        """Have the tools write what they hold, and let go of them."""
+    def close(self, has_hurry: Callable[[], bool] = never) -> None:
+        """Have the tools write what they hold, and let go of them. All have the same time, side by side."""
         open_ones, self._open = self._open, []
-        deadline = time.monotonic() + self._patience_seconds
+        begun = time.monotonic()
+
+        def goes_on() -> bool:
+            return time.monotonic() - begun < (self._hurried_seconds if has_hurry() else self._patience_seconds)
+
         for tool in open_ones:
-            tool.end(max(0.0, deadline - time.monotonic()))
+            tool.end()
+        for tool in open_ones:
+            tool.wait(goes_on)
 
     def _give_up(self, tool: str, error: Exception) -> None:
         self._say(
@@ -126,11 +150,11 @@ def seconds_since_1970(started_at: str) -> float:
     return datetime.datetime.fromisoformat(started_at).timestamp()
 
 
-def _open(tool: str, run: LoggedRun) -> Logger:
+def _open(tool: str, run: LoggedRun, rows: Mapping[str, RowsOfRole] | None = None) -> Logger:
     if tool == TENSORBOARD:
         from pipeline.experiments.curves.tensorboard import TensorBoardLogger
 
-        return TensorBoardLogger(run)
+        return TensorBoardLogger(run, rows)
     if tool == WANDB:
         # Before the first import, which would report its own errors to its makers.
         os.environ.setdefault("WANDB_ERROR_REPORTING", "false")

@@ -17,14 +17,13 @@ import statistics
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from torch.utils.tensorboard import SummaryWriter
 from torch.utils.tensorboard.summary import hparams
 
 from pipeline.config.run_config import RunConfig
-from pipeline.errors import RunFolderError
 from pipeline.experiments.curves.logger import LoggedRun
+from pipeline.experiments.curves.rows_of_roles import RowsOfRole, rows_of_roles
 from pipeline.experiments.curves.scalars import EVALUATIONS, SCORE, Scalar
 from pipeline.rows import CHECKPOINT
 from pipeline.settings import as_settings, flat, is_of_the_course
@@ -42,19 +41,11 @@ _FLUSH_SECONDS = 10
 """How late a point may be seen. Ours: TensorBoard looks every 30 s by itself."""
 
 
-class _RowsOfRole(NamedTuple):
-    """What a run has rows of."""
-
-    frames: list[int]
-    games: list[tuple[int, float]]
-    """Frames and score, in order of frames."""
-
-
 class TensorBoardLogger:
     """Frames are the steps."""
 
-    def __init__(self, run: LoggedRun) -> None:
-        """Begins anew, without the files of before, unless the run goes on."""
+    def __init__(self, run: LoggedRun, rows: Mapping[str, RowsOfRole] | None = None) -> None:
+        """Begins anew, without the files of before, unless the run goes on: then from `rows`, all that it had."""
         self._run = run
         self._folder = run.folder / FOLDER
         self._started_at = run.started_at
@@ -64,7 +55,7 @@ class TensorBoardLogger:
         if not run.goes_on:
             shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(exist_ok=True)
-        self._rows = self._rows_of_roles() if run.goes_on else None
+        self._rows = rows
         if self._rows is not None:
             # A role may have no point any more, and its old ones go all the same.
             for source in [entry.name for entry in self._folder.iterdir() if entry.name != EVALUATIONS]:
@@ -77,7 +68,7 @@ class TensorBoardLogger:
         """Add points to the files of their sources."""
         for source in dict.fromkeys(point.source for point in points if point.source not in self._writers):
             if self._rows is None and self._goes_on:
-                self._rows = self._rows_of_roles()
+                self._rows = rows_of_roles(self._run.folder)
             first = min(point.frames for point in points if point.source == source)
             self._writers[source] = self._open(source, first)
         for point in points:
@@ -117,28 +108,10 @@ class TensorBoardLogger:
         """The step from which on old points go: behind the last row that the role has before its `first_frames`."""
         if self._rows is None:
             return int(first_frames)
-        rows = self._rows.get(source, _RowsOfRole([], []))
+        rows = self._rows.get(source, RowsOfRole([], []))
         kept = [score for frames, score in rows.games if frames < first_frames]
         self._games[source] = deque(kept, maxlen=_NUM_GAMES)
         return max((frames for frames in rows.frames if frames < first_frames), default=-1) + 1
-
-    def _rows_of_roles(self) -> Mapping[str, _RowsOfRole] | None:
-        """By role, of what is in the run's own files; None where there are none."""
-        # pandas, for runs that go on alone
-        from pipeline.results.load import load_run
-
-        try:
-            loaded = load_run(self._run.folder)
-        except (RunFolderError, OSError):
-            return None
-        found: dict[str, _RowsOfRole] = {}
-        for table in (loaded.episodes, loaded.updates, loaded.actor_critic_updates):
-            for role, rows in table.sort_values("total_frames", kind="stable").groupby("role"):
-                of_role = found.setdefault(str(role), _RowsOfRole([], []))
-                of_role.frames.extend(map(int, rows["total_frames"]))
-                if table is loaded.episodes:
-                    of_role.games.extend(zip(of_role.frames, map(float, rows["score"]), strict=True))
-        return found
 
 
 def _write_settings(writer: SummaryWriter, config: RunConfig) -> None:

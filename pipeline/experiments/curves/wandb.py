@@ -31,6 +31,9 @@ PROJECT = "pipeline"
 FRAMES = "frames"
 """Metric that the others are drawn against."""
 
+FINISH_SECONDS = 45.0
+"""For what is to be sent at the end; less than a run waits for a tool. Ours."""
+
 _SECONDS = "training_seconds"
 _PAUSE_SECONDS = 0.05
 
@@ -76,21 +79,29 @@ class WandbLogger:
             resume="allow" if self._goes_on else None,
             config=dict(flat(as_settings(config))),
             mode=_mode(),
-            settings=wandb.Settings(
-                console="off",
-                silent=True,
-                reinit="create_new",
-                disable_git=True,
-                disable_code=True,
-                disable_job_creation=True,
-                x_disable_stats=True,
-                x_disable_meta=True,
-                x_disable_machine_info=True,
-            ),
+            settings=_settings(),
         )
         run.define_metric(FRAMES)
         run.define_metric("*", step_metric=FRAMES)
         return run
+
+
+def _settings() -> wandb.Settings:
+    settings = wandb.Settings(
+        console="off",
+        silent=True,
+        reinit="create_new",
+        disable_git=True,
+        disable_code=True,
+        disable_job_creation=True,
+        x_disable_stats=True,
+        x_disable_meta=True,
+        x_disable_machine_info=True,
+    )
+    # Else a program would not end before all is sent, over a lost network never. Older ones have no such setting.
+    if "finish_timeout" in wandb.Settings.model_fields:
+        settings.finish_timeout = FINISH_SECONDS
+    return settings
 
 
 def _mode() -> Any:

@@ -1,8 +1,11 @@
 """Other tools get what the run folder gets, cannot end a run, and are missed before it starts."""
 
+import contextlib
 import importlib.util
 import io
+import json
 import shutil
+import threading
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -109,7 +112,7 @@ def test_a_tool_that_cannot_begin_is_named_once_and_the_run_goes_on(logged: tupl
 
 def test_a_tool_that_fails_in_the_middle_gets_nothing_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     tool, said = Failing(), list[str]()
-    monkeypatch.setattr(loggers, "_open", lambda name, run: tool)
+    monkeypatch.setattr(loggers, "_open", lambda name, run, rows: tool)
     seeing = Loggers(["tensorboard"], said.append)
     seeing.open(LoggedRun(smoke_config(tmp_path), tmp_path, 0.0, goes_on=False))
     for _ in range(2):
@@ -118,6 +121,53 @@ def test_a_tool_that_fails_in_the_middle_gets_nothing_more(monkeypatch: pytest.M
     assert tool.num_calls == 1
     (sentence,) = said
     assert "OSError: disk full. The run goes on" in sentence
+
+
+class Waiting:
+    """A tool whose end takes until it may go on."""
+
+    def __init__(self, folder: Path) -> None:
+        self.may_go_on = threading.Event()
+        self.was_closed = False
+        self.run: dict[str, object] = {}
+        self._folder = folder
+
+    def log(self, points: object) -> None:
+        """Takes all of it at once."""
+
+    def close(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self.run = json.loads((self._folder / "run.json").read_text())
+        self.may_go_on.wait(60.0)
+        self.was_closed = True
+
+
+@pytest.mark.parametrize("has_hurry", [True, False])
+def test_a_tool_that_hangs_costs_no_other_its_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, has_hurry: bool
+) -> None:
+    tools, said = {"tensorboard": Waiting(tmp_path), "mlflow": Waiting(tmp_path)}, list[str]()
+    tools["mlflow"].may_go_on.set()
+    monkeypatch.setattr(loggers, "_open", lambda name, run, rows: tools[name])
+    long, short = 3_600.0, 0.3
+    seeing = Loggers(tools, said.append, *((long, short) if has_hurry else (short, long)))
+    seeing.open(LoggedRun(smoke_config(tmp_path), tmp_path, 0.0, goes_on=False))
+    seeing.close(lambda: has_hurry)
+    tools["tensorboard"].may_go_on.set()
+    (sentence,) = said
+    assert sentence.startswith("warning: logging=tensorboard failed") and tools["mlflow"].was_closed
+
+
+def test_the_folder_says_how_the_run_ended_before_a_tool_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    words = ("budget.frames=400", "evaluation.num_episodes=1", "logging=tensorboard")
+    config = smoke_config(tmp_path, *words, experiment="smoke_dba3c")
+    tool = Waiting(config.folder)
+    tool.may_go_on.set()
+    monkeypatch.setattr(loggers, "_open", lambda name, run, rows: tool)
+    train(config, Console(file=io.StringIO()))
+    assert tool.run["end_reason"] == "budget" and "ended_at" in tool.run
 
 
 def test_a_missing_package_is_named_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.experiments.curves.logger import LoggedRun
+from pipeline.experiments.curves.rows_of_roles import rows_of_roles
 from pipeline.experiments.curves.scalars import EVALUATIONS, Scalar
 from pipeline.experiments.curves.tensorboard import FOLDER, MEAN_OF_GAMES, TensorBoardLogger
 from tests.experiments.event_files import Point, read_events, read_hyper_parameters
@@ -56,7 +57,10 @@ def test_what_a_resume_has_set_aside_is_purged_row_by_row(tmp_path: Path) -> Non
     )
     # The checkpoint is at 170: the rows behind it are set aside.
     log(TensorBoardLogger(logged_run(folder)), points("bundle-0", 100, 150, 180), points("bundle-1", 160, 190))
-    log(TensorBoardLogger(logged_run(folder, goes_on=True)), points("bundle-0", 300))
+    rows = rows_of_roles(folder)
+    # Roles write while a tool is opened.
+    append_rows(folder, [episode(4.0, 300)])
+    log(TensorBoardLogger(logged_run(folder, goes_on=True), rows), points("bundle-0", 300))
     assert steps(folder, "bundle-0") == [100, 150, 300], "180 is before the first new point"
     assert steps(folder, "bundle-1") == [160], "it has no new point"
 
