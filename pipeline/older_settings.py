@@ -27,7 +27,7 @@ TRUE_BEFORE_BESIDE: Mapping[str, tuple[str, Any]] = {
     "network.drawn_fractions": ("num_atoms", False),
     "network.layer_norm": ("num_atoms", False),
     "network.initial_weights": ("num_atoms", "fan_in"),
-    "algorithm.outlier_floor": ("outlier_deviations", 0.0),
+    "algorithm.outlier_min_error": ("outlier_deviations", 0.0),
     "algorithm.munchausen": ("steps_per_update", False),
     "algorithm.munchausen_weight": ("steps_per_update", 0.9),
     "algorithm.munchausen_temperature": ("steps_per_update", 0.03),
@@ -60,7 +60,7 @@ def in_settings_of_today(tree: Mapping[str, Any]) -> Mapping[str, Any]:
         group = tree.get(name.split(".")[0])
         if isinstance(group, Mapping) and beside in group:
             tree = _completed(tree, name.split("."), value)
-    return _with_listed_stragglers(tree)
+    return _without_what_did_nothing(_with_listed_stragglers(tree))
 
 
 def _completed(tree: Mapping[str, Any], name: Sequence[str], value: Any) -> Mapping[str, Any]:
@@ -70,6 +70,28 @@ def _completed(tree: Mapping[str, Any], name: Sequence[str], value: Any) -> Mapp
         return tree if word in tree else {**tree, word: value}
     group = tree.get(word)
     return {**tree, word: _completed(group, rest, value)} if isinstance(group, Mapping) else tree
+
+
+def _without_what_did_nothing(tree: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`tree`, without settings that have been refused since because they changed nothing."""
+    match tree:
+        case {"evaluation": {"environment": Mapping() as protocol} as evaluation}:
+            tree = {**tree, "evaluation": {**evaluation, "environment": _unpooled(protocol)}}
+    match tree:
+        case {"environment": Mapping() as protocol}:
+            tree = {**tree, "environment": _unpooled(protocol)}
+    match tree:
+        case {"topology": {"dynamic_quorum": False, "noise_scale": int() | float()} as topology}:
+            tree = {**tree, "topology": {**topology, "noise_scale": None}}
+    return tree
+
+
+def _unpooled(protocol: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Of one frame there is nothing to pool."""
+    match protocol:
+        case {"frame_skip": 1, "max_pool": True}:
+            return {**protocol, "max_pool": False}
+    return protocol
 
 
 def _with_listed_stragglers(tree: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -43,8 +43,25 @@ def test_a_setting_that_was_added_later_is_what_was_true_before_and_no_other_may
 
 def test_a_run_of_before_goes_on_with_the_outlier_rule_alone() -> None:
     lines = to_yaml(compose(["experiment=gorila", "game=Pong"])).splitlines(keepends=True)
-    of_before = "".join(line for line in lines if "outlier_floor" not in line)
-    assert run_of_yaml(of_before) == compose(["experiment=gorila", "game=Pong", "algorithm.outlier_floor=0"])
+    of_before = "".join(line for line in lines if "outlier_min_error" not in line)
+    assert run_of_yaml(of_before) == compose(["experiment=gorila", "game=Pong", "algorithm.outlier_min_error=0"])
+
+
+@pytest.mark.parametrize(
+    ("words", "told", "did_nothing"),
+    [
+        (
+            ["environment.frame_skip=1", "environment.min_frame_skip=1", "environment.max_pool=false"],
+            "max_pool: false",
+            "max_pool: true",
+        ),
+        ([], "noise_scale: null", "noise_scale: 0.5"),
+    ],
+)
+def test_what_did_nothing_and_is_refused_since_is_left_out(words: list[str], told: str, did_nothing: str) -> None:
+    run = compose(["experiment=dba3c", "game=Pong", *words])
+    of_before = to_yaml(run).replace(told, did_nothing)
+    assert of_before != to_yaml(run) and run_of_yaml(of_before) == run
 
 
 @pytest.mark.parametrize(

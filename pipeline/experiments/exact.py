@@ -94,6 +94,7 @@ class ExactRun:
         that are lost. Raises CheckpointError, naming what is damaged, if there is none left.
         """
         damaged: list[str] = []
+        unread: list[str] = []
         lacking: list[tuple[Checkpoint, SavedStates, dict[str, int]]] = []
         for version in self._files.versions():
             try:
@@ -101,6 +102,7 @@ class ExactRun:
                 saved = self._files.load(version)
             except CheckpointError as error:
                 damaged.append(str(error))
+                unread.append(str(error))
                 continue
             if (there := rows_there(self._run, saved.num_rows)) != saved.num_rows:
                 lacking.append((start, saved, there))
@@ -109,8 +111,15 @@ class ExactRun:
             for line in damaged:
                 say(f"{line}; the checkpoint before it is taken")
             return self._begin_at(start, saved, there)
-        for start, saved, there in lacking[:1]:
-            say(f"{_lost(saved.num_rows, there)} are lost: they are not whole, and no checkpoint is older")
+        if lacking:
+            # The newest of those that cost the fewest rows.
+            start, saved, there = min(lacking, key=lambda cut: sum(cut[1].num_rows.values()) - sum(cut[2].values()))
+            for line in unread:
+                say(line)
+            say(
+                f"{_lost(saved.num_rows, there)} are lost, which the checkpoint of update {start.server.version:,} "
+                "counts: they are not whole, and no checkpoint has all of its rows"
+            )
             return self._begin_at(start, saved, there)
         if damaged:
             raise CheckpointError("; ".join(["no checkpoint can be gone on from bit for bit", *damaged]))

@@ -87,7 +87,8 @@ class Coordinator:
             self._client.unsubscribe_topic(self._topic)
             self._variable.delete()
             # The scheduler keeps the last thousand messages of each run, to its end.
-            self._client.run_on_scheduler(forgetting(self._topic), callback_timeout=_FAREWELL_SECONDS)
+            with contextlib.suppress(Exception):  # whatever its side raises: a courtesy ends no run
+                self._client.run_on_scheduler(forgetting(self._topic), callback_timeout=_FAREWELL_SECONDS)
 
     def stop_roles(self) -> None:
         """Tell all roles to finish their step and leave."""

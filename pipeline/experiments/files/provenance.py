@@ -127,9 +127,9 @@ def num_untracked() -> int | None:
 
 @functools.cache
 def changes() -> str | None:
-    """What differs from the commit, as `git apply` reads it, or why that is too much; None if nothing differs.
+    """What differs from the commit, as `git apply` reads it, or why that is too much; empty if nothing differs.
 
-    As it was when first asked.
+    None outside a checkout, or where git does not answer. As it was when first asked.
     """
     try:
         text = _difference("--binary")
@@ -139,7 +139,7 @@ def changes() -> str | None:
         return None
     if len(text) > _MOST_CHANGES:
         return f"{len(text):,} characters differ from the commit; at most {_MOST_CHANGES:,} are kept here\n"
-    return text or None
+    return text
 
 
 def keep_changes(run: Path) -> None:
@@ -148,9 +148,11 @@ def keep_changes(run: Path) -> None:
     What an earlier start had, and this one has not, goes to `discarded/`. Raises OSError.
     """
     path, text = run / CHANGES, changes()
-    if path.exists() and (text is None or path.read_bytes() != text.encode()):
+    if text is None:
+        return
+    if path.exists() and path.read_bytes() != text.encode():
         move_aside(path, run / DISCARDED)
-    if text is not None:
+    if text:
         whole_text(path, text)
 
 

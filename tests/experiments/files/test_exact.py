@@ -82,17 +82,20 @@ def test_a_run_goes_on_from_where_it_has_all_rows_and_else_says_which_are_lost(t
     assert said == [
         "1 rows of episodes.csv of the checkpoint of update 9 are not whole; the checkpoint before it is taken"
     ]
-    # Of the first two one is damaged: no checkpoint has them both, and the newest is the best there is.
+    # Of the first two one is damaged: no checkpoint has them both, and the older one lacks fewer.
     path = folder / "episodes.csv"
     header, first, *others = path.read_text().splitlines()
     path.write_text("\n".join([header, first[:20], *others]) + "\n")
     said.clear()
     found = exact.find_start(FIT, said.append)
-    assert found is not None and found[0].server.version == 9
-    assert said == ["2 rows of episodes.csv are lost: they are not whole, and no checkpoint is older"]
-    assert exact.desk.start is not None and exact.desk.start.num_rows == {"EpisodeRow": 2}
-    assert keep_rows(folder, found[1]) == 1
-    assert list(load_run(folder).episodes["score"]) == [1.0, 2.0]
+    assert found is not None and found[0].server.version == 7
+    assert said == [
+        "1 rows of episodes.csv are lost, which the checkpoint of update 7 counts: they are not whole, and no "
+        "checkpoint has all of its rows"
+    ]
+    assert exact.desk.start is not None and exact.desk.start.num_rows == {"EpisodeRow": 1}
+    assert keep_rows(folder, found[1]) == 2, "the damaged one, and the third"
+    assert list(load_run(folder).episodes["score"]) == [1.0]
 
 
 def test_states_and_checkpoints_that_do_not_fit_the_run_are_told_by_their_file(tmp_path: Path) -> None:

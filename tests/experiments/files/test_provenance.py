@@ -67,7 +67,7 @@ def test_changes_of_the_code_are_kept_as_git_reads_them_again(tmp_path: Path, mo
     git(tmp_path, "add", "code.py")
     git(tmp_path, "commit", "-q", "-m", "first")
     monkeypatch.setattr(provenance, "__file__", str(code))
-    assert provenance.changes() is None and provenance.num_untracked() == 0
+    assert provenance.changes() == "" and provenance.num_untracked() == 0
     code.write_text("a = 2\n")
     (tmp_path / "mine.py").write_text("")
     for each in (provenance.changes, provenance.num_untracked, provenance.commit):
@@ -161,7 +161,9 @@ def test_changes_of_an_earlier_start_do_not_stand_beside_code_that_has_none(
     start("-a\n+c\n")
     assert (tmp_path / provenance.CHANGES).read_text() == "-a\n+c\n"
     start(None)
-    start(None)
+    assert (tmp_path / provenance.CHANGES).exists(), "git did not answer"
+    start("")
+    start("")
     assert not (tmp_path / provenance.CHANGES).exists()
     kept = [path.read_text() for path in sorted((tmp_path / "discarded").iterdir())]
     assert sorted(kept) == ["-a\n+b\n", "-a\n+c\n"]
