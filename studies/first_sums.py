@@ -73,7 +73,8 @@ def _cells(scores: pd.Series) -> str:
 def _config(game: str, seed: int, sums: float, runs_dir: str, words: Sequence[str]) -> RunConfig:
     return api.compose(
         [
-            *("experiment=gorila_quick", "optimizer=adagrad", f"optimizer.initial_accumulator={sums}"),
+            *("experiment=gorila_quick", "algorithm.outlier_min_error=0"),
+            *("optimizer=adagrad", f"optimizer.initial_accumulator={sums}"),
             # The step size and epsilon of the quick experiment are Adam's.
             *("optimizer.learning_rate=0.01", "optimizer.epsilon=1e-6"),
             *(f"game={game}", f"seed={seed}", "budget.minutes=null", "training_evaluation.every_frames=null"),

@@ -8,8 +8,9 @@ with Gorila's plain squared error. Faults are drawn per gradient, alike for guar
     outlying    its minibatch's targets were multiplied by `_OUTLIER`, as by an emulator gone wrong
 
 Judged by the area under the curve of the held-out loss over the server's updates: its mean, the smaller the better.
-With guards on, thresholds are those of `experiment=gorila`. A row per case and seed goes to results/guards/guards.csv,
-and what is there is not made again; a table of means with their intervals over the seeds is printed.
+With guards on, all their settings are those of `experiment=gorila`. A row per case and seed goes to
+results/guards/guards.csv, and what is there is not made again; a table of means with their intervals over the seeds is
+printed.
 Not here: the guards in real training (`updates.csv` of any run counts what they dropped).
 """
 
@@ -124,7 +125,7 @@ def train(config: RunConfig, faults: str, guards: bool, seed: int, num_updates: 
     students = [
         _Student(
             ParamClient(shards, layout, f"learner-{i}", 1, server),
-            LossOutlierRule(deviations, rule.outlier_decay, rule.outlier_floor),
+            LossOutlierRule(deviations, rule.outlier_decay, rule.outlier_min_error),
         )
         for i in range(_NUM_LEARNERS)
     ]
@@ -145,7 +146,8 @@ def train(config: RunConfig, faults: str, guards: bool, seed: int, num_updates: 
             inputs = _inputs(rng, _BATCH_SIZE)
             targets = _outputs(teacher, inputs) * (_OUTLIER if is_outlying and faults in ("outlying", "both") else 1.0)
             loss = _loss(student.flat, inputs, targets)
-            if not student.outliers.admit(loss.item()):
+            mean_error = (targets - _outputs(student.flat.detach(), inputs)).abs().mean().item()
+            if not student.outliers.admit(loss.item(), mean_error):
                 num_outliers += 1
                 continue
             (gradient,) = torch.autograd.grad(loss, student.flat)

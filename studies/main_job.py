@@ -181,6 +181,9 @@ def _run(chosen: argparse.Namespace, case: str, seed: int, used: str) -> MainJob
     minutes = (time.monotonic() - started) / 60
     config = api.compose(words)
     loaded = api.load_run(config.folder)
+    reason = loaded.runs["end_reason"].iloc[0]
+    if reason != "budget":
+        raise SystemExit(f"{config.folder} ended by {reason}, not by its budget: its row is left out")
     scores = run_scores(loaded)
     ((agent,), (random,)) = (scores[scores["agent"] == player].to_dict("records") for player in (LAST, RANDOM))
     return MainJobRow(

@@ -94,8 +94,8 @@ class QLearningConfig(AlgorithmConfig):
     """k: a gradient whose loss exceeds running mean + k standard deviations is thrown away; None: never."""
     outlier_decay: float
     """Decay of that running mean and deviation, per update."""
-    outlier_floor: float
-    """A minibatch whose mean loss is at most this is never thrown away; 0: any may be."""
+    outlier_min_error: float
+    """Clipped rewards; one whose errors are at most this in the mean is never thrown away. 0: any may be."""
     steps_per_update: int
     """Agent steps of the bundle, all lanes together, per gradient."""
     munchausen: bool
@@ -130,8 +130,8 @@ class QLearningConfig(AlgorithmConfig):
                 found.append(f"{name}={value} must be positive, or null for none")
         if not 0 < self.outlier_decay < 1:
             found.append(f"outlier_decay={self.outlier_decay} must lie in (0, 1)")
-        if self.outlier_floor < 0:
-            found.append(f"outlier_floor={self.outlier_floor} must be at least 0")
+        if self.outlier_min_error < 0:
+            found.append(f"outlier_min_error={self.outlier_min_error} must be at least 0")
         return found + self._munchausen_mistakes()
 
     def unfit_for_distribution(self, distribution: Distribution | None) -> list[str]:

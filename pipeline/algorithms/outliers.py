@@ -3,7 +3,7 @@
 Nair et al. 2015 keep a running mean and standard deviation of the absolute loss and reject what lies several deviations
 above (how many, and how long their memory is, has not come down to us: both are settings). A loss is never negative, so
 it is its own absolute value. Departures: what is judged is the clipped loss of a minibatch, its mean, not each error;
-a loss that rewards explain is no outlier. Without that floor, whatever is rarer than one minibatch in k^2 could be
+and errors that rewards explain are no outliers. Without that, whatever is rarer than one minibatch in k^2 could be
 thrown away for ever (Chebyshev's inequality), and in many games a reward is.
 Not here: stale gradients (`pipeline.param_server`).
 """
@@ -28,18 +28,18 @@ class LossOutlierRule:
     * `deviations` is None: everything finite is admitted;
     * warm-up, the first 1 / (1 - decay) finite losses (rounded), which is how far the memory reaches: admitted;
     * all losses so far were equal, so that no deviation is known: admitted;
-    * at most `floor`: admitted;
-    * above mean + deviations * deviation: rejected. It still enters the statistics, as at most twice that
-      threshold (or twice the floor, if that is more): so one freak loss, however large, cannot blind the rule for long,
-      while a lasting rise pulls the threshold up geometrically until it admits again;
+    * errors of `min_error` or less, in the mean: admitted;
+    * above mean + deviations * deviation: rejected. It still enters the statistics, as at most twice that threshold:
+      so one freak loss, however large, cannot blind the rule for long, while a lasting rise pulls the threshold up
+      geometrically until it admits again;
     * else admitted.
     """
 
-    def __init__(self, deviations: float | None, decay: float, floor: float) -> None:
-        """`deviations`: k; None admits all that is finite. `decay` in (0, 1): see `mean`. `floor`: at least 0."""
+    def __init__(self, deviations: float | None, decay: float, min_error: float) -> None:
+        """`deviations`: k; None admits all that is finite. `decay` in (0, 1): see `mean`. `min_error`: at least 0."""
         self._deviations = deviations
         self._decay = decay
-        self._floor = floor
+        self._min_error = min_error
         self._num_warmup = round(1.0 / (1.0 - decay))
         self._num_losses = 0
         self._mean = 0.0
@@ -63,19 +63,22 @@ class LossOutlierRule:
         """Remember that instead."""
         self._num_losses, self._mean, self._variance = state
 
-    def admit(self, loss: float) -> bool:
-        """True if the gradient of this loss is to be sent. Judged first, then `loss` enters the statistics."""
+    def admit(self, loss: float, mean_error: float) -> bool:
+        """True if the gradient of this loss is to be sent. Judged first, then `loss` enters the statistics.
+
+        `mean_error`: how wrong the minibatch's values are, in units of clipped reward (`MinibatchLoss.abs_error`).
+        """
         if not math.isfinite(loss):
             return False
         threshold = self._threshold()
-        admitted = loss <= threshold
+        admitted = loss <= threshold or mean_error <= self._min_error
         self._remember(loss if admitted else min(loss, 2.0 * threshold))
         return admitted
 
     def _threshold(self) -> float:
         if self._deviations is None or self._num_losses < self._num_warmup or self._variance == 0.0:
             return math.inf
-        return max(self._mean + self._deviations * self.deviation, self._floor)
+        return self._mean + self._deviations * self.deviation
 
     def _remember(self, loss: float) -> None:
         # Incremental form of the weighted mean and variance with weights that sum to 1: the bias correction of Adam

@@ -75,7 +75,9 @@ class Learner:
         self._gathered: list[tuple[torch.Tensor, tuple[int, ...]]] = []
         """Gradients that wait to be sent as one, with the versions that they were computed at."""
         self._loss = QLoss(algorithm, online.replica, target.replica, noise)
-        self._outliers = LossOutlierRule(algorithm.outlier_deviations, algorithm.outlier_decay, algorithm.outlier_floor)
+        self._outliers = LossOutlierRule(
+            algorithm.outlier_deviations, algorithm.outlier_decay, algorithm.outlier_min_error
+        )
 
     def step(self) -> None:
         """Compute one gradient at the server's newest parameters and push it, unless its loss is an outlier.
@@ -90,7 +92,7 @@ class Learner:
         # An error that is no number would be a priority that is none. Outliers do count: their error is what it is.
         if self._divergence.admits(loss_value, self._online.version) and self._replay.priority_exponent is not None:
             self._transitions.update_priorities(batch.key, loss.abs_error.cpu().numpy())
-        if not self._outliers.admit(loss_value):
+        if not self._outliers.admit(loss_value, loss.abs_error.mean().item()):
             self._statistics.outlier(loss_value, mean_q_value)
             return
         factored = self._server.wire == FACTORS

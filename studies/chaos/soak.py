@@ -11,6 +11,7 @@ Not here: what a run is planned to take (`pipeline.experiments.plan`).
 
 import argparse
 import contextlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -67,7 +68,7 @@ class SoakRow:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run, look, draw."""
+    """Run, look, draw; what was there before stays where the run fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60.0, help="of training")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="where the rows go, anew")
@@ -77,14 +78,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     other = {"minutes": chosen.minutes != parser.get_default("minutes"), "words": bool(chosen.words)}
     refuse_published("--output", chosen.output, OUTPUT, **other)
     refuse_published("--figure", chosen.figure, FIGURE, **other, output=is_other(chosen.output, OUTPUT))
-    (chosen.output / "soak.csv").unlink(missing_ok=True)
-    rows = soak_rows(chosen.output)
     with tempfile.TemporaryDirectory() as folder:
+        rows = soak_rows(Path(folder))
         words = [*WORDS, f"budget.minutes={chosen.minutes}", f"results_dir={folder}", *chosen.words]
         with subprocess.Popen([sys.executable, "-m", "pipeline.train", *words]) as command:
             for row in looks(command, Path(folder)):
                 rows.append(row)
-    save_figure(figure_of(rows.frame()), chosen.figure)
+        if command.returncode == 0:
+            save_figure(figure_of(rows.frame()), chosen.figure)
+            chosen.output.mkdir(parents=True, exist_ok=True)
+            shutil.copy(Path(folder) / "soak.csv", chosen.output)
     return command.returncode
 
 

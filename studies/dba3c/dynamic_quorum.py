@@ -174,7 +174,9 @@ def _measured(
         healthy = done[
             (done["source"] == MEASURED) & (done["distribution"] == NONE) & (done["quorum"] == str(_NUM_REAL))
         ]
-        delay = delay_of(healthy["seconds_per_update"], _DELAY, is_waited_for=least == _NUM_REAL)
+        alike = done[(done["source"] == MEASURED) & (done["distribution"] == distribution)]
+        seconds = healthy["seconds_per_update"]
+        delay = delay_of(seconds, _DELAY, alike["mean_delay_seconds"], is_waited_for=least == _NUM_REAL)
         own += [f"topology.stragglers=[[{_NUM_REAL - 1},{distribution},{delay.seconds:.6f}]]"]
     config = compose([budget_seconds(run_seconds, delay.update_seconds), *settings, *own])
     updates = run(config)

@@ -62,10 +62,16 @@ class Delay(NamedTuple):
 NO_DELAY = Delay(0.0, 0.0)
 
 
-def delay_of(healthy: "pd.Series[float]", num_updates: float, *, is_waited_for: bool) -> Delay:
-    """So many healthy updates long. `healthy`: seconds of an update, of each run in which nobody straggles."""
+def delay_of(
+    healthy: "pd.Series[float]", num_updates: float, before: "pd.Series[float]", *, is_waited_for: bool
+) -> Delay:
+    """So many healthy updates long, or as long as `before`, the delays of the runs so far: all rows have one.
+
+    `healthy`: seconds of an update, of each run in which nobody straggles.
+    """
     update = float(healthy.median())
-    delay = num_updates * update
+    told = before[before > 0]
+    delay = num_updates * update if told.empty else float(told.iloc[0])
     return Delay(delay, update + delay if is_waited_for else 0.0)
 
 
@@ -126,7 +132,12 @@ def main(
             if distribution != NONE:
                 done = rows.frame()
                 healthy = done[(done["distribution"] == NONE) & (done["num_backup_workers"] == 0)]
-                delay = delay_of(healthy["seconds_per_update"], delay_updates, is_waited_for=num_backup == 0)
+                delay = delay_of(
+                    healthy["seconds_per_update"],
+                    delay_updates,
+                    done.loc[done["distribution"] == distribution, "mean_delay_seconds"],
+                    is_waited_for=num_backup == 0,
+                )
             words = [budget_seconds(run_seconds, delay.update_seconds), *settings]
             rows.append(_measure(words, num_started - num_backup, num_backup, distribution, delay.seconds, round_))
     save_figure(stragglers_figure(rows.frame()), figures / "dba3c_stragglers.png")

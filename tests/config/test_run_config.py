@@ -121,7 +121,7 @@ def test_a_sound_run_has_no_mistakes(gorila: RunConfig, dba3c: RunConfig) -> Non
             [group("algorithm", munchausen=True, double=True)],
             "algorithm.double=true must be false with munchausen=true: its targets are means over all next actions",
         ),
-        ([group("algorithm", outlier_floor=-0.5)], "algorithm.outlier_floor=-0.5 must be at least 0"),
+        ([group("algorithm", outlier_min_error=-0.5)], "algorithm.outlier_min_error=-0.5 must be at least 0"),
         ([group("algorithm", munchausen_weight=1.5)], "algorithm.munchausen_weight=1.5 must lie in [0, 1]"),
         ([group("algorithm", munchausen_floor=0.5)], "algorithm.munchausen_floor=0.5 must be below 0"),
         (

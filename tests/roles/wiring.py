@@ -51,7 +51,7 @@ def bundle_spec(**changes: Any) -> QRoleSpec:
             max_gradient_norm=None,
             outlier_deviations=None,
             outlier_decay=0.99,
-            outlier_floor=0.0,
+            outlier_min_error=0.0,
             steps_per_update=4,
             munchausen=False,
             munchausen_weight=0.9,

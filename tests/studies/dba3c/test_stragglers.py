@@ -11,8 +11,10 @@ from tests.studies.dba3c.toy import is_figure
 
 def test_a_delay_is_some_healthy_updates_and_an_update_waits_where_nobody_is_spare() -> None:
     healthy = pd.Series([0.1, 0.5, 0.3])
-    assert stragglers.delay_of(healthy, 4.0, is_waited_for=True) == pytest.approx((1.2, 1.5))
-    assert stragglers.delay_of(healthy, 4.0, is_waited_for=False) == pytest.approx((1.2, 0.0))
+    none, told = pd.Series([0.0, 0.0]), pd.Series([0.0, 0.8])
+    assert stragglers.delay_of(healthy, 4.0, none, is_waited_for=True) == pytest.approx((1.2, 1.5))
+    assert stragglers.delay_of(healthy, 4.0, none, is_waited_for=False) == pytest.approx((1.2, 0.0))
+    assert stragglers.delay_of(healthy, 4.0, told, is_waited_for=True) == pytest.approx((0.8, 1.1)), "as before"
 
 
 @pytest.mark.slow
