@@ -30,6 +30,7 @@ ACCUMULATORS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3)
 OUTPUT = Path("results/first_steps")
 WORDS = (
     "experiment=gorila",
+    "algorithm.outlier_min_error=0",
     "replay.capacity=20_000",
     "replay.min_transitions=500",
     "training_evaluation.every_frames=null",

@@ -146,8 +146,8 @@ def train(config: RunConfig, faults: str, guards: bool, seed: int, num_updates: 
             inputs = _inputs(rng, _BATCH_SIZE)
             targets = _outputs(teacher, inputs) * (_OUTLIER if is_outlying and faults in ("outlying", "both") else 1.0)
             loss = _loss(student.flat, inputs, targets)
-            mean_error = (targets - _outputs(student.flat.detach(), inputs)).abs().mean().item()
-            if not student.outliers.admit(loss.item(), mean_error):
+            largest = (targets - _outputs(student.flat.detach(), inputs)).abs().max()
+            if not student.outliers.admit(loss.item(), largest.item):
                 num_outliers += 1
                 continue
             (gradient,) = torch.autograd.grad(loss, student.flat)

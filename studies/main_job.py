@@ -38,6 +38,7 @@ _SAME_FRAMES = (
     "network=dqn_2013",
     "optimizer.learning_rate=2.5e-4",
     "algorithm.n_step=1",
+    "algorithm.outlier_min_error=0",
     "algorithm.exploration.decay_updates=null",
     "algorithm.exploration.decay_share=0.33",
 )

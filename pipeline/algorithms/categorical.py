@@ -39,12 +39,17 @@ def categorical_targets(logits_t: Tensor, a_t: Tensor, r_t: Tensor, discount_t: 
 
 
 def categorical_loss(
-    logits_tm1: Tensor, a_tm1: Tensor, target_tm1: Tensor, q_tm1: Tensor, weight: Tensor | None = None
+    logits_tm1: Tensor,
+    a_tm1: Tensor,
+    target_tm1: Tensor,
+    q_tm1: Tensor,
+    support: Tensor,
+    weight: Tensor | None = None,
 ) -> MinibatchLoss:
     """Cross entropy of target and prediction: loss = -sum_i target_tm1[i] * log softmax(logits_tm1[a_tm1])[i].
 
-    logits_tm1 (B, A, N), a_tm1 (B,) int64, target_tm1 (B, N), q_tm1 (B,) the means of the taken distributions, weight
-    (B,) as in `minibatch_loss`; float32. Bellemare et al. 2017, algorithm 1.
+    logits_tm1 (B, A, N), a_tm1 (B,) int64, target_tm1 (B, N), q_tm1 (B,) the means of the taken distributions, support
+    (N,) the returns, weight (B,) as in `minibatch_loss`; float32. Bellemare et al. 2017, algorithm 1.
     abs_error is the Kullback-Leibler divergence: the loss less the target's own entropy, which nothing can predict away
     (Hessel et al. 2018, "The Integrated Agent").
     """
@@ -56,7 +61,8 @@ def categorical_loss(
     entropy = -torch.xlogy(target_tm1, target_tm1).sum(dim=1)
     # The divergence is never negative; a difference of two rounded sums may be.
     divergence = (losses.detach() - entropy).clamp(min=0)
-    return MinibatchLoss(objective, mean_loss, q_tm1.detach().mean(), divergence)
+    q_tm1 = q_tm1.detach()
+    return MinibatchLoss(objective, mean_loss, q_tm1.mean(), divergence, (target_tm1 @ support - q_tm1).abs())
 
 
 def taken_logits(logits: Tensor, actions: Tensor) -> Tensor:

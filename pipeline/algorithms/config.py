@@ -95,7 +95,7 @@ class QLearningConfig(AlgorithmConfig):
     outlier_decay: float
     """Decay of that running mean and deviation, per update."""
     outlier_min_error: float
-    """Clipped rewards; one whose errors are at most this in the mean is never thrown away. 0: any may be."""
+    """Clipped rewards; a minibatch without an error above this is never thrown away. 0: any may be."""
     steps_per_update: int
     """Agent steps of the bundle, all lanes together, per gradient."""
     munchausen: bool

@@ -9,6 +9,7 @@ Not here: stale gradients (`pipeline.param_server`).
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 
@@ -28,7 +29,7 @@ class LossOutlierRule:
     * `deviations` is None: everything finite is admitted;
     * warm-up, the first 1 / (1 - decay) finite losses (rounded), which is how far the memory reaches: admitted;
     * all losses so far were equal, so that no deviation is known: admitted;
-    * errors of `min_error` or less, in the mean: admitted;
+    * no error above `min_error`: admitted;
     * above mean + deviations * deviation: rejected. It still enters the statistics, as at most twice that threshold:
       so one freak loss, however large, cannot blind the rule for long, while a lasting rise pulls the threshold up
       geometrically until it admits again;
@@ -63,15 +64,15 @@ class LossOutlierRule:
         """Remember that instead."""
         self._num_losses, self._mean, self._variance = state
 
-    def admit(self, loss: float, mean_error: float) -> bool:
+    def admit(self, loss: float, largest_error: Callable[[], float]) -> bool:
         """True if the gradient of this loss is to be sent. Judged first, then `loss` enters the statistics.
 
-        `mean_error`: how wrong the minibatch's values are, in units of clipped reward (`MinibatchLoss.abs_error`).
+        `largest_error` of the minibatch's values, in clipped rewards; asked only where the loss would be rejected.
         """
         if not math.isfinite(loss):
             return False
         threshold = self._threshold()
-        admitted = loss <= threshold or mean_error <= self._min_error
+        admitted = loss <= threshold or largest_error() <= self._min_error
         self._remember(loss if admitted else min(loss, 2.0 * threshold))
         return admitted
 

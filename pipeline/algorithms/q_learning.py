@@ -26,6 +26,8 @@ class MinibatchLoss(NamedTuple):
     """() float32: mean Q(s_tm1, a_tm1), no gradient."""
     abs_error: Tensor
     """(B,) float32, at least 0: how wrong each value is, for priorities; no gradient."""
+    reward_error: Tensor
+    """(B,) float32, at least 0: the same in units of clipped reward, whatever the distribution; no gradient."""
 
 
 def minibatch_loss(
@@ -48,7 +50,8 @@ def minibatch_loss(
     losses = loss(td_error, max_abs_td_error)
     mean_loss = losses.mean()
     objective = mean_loss if weight is None else (weight * losses).mean()
-    return MinibatchLoss(objective, mean_loss, mean_q, td_error.detach().abs())
+    abs_error = td_error.detach().abs()
+    return MinibatchLoss(objective, mean_loss, mean_q, abs_error, abs_error)
 
 
 def td_targets(q_t_target: Tensor, r_t: Tensor, discount_t: Tensor, q_t_selector: Tensor | None = None) -> Tensor:

@@ -68,7 +68,7 @@ def quantile_loss(
     objective = mean_loss if weight is None else (weight * losses).mean()
     with torch.no_grad():
         distance = (theta - ordered).abs().mean(dim=1)
-    return MinibatchLoss(objective, mean_loss, theta.detach().mean(), distance)
+    return MinibatchLoss(objective, mean_loss, theta.detach().mean(), distance, distance)
 
 
 def huber_sums(theta: Tensor, ordered: Tensor, kappa: float) -> tuple[Tensor, Tensor]:

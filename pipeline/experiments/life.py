@@ -87,6 +87,7 @@ class Life:
         self._max_restarts = max_restarts
         self.evaluates_when_interrupted = evaluates_when_interrupted
         """Else an interrupted run leaves them to whoever resumes it."""
+        self._num_begun = num_begun
         self.generation = num_begun
         """The highest that has begun, in any start of the run."""
         self._num_lost = 0
@@ -144,6 +145,8 @@ class Life:
 
     def plays_final_games(self, reason: str, *, is_interrupted: bool) -> bool:
         """Whether the final evaluation follows a training that ended so; `is_interrupted`: meanwhile, or by then."""
+        if reason == INTERRUPTED and self.generation == self._num_begun:
+            return False  # told to end before anything began
         return self.evaluates_when_interrupted or not (is_interrupted or reason == INTERRUPTED)
 
     def final_reason(self, reason: str, *, has_all_games: bool) -> str:

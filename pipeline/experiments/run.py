@@ -9,6 +9,7 @@ Not here: the training between its start and its last checkpoint (`pipeline.expe
 
 import contextlib
 import threading
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 from urllib.parse import urljoin
@@ -147,6 +148,10 @@ class _Run:
         self._console = console
         self._launch_id = launch_id
         self._interrupt = threading.Event()
+        self._was_told = False
+        """Whether the training was told to end, though final games followed."""
+        self._says_why = False
+        """Whether the folder has why this start has ended."""
         self._exact = exact_run(config)
         self._starts = starts
         # After a loss, the roles of a deterministic run have no state that the shards' one fits to.
@@ -179,26 +184,41 @@ class _Run:
             return self._result(reason, start)
         hosts, placement = self._session.hosts, self._plan.placement
         run = provenance.begin(run, self._typed, hosts, placement, origin, self._launch_id)
-        self._write_run(run)
-        with self._record.cosmetic.trying(f"writing {provenance.CHANGES}"):
-            provenance.keep_changes(self._folder.path)
+        life, interrupt = self._life, self._interrupt
         with (
-            interruptible(self._interrupt, second_ends=self._life.evaluates_when_interrupted),
-            self._record.drawn(seconds_since_1970(run["started_at"]), self._interrupt.is_set, goes_on=goes_on),
+            self._saying_why(run),
+            interruptible(interrupt, second_ends=life.evaluates_when_interrupted),
+            self._record.drawn(seconds_since_1970(run["started_at"]), self._has_hurry, goes_on=goes_on),
+            self._saying_why(run),  # before other tools are waited for
         ):
-            try:
-                with contextlib.closing(self._folder):
-                    end, reason = self._train_and_evaluate(start)
-            except BaseException as error:  # whatever it is, the folder says why its run has ended
-                with contextlib.suppress(OSError):  # of a disk that is full, which may be why
-                    self._write_run(run | {"end_reason": self._life.error_reason(error)})
-                raise
-            # Before other tools are waited for.
+            self._write_run(run)
+            with self._record.cosmetic.trying(f"writing {provenance.CHANGES}"):
+                provenance.keep_changes(self._folder.path)
+            with contextlib.closing(self._folder):
+                end, reason = self._train_and_evaluate(start)
             self._write_run(provenance.end(run, reason, end.wall_seconds, self._config.num_frames(end.num_steps)))
+            self._says_why, was_told = True, interrupt.is_set()
+        if interrupt.is_set() and not was_told and life.evaluates_when_interrupted:
+            raise KeyboardInterrupt  # while tools were waited for: what follows this run is not to begin
         if end.num_steps == start.num_steps:
             self._record.say("no role has made a step since this start: what is scored is what was there before")
         self._print_table()
         return self._result(reason, end)
+
+    @contextlib.contextmanager
+    def _saying_why(self, run: dict[str, Any]) -> Iterator[None]:
+        """Whatever ends the run meanwhile, its folder says so, if it says nothing yet."""
+        try:
+            yield
+        except BaseException as error:
+            if not self._says_why:
+                self._says_why = True
+                with contextlib.suppress(OSError):  # of a disk that is full, which may be why
+                    self._write_run(run | {"end_reason": self._life.error_reason(error)})
+            raise
+
+    def _has_hurry(self) -> bool:
+        return self._was_told or self._interrupt.is_set()
 
     def _result(self, reason: str, end: Checkpoint) -> RunResult:
         score = None
@@ -233,6 +253,7 @@ class _Run:
 
     def _evaluate(self, end: Checkpoint, *, waits_for_hosts: bool) -> list[EvaluationRow] | None:
         # What has ended the training skips no evaluation; where it would, it has to be heard whenever it came.
+        self._was_told = self._interrupt.is_set()
         if self._life.evaluates_when_interrupted:
             self._interrupt.clear()
         evaluation = self._config.evaluation

@@ -92,7 +92,7 @@ class Learner:
         # An error that is no number would be a priority that is none. Outliers do count: their error is what it is.
         if self._divergence.admits(loss_value, self._online.version) and self._replay.priority_exponent is not None:
             self._transitions.update_priorities(batch.key, loss.abs_error.cpu().numpy())
-        if not self._outliers.admit(loss_value, loss.abs_error.mean().item()):
+        if not self._outliers.admit(loss_value, lambda: loss.reward_error.max().item()):
             self._statistics.outlier(loss_value, mean_q_value)
             return
         factored = self._server.wire == FACTORS

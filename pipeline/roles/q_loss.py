@@ -59,7 +59,7 @@ class QLoss:
             return quantile_loss(outputs_tm1, a_tm1, target_tm1, self._kappa, weight, fractions)
         target_tm1 = categorical_targets(outputs_t, a_t, r_t, discount_t, self._online.support)
         q_tm1 = taken_values(self._online.q_values(outputs_tm1.detach()), a_tm1)
-        return categorical_loss(outputs_tm1, a_tm1, target_tm1, q_tm1, weight)
+        return categorical_loss(outputs_tm1, a_tm1, target_tm1, q_tm1, self._online.support, weight)
 
     @property
     def _kappa(self) -> float:

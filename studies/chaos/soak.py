@@ -45,6 +45,8 @@ WORDS = (
     "budget.frames=null",
     "progress=none",
 )
+FAILED = "soak.failed.csv"
+"""Rows of a run that failed."""
 OUTPUT = Path("results/chaos")
 FIGURE = FIGURES / "soak.png"
 _LOOK_SECONDS = 10.0
@@ -88,6 +90,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             save_figure(figure_of(rows.frame()), chosen.figure)
             chosen.output.mkdir(parents=True, exist_ok=True)
             shutil.copy(Path(folder) / "soak.csv", chosen.output)
+        else:
+            chosen.output.mkdir(parents=True, exist_ok=True)
+            print(
+                f"the run failed; what was seen is in {shutil.copy(Path(folder) / 'soak.csv', chosen.output / FAILED)}"
+            )
     return command.returncode
 
 

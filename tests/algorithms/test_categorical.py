@@ -93,17 +93,18 @@ def test_no_gradient_flows_through_the_target() -> None:
 def test_the_loss_is_the_cross_entropy_and_the_error_what_of_it_can_be_learned() -> None:
     logits = torch.tensor([[[0.0, 0.0], [5.0, -5.0]], [[0.0, 0.0], [0.0, math.log(3.0)]]])
     target = torch.tensor([[0.5, 0.5], [1.0, 0.0]])
-    result = categorical_loss(logits, torch.tensor([0, 1]), target, torch.tensor([1.0, 3.0]))
+    result = categorical_loss(logits, torch.tensor([0, 1]), target, torch.tensor([1.0, 3.0]), torch.tensor([0.0, 2.0]))
     # Predictions (1/2, 1/2) and (1/4, 3/4): the first is perfect and still has the entropy of its target as loss.
     assert result.mean_loss.item() == pytest.approx((math.log(2) + math.log(4)) / 2)
     assert result.abs_error.tolist() == pytest.approx([0.0, math.log(4)], abs=1e-6)
     assert result.mean_q.item() == 2.0
+    assert result.reward_error.tolist() == [0.0, 3.0], "the targets' means are 1 and 0"
 
 
 def test_the_gradient_is_prediction_minus_target_of_the_taken_action_times_its_weight() -> None:
     logits = torch.tensor([[[1.0, 2.0, 3.0], [0.0, math.log(3.0), -math.inf]]]).clamp(min=-50).requires_grad_()
     target, weight = torch.tensor([[1.0, 0.0, 0.0]]), torch.tensor([0.5])
-    result = categorical_loss(logits, torch.tensor([1]), target, torch.tensor([0.0]), weight)
+    result = categorical_loss(logits, torch.tensor([1]), target, torch.tensor([0.0]), torch.arange(3.0), weight)
     (gradient,) = torch.autograd.grad(result.objective, logits)
     assert gradient[0, 0].tolist() == [0.0, 0.0, 0.0]
     assert gradient[0, 1].tolist() == pytest.approx([0.5 * (0.25 - 1), 0.5 * 0.75, 0.0])
@@ -113,14 +114,18 @@ def test_the_gradient_is_prediction_minus_target_of_the_taken_action_times_its_w
 
 def test_the_loss_stays_finite_where_a_prediction_is_all_but_certain_and_wrong() -> None:
     logits = torch.tensor([[[1000.0, -1000.0]]])
-    result = categorical_loss(logits, torch.tensor([0]), torch.tensor([[0.0, 1.0]]), torch.tensor([0.0]))
+    result = categorical_loss(
+        logits, torch.tensor([0]), torch.tensor([[0.0, 1.0]]), torch.tensor([0.0]), torch.arange(2.0)
+    )
     assert result.mean_loss.item() == result.abs_error.item() == 2000.0
 
 
 def test_the_error_is_never_negative() -> None:
     logits = torch.randn(1000, 1, 51, generator=torch.Generator().manual_seed(0))
     target = logits[:, 0].softmax(dim=1)
-    result = categorical_loss(logits, torch.zeros(1000, dtype=torch.int64), target, torch.zeros(1000))
+    result = categorical_loss(
+        logits, torch.zeros(1000, dtype=torch.int64), target, torch.zeros(1000), torch.arange(51.0)
+    )
     assert (result.abs_error >= 0).all()
     assert result.abs_error.max() < 1e-5
 
@@ -132,5 +137,5 @@ def test_wrong_shapes_and_precisions_are_refused() -> None:
         categorical_targets(torch.zeros(2, 1, 3), torch.zeros(2), torch.zeros(2, 1), torch.zeros(2), SUPPORT)
     with pytest.raises(TypeError, match=r"logits is torch.bfloat16"):
         categorical_loss(
-            torch.zeros(2, 1, 3, dtype=torch.bfloat16), torch.tensor([0, 0]), torch.zeros(2, 3), torch.zeros(2)
+            torch.zeros(2, 1, 3, dtype=torch.bfloat16), torch.tensor([0, 0]), torch.zeros(2, 3), torch.zeros(2), SUPPORT
         )

@@ -172,6 +172,7 @@ def test_an_error_of_another_kind_is_no_loss() -> None:
 @pytest.mark.parametrize("is_interrupted", [False, True])
 def test_a_user_s_run_plays_its_final_games_however_its_training_ended(reason: str, is_interrupted: bool) -> None:
     run = life()
+    run.begin_generation(0)
     assert run.plays_final_games(reason, is_interrupted=is_interrupted)
     assert run.final_reason(reason, has_all_games=False) == reason, "Ctrl-C has skipped games, not the training"
 
@@ -185,6 +186,11 @@ def test_a_job_that_is_to_stop_leaves_its_final_games_to_whoever_resumes_it(
 ) -> None:
     job = life(evaluates_when_interrupted=False)
     assert job.plays_final_games(reason, is_interrupted=is_interrupted) is plays
+
+
+def test_a_run_that_is_told_to_end_before_its_training_begins_ends_at_once() -> None:
+    assert not life().plays_final_games(INTERRUPTED, is_interrupted=True)
+    assert life().plays_final_games(BUDGET, is_interrupted=False), "resumed for its final games"
 
 
 def test_a_job_that_is_stopped_in_its_final_games_counts_as_interrupted() -> None:

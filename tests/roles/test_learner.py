@@ -10,6 +10,7 @@ import torch
 from pipeline.errors import DivergedError
 from pipeline.interfaces import Push
 from pipeline.networks import computed_gradient
+from pipeline.networks.config import QNetworkConfig
 from pipeline.optimizers.config import AdamConfig, RMSPropConfig
 from pipeline.optimizers.optimizer import OptimizerConfig
 from pipeline.param_server.shard import ParameterShard
@@ -95,6 +96,20 @@ def test_an_outlying_loss_is_counted_and_not_sent() -> None:
     assert dropped > 0
     assert server.version < wired.bundle.progress().num_updates
     assert computed == dropped + sum(row.num_admitted for row in wired.rows.updates)
+
+
+@pytest.mark.parametrize(("num_quantiles", "num_atoms"), [(1, 1), (20, 1), (1, 51)])
+def test_errors_that_rewards_explain_are_sent_whatever_their_loss(num_quantiles: int, num_atoms: int) -> None:
+    plain = bundle_spec().network
+    assert isinstance(plain, QNetworkConfig)
+    spec = bundle_spec(network=replace(plain, num_quantiles=num_quantiles, num_atoms=num_atoms))
+    rule = replace(spec.algorithm, outlier_deviations=0.5, outlier_decay=0.9)
+    dropped = []
+    for min_error in (0.0, 3.0):
+        wired = Wired(replace(spec, algorithm=replace(rule, outlier_min_error=min_error)))
+        wired.run(900)
+        dropped.append(sum(row.num_dropped_outlier for row in wired.rows.updates))
+    assert dropped[0] > 0 == dropped[1], "no reward is above 1, and values begin near 0"
 
 
 def test_a_long_gradient_is_scaled_down_before_it_is_sent() -> None:

@@ -10,7 +10,9 @@ FIRST_LAYER = torch.zeros(2, 2)
 
 
 def loss(mean_loss: float, mean_q: float) -> MinibatchLoss:
-    return MinibatchLoss(torch.tensor(0.0), torch.tensor(mean_loss), torch.tensor(mean_q), torch.zeros(1))
+    return MinibatchLoss(
+        torch.tensor(0.0), torch.tensor(mean_loss), torch.tensor(mean_q), torch.zeros(1), torch.zeros(1)
+    )
 
 
 def test_a_row_holds_the_means_of_its_group_and_the_next_group_begins_at_nothing() -> None:

@@ -139,7 +139,7 @@ def log_run(folder: Path, tools: Sequence[str]) -> None:
     with run_lock.hold(own) if os.access(own, os.W_OK) else contextlib.nullcontext():
         for tool in tools:
             try:
-                with contextlib.closing(_open(tool, run)) as logger:
+                with contextlib.closing(_open(tool, run, is_waited_for=True)) as logger:
                     logger.log(points)
             except Exception as error:
                 raise PipelineError(f"{folder}: {tool} failed: {in_words(error)}") from error
@@ -150,7 +150,9 @@ def seconds_since_1970(started_at: str) -> float:
     return datetime.datetime.fromisoformat(started_at).timestamp()
 
 
-def _open(tool: str, run: LoggedRun, rows: Mapping[str, RowsOfRole] | None = None) -> Logger:
+def _open(
+    tool: str, run: LoggedRun, rows: Mapping[str, RowsOfRole] | None = None, *, is_waited_for: bool = False
+) -> Logger:
     if tool == TENSORBOARD:
         from pipeline.experiments.curves.tensorboard import TensorBoardLogger
 
@@ -160,7 +162,7 @@ def _open(tool: str, run: LoggedRun, rows: Mapping[str, RowsOfRole] | None = Non
         os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
         from pipeline.experiments.curves.wandb import WandbLogger
 
-        return WandbLogger(run)
+        return WandbLogger(run, finish_seconds=0.0) if is_waited_for else WandbLogger(run)
     # As above: MLflow would report its use.
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
     from pipeline.experiments.curves.mlflow import MlflowLogger

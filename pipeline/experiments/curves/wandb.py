@@ -41,9 +41,10 @@ _PAUSE_SECONDS = 0.05
 class WandbLogger:
     """One run of theirs for a run of ours, in a file for each start."""
 
-    def __init__(self, run: LoggedRun) -> None:
-        """Begins anew, without the files of before, unless the run goes on."""
+    def __init__(self, run: LoggedRun, finish_seconds: float = FINISH_SECONDS) -> None:
+        """Begins anew, without the files of before, unless the run goes on. `finish_seconds`: to send all; 0: any."""
         self._logged = run
+        self._finish_seconds = finish_seconds
         self._goes_on = run.goes_on
         if not run.goes_on:
             shutil.rmtree(run.folder / FOLDER, ignore_errors=True)
@@ -79,14 +80,14 @@ class WandbLogger:
             resume="allow" if self._goes_on else None,
             config=dict(flat(as_settings(config))),
             mode=_mode(),
-            settings=_settings(),
+            settings=_settings(self._finish_seconds),
         )
         run.define_metric(FRAMES)
         run.define_metric("*", step_metric=FRAMES)
         return run
 
 
-def _settings() -> wandb.Settings:
+def _settings(finish_seconds: float) -> wandb.Settings:
     settings = wandb.Settings(
         console="off",
         silent=True,
@@ -100,7 +101,8 @@ def _settings() -> wandb.Settings:
     )
     # Else a program would not end before all is sent, over a lost network never. Older ones have no such setting.
     if "finish_timeout" in wandb.Settings.model_fields:
-        settings.finish_timeout = FINISH_SECONDS
+        settings.finish_timeout = finish_seconds
+        settings.finish_timeout_raises = True
     return settings
 
 

@@ -103,8 +103,10 @@ class TrainingEvaluation:
             self._due_frames = self._mark_after(newest_frames(self._run, TRAINING))
         present = self._session.fit_hosts()
         if self.host not in present:
+            if self._hosted is not None:
+                self._hosted.fate(present)  # it is given up for what is seen now
             return [], self._move(free_hosts)
-        if self._silent is not None and not self._silent.task.done():
+        if self._is_behind_a_silent_one(free_hosts):
             return [], self._move_away(free_hosts)
         if self._hosted is None:
             return [], self._start(take, listener) if num_frames >= self._due_frames else ""
@@ -114,7 +116,10 @@ class TrainingEvaluation:
         if fate in (Fate.SILENT, Fate.UNHEARD):
             hosted.cancel()
             self._silent, self._due_frames = hosted, 0
-            return [], self._move_away(free_hosts)
+            waits = f"{EVALUATOR} says nothing on {self.host}: it is given up, and begins again once a thread is free"
+            return [], self._move_away(free_hosts) or waits
+        if fate is Fate.LOST:
+            hosted.cancel()
         games = _games_of(hosted) if fate is Fate.ENDED else []
         return [game.row for game in games], self._judge(games)
 
@@ -191,6 +196,12 @@ class TrainingEvaluation:
         for other in numbers_in(self._folder):
             if (its := path_of(self._folder, other)) != path:
                 its.unlink()
+
+    def _is_behind_a_silent_one(self, free_hosts: set[str]) -> bool:
+        silent = self._silent
+        if silent is None or silent.host != self.host or silent.task.done():
+            return False
+        return self.host not in free_hosts  # one with another thread is
 
     def _move_away(self, free_hosts: set[str]) -> str:
         """Of a host that is there: one may wait for its thread, but not longer than for another host."""

@@ -56,7 +56,8 @@ class HostedEvaluation:
         Raises RemoteLostError if the host dies while it is sent the parameters (P,).
         """
         self._session = session
-        self._host = host
+        self.host = host
+        """Address of the host where it is, or was."""
         self._name = name
         self._address = address
         self._listener = listener
@@ -64,16 +65,19 @@ class HostedEvaluation:
         self._silence = Silence()
         self._silent_seconds = 0.0
         self._is_named = False
+        self._is_present = True
+        """Whether its host was, when it was last looked: who gives it up asks no scheduler, which may stand still."""
         sent = [] if params is None else [session.send(params, host)]
         self.task: Task = session.submit(run_until_stopped, play, spec, *sent, address=address, host=host, name=name)
         """What Dask runs."""
 
     def fate(self, present: Set[str]) -> Fate:
         """What has become of it, where these hosts are there."""
+        self._is_present = self.host in present
         role = self._address.role
         self._silent_seconds = self._silence.look({role: self._num_heard}, is_behind=self._listener.is_behind)[role]
         return fate_of(
-            is_present=self._host in present,
+            is_present=self._is_present,
             is_ended=self.task.done(),
             is_cancelled=self.task.cancelled(),
             is_silent=self._silent_seconds > self._patience.lost_silence_seconds,
@@ -86,7 +90,7 @@ class HostedEvaluation:
             return ""
         self._is_named = True
         waits = "" if self._num_heard else ", which may wait there for a thread"
-        return f"nothing was heard of {self._name} on {self._host} for {self._silent_seconds:.0f} s{waits}"
+        return f"nothing was heard of {self._name} on {self.host} for {self._silent_seconds:.0f} s{waits}"
 
     def games(self, what: str, timeout_seconds: float) -> list[PlayedGame] | None:
         """Of one that has ended; none if it was told to stop. None if they were lost with their host or a connection.
@@ -108,9 +112,9 @@ class HostedEvaluation:
     def cancel(self) -> None:
         """Give it up. It leaves when it hears of it, and keeps its thread from what comes next until then."""
         self._listener.dismiss(self._address.role, self._address.attempt)
-        # Of a host that is gone it is forgotten: Dask would start it again on one that comes at the same address.
-        if self._host in self._session.fit_hosts() and self._num_heard and not self.task.done():
-            self._session.staying.add(self.task, self._name, self._host)
+        # With a host that is gone it is forgotten: Dask would start it again on one that comes at the same address.
+        if self._is_present and self._num_heard and not self.task.done():
+            self._session.staying.add(self.task, self._name, self.host)
         else:
             self._session.forget([self.task])
 

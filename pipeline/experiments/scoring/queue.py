@@ -187,8 +187,8 @@ class EvaluationQueue:
 
     def _why_too_many(self) -> str:
         return (
-            f"{self._last_lost} was lost during an evaluation, the {self._num_lost}. host: cluster.max_restarts="
-            f"{self._max_restarts} allows no more"
+            f"{self._last_lost} was lost during an evaluation, or fell silent, the {self._num_lost}. host: "
+            f"cluster.max_restarts={self._max_restarts} allows no more"
         )
 
     def _why_unheard(self) -> str:

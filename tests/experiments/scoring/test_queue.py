@@ -114,7 +114,9 @@ def test_as_many_losses_as_restarts_are_borne_and_one_more_is_not() -> None:
     assert looked.look("second", first=Fate.LOST) == [GiveBack(0, "first", Fate.LOST), Start(0, "second", 1)]
     assert looked.look("third", second=Fate.LOST) == [
         GiveBack(0, "second", Fate.LOST),
-        Fail("second was lost during an evaluation, the 2. host: cluster.max_restarts=1 allows no more"),
+        Fail(
+            "second was lost during an evaluation, or fell silent, the 2. host: cluster.max_restarts=1 allows no more"
+        ),
     ]
 
 
@@ -123,7 +125,9 @@ def test_losses_of_all_evaluations_are_counted_together_and_games_that_are_there
     looked.look("a", "b", "c")
     *todo, last = looked.look(a=Fate.LOST, b=Fate.ENDED, c=Fate.LOST)
     assert todo == [GiveBack(0, "a", Fate.LOST), HandOver(1, "b"), GiveBack(2, "c", Fate.LOST)]
-    assert isinstance(last, Fail) and last.message.startswith("c was lost during an evaluation, the 2. host")
+    assert isinstance(last, Fail) and last.message.startswith(
+        "c was lost during an evaluation, or fell silent, the 2. host"
+    )
 
 
 def test_one_that_could_not_be_started_keeps_its_place_and_costs_no_restart() -> None:
