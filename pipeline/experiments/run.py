@@ -199,7 +199,7 @@ class _Run:
             self._write_run(provenance.end(run, reason, end.wall_seconds, self._config.num_frames(end.num_steps)))
             self._says_why, was_told = True, interrupt.is_set()
         if interrupt.is_set() and not was_told and life.evaluates_when_interrupted:
-            raise KeyboardInterrupt  # while tools were waited for: what follows this run is not to begin
+            reason = INTERRUPTED  # while tools were waited for: for whoever would begin another run
         if end.num_steps == start.num_steps:
             self._record.say("no role has made a step since this start: what is scored is what was there before")
         self._print_table()

@@ -4,7 +4,9 @@ import contextlib
 import importlib.util
 import io
 import json
+import os
 import shutil
+import signal
 import threading
 import tomllib
 from collections import Counter
@@ -156,6 +158,27 @@ def test_a_tool_that_hangs_costs_no_other_its_end(
     tools["tensorboard"].may_go_on.set()
     (sentence,) = said
     assert sentence.startswith("warning: logging=tensorboard failed") and tools["mlflow"].was_closed
+
+
+class Interrupting(Waiting):
+    """As if the user lost patience with it."""
+
+    def close(self) -> None:
+        super().close()
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_ctrl_c_while_a_tool_is_waited_for_is_heard_by_the_caller_and_changes_nothing_of_the_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    words = ("budget.frames=400", "evaluation.num_episodes=1", "logging=tensorboard")
+    config = smoke_config(tmp_path, *words, experiment="smoke_dba3c")
+    tool = Interrupting(config.folder)
+    tool.may_go_on.set()
+    monkeypatch.setattr(loggers, "_open", lambda name, run, rows: tool)
+    assert train(config, Console(file=io.StringIO())).end_reason == "interrupted"
+    run = json.loads((config.folder / "run.json").read_text())
+    assert run["end_reason"] == "budget" and "ended_at" in run
 
 
 def test_the_folder_says_how_the_run_ended_before_a_tool_is_waited_for(
