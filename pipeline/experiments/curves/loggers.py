@@ -76,7 +76,7 @@ class Loggers:
         self._open: list[ToolThread] = []
 
     def open(self, run: LoggedRun) -> None:
-        """Make the tools ready. No row may be written meanwhile, but what there is of the run."""
+        """Make the tools ready, before the first row of this start is written."""
         for tool in self._tools:
             give_up = partial(self._give_up, tool)
             try:

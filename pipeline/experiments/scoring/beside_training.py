@@ -81,7 +81,7 @@ class TrainingEvaluation:
         self._folder = folder / CHECKPOINTS / BEST
         self._hosted: HostedEvaluation | None = None
         self._silent: HostedEvaluation | None = None
-        """Given up, and maybe not gone: on its host none is started until it is."""
+        """Given up, and maybe not gone: until it is, none is started on its host, unless that has another thread."""
         self._playing: Checkpoint | None = None
         self._num_started = 0
         self._due_frames: int | None = None
@@ -106,9 +106,9 @@ class TrainingEvaluation:
             if self._hosted is not None:
                 self._hosted.fate(present)  # it is given up for what is seen now
             return [], self._move(free_hosts)
-        if self._is_behind_a_silent_one(free_hosts):
-            return [], self._move_away(free_hosts)
         if self._hosted is None:
+            if self._would_wait_behind_a_silent_one(free_hosts):
+                return [], self._move_away(free_hosts)
             return [], self._start(take, listener) if num_frames >= self._due_frames else ""
         if (fate := self._hosted.fate(present)) is Fate.PLAYING:
             return [], self._hosted.news()
@@ -197,7 +197,7 @@ class TrainingEvaluation:
             if (its := path_of(self._folder, other)) != path:
                 its.unlink()
 
-    def _is_behind_a_silent_one(self, free_hosts: set[str]) -> bool:
+    def _would_wait_behind_a_silent_one(self, free_hosts: set[str]) -> bool:
         silent = self._silent
         if silent is None or silent.host != self.host or silent.task.done():
             return False

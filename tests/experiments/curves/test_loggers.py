@@ -24,6 +24,7 @@ from pipeline.experiments.curves.loggers import Loggers, check_installed, log_ru
 from pipeline.experiments.curves.tensorboard import FOLDER
 from pipeline.experiments.files import run_lock
 from pipeline.experiments.run import train
+from pipeline.experiments.run_result import RunResult
 from pipeline.results.load import load_run
 from tests.experiments.event_files import read_events
 from tests.experiments.smoke_runs import smoke_config
@@ -168,28 +169,29 @@ class Interrupting(Waiting):
         os.kill(os.getpid(), signal.SIGINT)
 
 
+def trained_with(kind: type[Waiting], patch: pytest.MonkeyPatch, results_dir: Path) -> tuple[RunResult, Waiting]:
+    """A short run whose only tool is one of these."""
+    words = ("budget.frames=400", "evaluation.num_episodes=1", "logging=tensorboard")
+    config = smoke_config(results_dir, *words, experiment="smoke_dba3c")
+    tool = kind(config.folder)
+    tool.may_go_on.set()
+    patch.setattr(loggers, "_open", lambda name, run, rows: tool)
+    return train(config, Console(file=io.StringIO())), tool
+
+
 def test_ctrl_c_while_a_tool_is_waited_for_is_heard_by_the_caller_and_changes_nothing_of_the_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    words = ("budget.frames=400", "evaluation.num_episodes=1", "logging=tensorboard")
-    config = smoke_config(tmp_path, *words, experiment="smoke_dba3c")
-    tool = Interrupting(config.folder)
-    tool.may_go_on.set()
-    monkeypatch.setattr(loggers, "_open", lambda name, run, rows: tool)
-    assert train(config, Console(file=io.StringIO())).end_reason == "interrupted"
-    run = json.loads((config.folder / "run.json").read_text())
+    result, _ = trained_with(Interrupting, monkeypatch, tmp_path)
+    assert result.end_reason == "interrupted" and result.folder is not None
+    run = json.loads((result.folder / "run.json").read_text())
     assert run["end_reason"] == "budget" and "ended_at" in run
 
 
 def test_the_folder_says_how_the_run_ended_before_a_tool_is_waited_for(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    words = ("budget.frames=400", "evaluation.num_episodes=1", "logging=tensorboard")
-    config = smoke_config(tmp_path, *words, experiment="smoke_dba3c")
-    tool = Waiting(config.folder)
-    tool.may_go_on.set()
-    monkeypatch.setattr(loggers, "_open", lambda name, run, rows: tool)
-    train(config, Console(file=io.StringIO()))
+    _, tool = trained_with(Waiting, monkeypatch, tmp_path)
     assert tool.run["end_reason"] == "budget" and "ended_at" in tool.run
 
 

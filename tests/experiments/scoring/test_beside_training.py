@@ -199,6 +199,12 @@ def test_one_that_stood_still_leaves_its_host_to_the_next_one(
             wait_until(lambda: (evaluated.check(300, played(1.0, 1, 300)), not evaluated.is_playing)[1], "given up")
         evaluated.check(301, played(1.0, 2, 301))
         assert evaluated.num_taken == 1, "none is started behind it"
+        monkeypatch.setattr(beside_training, "evaluate_params", made_up_scores)
+        first, other = sorted(session.hosts)
+        evaluated.check(301, played(1.0, 2, 301), {first})
+        assert evaluated.num_taken == 2, "the host has another thread"
+        assert evaluated.check(301, played(1.0, 3, 301), {other}) == (0, "") and evaluated.evaluation.host == first
+        evaluated.evaluation.cancel()
     finally:
         LET_GO.set()
     monkeypatch.setattr(beside_training, "evaluate_params", made_up_scores)
